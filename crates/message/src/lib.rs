@@ -1,1 +1,69 @@
-//! (to be written)
+//! The words all parts of Serow share.
+//!
+//! The heads of messages ([`RequestHead`], [`ResponseHead`], [`Headers`], [`Target`]) need no operating system, and the
+//! protocol crates see only them. With the feature `std` (on by default) come the whole messages: [`Request`],
+//! [`Response`], [`Body`], the seam [`Handler`], and the adapters to `tower` and `http`.
+//!
+//! ```
+//! use serow_message::{Request, Response};
+//!
+//! // A handler is an async function from a request to a response.
+//! async fn hello(request: Request) -> Response {
+//!     Response::text(format!("Hello, {}!", request.target.path()))
+//! }
+//! ```
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+#[cfg(feature = "std")]
+extern crate std;
+
+mod field;
+mod head;
+mod headers;
+pub mod hop_by_hop;
+mod target;
+
+pub use field::{FieldName, InvalidHeader, Known};
+pub use head::{RequestHead, ResponseHead};
+pub use headers::{HeaderIter, Headers, Span};
+pub use http::{Method, StatusCode, Version};
+pub use target::{InvalidTarget, Target, TargetForm};
+
+#[cfg(feature = "std")]
+mod adapter;
+#[cfg(feature = "std")]
+mod body;
+#[cfg(feature = "std")]
+mod connection;
+#[cfg(feature = "std")]
+mod conversion;
+#[cfg(feature = "std")]
+mod file;
+#[cfg(feature = "std")]
+mod handler;
+#[cfg(feature = "std")]
+mod incoming;
+#[cfg(feature = "std")]
+mod interim;
+#[cfg(feature = "std")]
+mod request;
+#[cfg(feature = "std")]
+mod response;
+#[cfg(feature = "std")]
+mod upgrade;
+
+#[cfg(feature = "std")]
+pub use self::{
+    adapter::{HandlerExt, HandlerService, ServiceHandler},
+    body::{Body, BodyKind, BoxError, StreamBody},
+    connection::{Connection, Peer, Scheme},
+    file::{FileChanged, FileRange, FileVersion},
+    handler::Handler,
+    incoming::{Feeder, Incoming, IncomingError, Wanted},
+    interim::{Interim, InterimQueue},
+    request::Request,
+    response::Response,
+    upgrade::{OnUpgrade, PendingUpgrade, UpgradeRefused, Upgraded, UpgradedIo},
+};

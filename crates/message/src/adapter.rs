@@ -1,0 +1,106 @@
+//! Any `tower` service as a handler, and any handler as a `tower` service.
+
+use core::{
+    convert::Infallible,
+    future::{Future, poll_fn},
+    pin::Pin,
+    task::{Context, Poll},
+};
+use std::boxed::Box;
+
+use bytes::Bytes;
+use http::StatusCode;
+use tower_layer::Layer;
+use tower_service::Service;
+
+use crate::{Body, BoxError, Handler, Request, Response};
+
+/// A `tower` service (an axum router, a stack of middleware) as a handler. It is cloned for each request, as hyper and
+/// axum do it.
+#[derive(Clone, Debug)]
+pub struct ServiceHandler<S> {
+    service: S,
+}
+
+impl<S> ServiceHandler<S> {
+    /// Makes a handler of a service.
+    pub fn new(service: S) -> Self {
+        Self { service }
+    }
+}
+
+impl<S, B> Handler for ServiceHandler<S>
+where
+    S: Service<http::Request<Body>, Response = http::Response<B>> + Clone + 'static,
+    S::Error: Into<BoxError>,
+    S::Future: 'static,
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    fn call(&self, request: Request) -> impl Future<Output = Response> + 'static {
+        let mut service = self.service.clone();
+        async move {
+            let answer = match poll_fn(|context| service.poll_ready(context)).await {
+                Ok(()) => service.call(request.into()).await,
+                Err(error) => Err(error),
+            };
+            match answer {
+                Ok(response) => response.into(),
+                Err(error) => {
+                    tracing::error!(error = &*error.into(), "the service failed");
+                    Response::plain_status(StatusCode::INTERNAL_SERVER_ERROR)
+                }
+            }
+        }
+    }
+}
+
+/// A handler as a `tower` service, for layers and tests.
+#[derive(Clone, Debug)]
+pub struct HandlerService<H> {
+    handler: H,
+}
+
+impl<H> HandlerService<H> {
+    /// Makes a service of a handler.
+    pub fn new(handler: H) -> Self {
+        Self { handler }
+    }
+}
+
+impl<H, B> Service<http::Request<B>> for HandlerService<H>
+where
+    H: Handler,
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    type Response = http::Response<Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>>>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: http::Request<B>) -> Self::Future {
+        let handler = self.handler.clone();
+        Box::pin(async move {
+            let response = match Request::try_from(request) {
+                Ok(request) => handler.call(request).await,
+                // Middleware made a request that cannot be: its fault is not the client's.
+                Err(_) => Response::plain_status(StatusCode::INTERNAL_SERVER_ERROR),
+            };
+            Ok(response.into())
+        })
+    }
+}
+
+/// What every handler can do besides.
+pub trait HandlerExt: Handler {
+    /// Wraps the handler in a `tower` layer, such as those of `tower-http`.
+    fn layer<L: Layer<HandlerService<Self>>>(self, layer: L) -> ServiceHandler<L::Service> {
+        ServiceHandler::new(layer.layer(HandlerService::new(self)))
+    }
+}
+
+impl<H: Handler> HandlerExt for H {}

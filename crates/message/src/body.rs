@@ -1,0 +1,261 @@
+//! The body of a message.
+
+use core::{
+    fmt,
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+use std::{boxed::Box, string::String, vec::Vec};
+
+use bytes::Bytes;
+use http_body::{Frame, SizeHint};
+
+use crate::{FileRange, Incoming};
+
+/// Any error of a foreign body or service.
+pub type BoxError = Box<dyn core::error::Error + Send + Sync>;
+
+/// A body that gives its bytes piece by piece.
+pub type StreamBody = Pin<Box<dyn http_body::Body<Data = Bytes, Error = BoxError> + Send>>;
+
+/// The body of a request or response. It says what it is, so that whoever sends it can choose how: memory in one call
+/// with the head, a file by `sendfile`, a stream as it comes.
+///
+/// It is also an [`http_body::Body`], so foreign services and middleware take it as it is.
+///
+/// ```
+/// use serow_message::Body;
+///
+/// let body = Body::from("Hello, World!");
+/// assert_eq!(body.length(), Some(13));
+/// ```
+#[derive(Default)]
+pub struct Body {
+    kind: BodyKind,
+}
+
+/// What a body is made of.
+#[derive(Default)]
+pub enum BodyKind {
+    /// Nothing.
+    #[default]
+    Empty,
+    /// Bytes in memory.
+    Bytes(Bytes),
+    /// A range of an open file.
+    File(FileRange),
+    /// What a connection receives.
+    Incoming(Incoming),
+    /// Pieces made while they are sent.
+    Stream(StreamBody),
+}
+
+impl Body {
+    /// A body of no bytes.
+    #[must_use]
+    pub const fn empty() -> Self {
+        Self { kind: BodyKind::Empty }
+    }
+
+    /// A range of an open file.
+    #[must_use]
+    pub fn file(range: FileRange) -> Self {
+        Self { kind: BodyKind::File(range) }
+    }
+
+    /// Pieces that are made while they are sent. The next piece is asked for only when the peer has taken the last.
+    pub fn stream<B>(body: B) -> Self
+    where
+        B: http_body::Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        Self { kind: BodyKind::Stream(Box::pin(Boxed { body: Box::pin(body) })) }
+    }
+
+    /// What the body is made of.
+    #[must_use]
+    pub fn kind(&self) -> &BodyKind {
+        &self.kind
+    }
+
+    /// Takes the body apart, for whoever sends it.
+    #[must_use]
+    pub fn into_kind(self) -> BodyKind {
+        self.kind
+    }
+
+    /// How many bytes it has, where that is known.
+    #[must_use]
+    pub fn length(&self) -> Option<u64> {
+        match &self.kind {
+            BodyKind::Empty => Some(0),
+            BodyKind::Bytes(bytes) => Some(bytes.len() as u64),
+            BodyKind::File(range) => Some(range.length),
+            BodyKind::Incoming(incoming) => incoming.remaining(),
+            BodyKind::Stream(stream) => stream.size_hint().exact(),
+        }
+    }
+
+    /// Reads all of it into memory.
+    ///
+    /// # Errors
+    ///
+    /// The body's own, and [`TooLong`](IncomingError::TooLarge) when it has more than `limit` bytes.
+    ///
+    /// [`TooLong`]: crate::IncomingError::TooLarge
+    pub async fn collect(mut self, limit: usize) -> Result<Bytes, BoxError> {
+        let mut whole = Vec::new();
+        while let Some(frame) = core::future::poll_fn(|context| self.poll_next(context)).await {
+            let Ok(data) = frame?.into_data() else { continue };
+            if whole.len() + data.len() > limit {
+                return Err(crate::IncomingError::TooLarge.into());
+            }
+            whole.extend_from_slice(&data);
+        }
+        Ok(whole.into())
+    }
+
+    /// The next piece of data; trailers are passed over.
+    ///
+    /// # Errors
+    ///
+    /// The body's own.
+    pub async fn chunk(&mut self) -> Option<Result<Bytes, BoxError>> {
+        loop {
+            match core::future::poll_fn(|context| self.poll_next(context)).await? {
+                Ok(frame) => match frame.into_data() {
+                    Ok(data) => return Some(Ok(data)),
+                    Err(_trailers) => {}
+                },
+                Err(error) => return Some(Err(error)),
+            }
+        }
+    }
+
+    /// The next frame, data or trailers.
+    pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        match &mut self.kind {
+            BodyKind::Empty => Poll::Ready(None),
+            BodyKind::Bytes(bytes) => {
+                let bytes = core::mem::take(bytes);
+                self.kind = BodyKind::Empty;
+                Poll::Ready((!bytes.is_empty()).then(|| Ok(Frame::data(bytes))))
+            }
+            BodyKind::File(range) if range.length == 0 => Poll::Ready(None),
+            BodyKind::File(range) => {
+                let read = range.read(FILE_CHUNK);
+                Poll::Ready(Some(read.map(Frame::data).map_err(Into::into)))
+            }
+            BodyKind::Incoming(incoming) => {
+                let frame = ready!(incoming.poll_frame(context));
+                Poll::Ready(frame.map(|frame| frame.map_err(Into::into)))
+            }
+            BodyKind::Stream(stream) => stream.as_mut().poll_frame(context),
+        }
+    }
+}
+
+impl http_body::Body for Body {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        self.get_mut().poll_next(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match &self.kind {
+            BodyKind::Empty => true,
+            BodyKind::Bytes(bytes) => bytes.is_empty(),
+            BodyKind::File(range) => range.length == 0,
+            BodyKind::Incoming(incoming) => incoming.is_end(),
+            BodyKind::Stream(stream) => stream.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.kind {
+            BodyKind::Stream(stream) => stream.size_hint(),
+            BodyKind::Incoming(incoming) => incoming.size_hint(),
+            _ => self.length().map_or_else(SizeHint::default, SizeHint::with_exact),
+        }
+    }
+}
+
+/// A foreign body whose errors become [`BoxError`].
+struct Boxed<B> {
+    body: Pin<Box<B>>,
+}
+
+impl<B> http_body::Body for Boxed<B>
+where
+    B: http_body::Body<Data = Bytes>,
+    B::Error: Into<BoxError>,
+{
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        self.get_mut().body.as_mut().poll_frame(context).map(|frame| frame.map(|frame| frame.map_err(Into::into)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl From<Bytes> for Body {
+    fn from(bytes: Bytes) -> Self {
+        Self { kind: BodyKind::Bytes(bytes) }
+    }
+}
+
+impl From<&'static str> for Body {
+    fn from(text: &'static str) -> Self {
+        Bytes::from_static(text.as_bytes()).into()
+    }
+}
+
+impl From<&'static [u8]> for Body {
+    fn from(bytes: &'static [u8]) -> Self {
+        Bytes::from_static(bytes).into()
+    }
+}
+
+impl From<String> for Body {
+    fn from(text: String) -> Self {
+        Bytes::from(text).into()
+    }
+}
+
+impl From<Vec<u8>> for Body {
+    fn from(bytes: Vec<u8>) -> Self {
+        Bytes::from(bytes).into()
+    }
+}
+
+impl From<Incoming> for Body {
+    fn from(incoming: Incoming) -> Self {
+        Self { kind: BodyKind::Incoming(incoming) }
+    }
+}
+
+impl fmt::Debug for Body {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            BodyKind::Empty => f.write_str("Empty"),
+            BodyKind::Bytes(bytes) => write!(f, "Bytes({})", bytes.len()),
+            BodyKind::File(range) => range.fmt(f),
+            BodyKind::Incoming(incoming) => write!(f, "Incoming({:?})", incoming.remaining()),
+            BodyKind::Stream(_) => f.write_str("Stream"),
+        }
+    }
+}
+
+/// A file read by a foreign service comes in pieces of this size: as large as one TLS or HTTP/2 round takes, small
+/// enough that other connections of the core do not wait.
+const FILE_CHUNK: usize = 64 * 1024;

@@ -1,0 +1,139 @@
+//! Between Serow's messages and those of the `http` crate.
+
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Uri, request, response};
+
+use crate::{Body, BoxError, Connection, Headers, Interim, InvalidHeader, OnUpgrade, Request, Response, Target};
+
+/// The future of an upgrade, riding in the extensions of an `http::Request`: those must be `Clone`, but it can be taken
+/// once only.
+#[derive(Clone)]
+struct RidingUpgrade(Arc<Mutex<Option<OnUpgrade>>>);
+
+impl From<Request> for http::Request<Body> {
+    /// Values share the received text. A handler behind finds [`Connection`] and [`Interim`] in the extensions.
+    fn from(request: Request) -> Self {
+        let mut converted = Self::new(request.body);
+        *converted.method_mut() = request.method;
+        *converted.version_mut() = request.version;
+        *converted.uri_mut() = uri(&request.target);
+        *converted.headers_mut() = request.headers.into();
+        let mut extensions = request.extensions;
+        extensions.insert(request.connection);
+        extensions.insert(request.interim);
+        if request.upgrade.is_some() {
+            extensions.insert(RidingUpgrade(Arc::new(Mutex::new(request.upgrade))));
+        }
+        *converted.extensions_mut() = extensions;
+        converted
+    }
+}
+
+impl<B> TryFrom<http::Request<B>> for Request
+where
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    type Error = BoxError;
+
+    fn try_from(request: http::Request<B>) -> Result<Self, BoxError> {
+        let (request::Parts { method, uri, version, headers, mut extensions, .. }, body) = request.into_parts();
+        let target = Target::parse(std::format!("{uri}").into(), method == http::Method::CONNECT)?;
+        let riding = extensions.remove::<RidingUpgrade>();
+        let connection = extensions.remove::<Connection>();
+        let interim = extensions.remove::<Interim>();
+        let upgrade = riding.and_then(|riding| riding.0.lock().ok()?.take());
+        Ok(Self {
+            method,
+            target,
+            version,
+            headers: Headers::try_from(&headers)?,
+            body: into_body(body),
+            extensions,
+            connection: connection.unwrap_or_default(),
+            interim: interim.unwrap_or_default(),
+            upgrade,
+        })
+    }
+}
+
+impl From<Response> for http::Response<Body> {
+    fn from(response: Response) -> Self {
+        let mut converted = Self::new(response.body);
+        *converted.status_mut() = response.status;
+        *converted.headers_mut() = response.headers.into();
+        *converted.extensions_mut() = response.extensions;
+        converted
+    }
+}
+
+impl<B> From<http::Response<B>> for Response
+where
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    /// Fields that HTTP/1 could not carry (obs-text aside, `http` lets nothing else through) are left out.
+    fn from(response: http::Response<B>) -> Self {
+        let (response::Parts { status, headers, extensions, .. }, body) = response.into_parts();
+        Self { status, headers: (&headers).try_into().unwrap_or_default(), body: into_body(body), extensions }
+    }
+}
+
+impl From<Headers> for HeaderMap {
+    fn from(headers: Headers) -> Self {
+        let mut map = Self::with_capacity(headers.len());
+        for (index, (name, _)) in headers.iter().enumerate() {
+            let name = HeaderName::from_bytes(name);
+            let value = HeaderValue::from_maybe_shared(headers.value_bytes(index));
+            if let (Ok(name), Ok(value)) = (name, value) {
+                map.append(name, value);
+            }
+        }
+        map
+    }
+}
+
+impl TryFrom<&HeaderMap> for Headers {
+    type Error = InvalidHeader;
+
+    fn try_from(map: &HeaderMap) -> Result<Self, InvalidHeader> {
+        let mut headers = Self::new();
+        for (name, value) in map {
+            headers.append(name, value)?;
+        }
+        Ok(headers)
+    }
+}
+
+/// One of our own bodies is taken as it is, so that a file stays a file through the whole of a tower stack.
+fn into_body<B>(body: B) -> Body
+where
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    let mut slot = Some(body);
+    if let Some(own) = (&mut slot as &mut dyn core::any::Any).downcast_mut::<Option<Body>>() {
+        return own.take().unwrap_or_default();
+    }
+    match slot {
+        Some(body) if body.is_end_stream() => Body::empty(),
+        Some(body) => Body::stream(body),
+        None => Body::empty(),
+    }
+}
+
+/// A target that `Uri` refuses (it knows fewer characters than browsers send) becomes its path, percent-encoded.
+fn uri(target: &Target) -> Uri {
+    Uri::from_maybe_shared(target.to_bytes()).unwrap_or_else(|_| {
+        let mut encoded = std::string::String::new();
+        for byte in target.as_str().bytes() {
+            match byte {
+                b'!' | b'#'..=b';' | b'=' | b'?'..=b'Z' | b'_' | b'a'..=b'z' | b'~' => encoded.push(char::from(byte)),
+                _ => encoded.push_str(&std::format!("%{byte:02X}")),
+            }
+        }
+        encoded.parse().unwrap_or_default()
+    })
+}

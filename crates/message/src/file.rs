@@ -1,0 +1,145 @@
+//! A range of an open file as a body.
+
+use std::{fs::File, io, os::unix::fs::MetadataExt, sync::Arc};
+
+use bytes::Bytes;
+
+/// Part of an open file, to be sent as a body.
+#[derive(Clone, Debug)]
+pub struct FileRange {
+    /// The open file.
+    pub file: Arc<File>,
+    /// Where the range begins, in bytes from the file's start.
+    pub offset: u64,
+    /// How many bytes it has.
+    pub length: u64,
+    /// What the file was when the head of the response was made. Whoever sends the range compares before the last bytes
+    /// leave, and cuts the connection if the file is another one by then: no client takes half of one version and half
+    /// of the next for a whole.
+    pub version: Option<FileVersion>,
+}
+
+impl FileRange {
+    /// Reads the next bytes of the range by copying them, at most `limit`, and moves the range's start behind them.
+    /// The copy is checked against the version before it is handed out.
+    ///
+    /// # Errors
+    ///
+    /// The system's; [`FileChanged`] (as `InvalidData`) when the file is no longer the version that was promised, or
+    /// has become too short.
+    pub fn read(&mut self, limit: usize) -> io::Result<Bytes> {
+        let wanted = usize::try_from(self.length).unwrap_or(usize::MAX).min(limit);
+        let mut chunk = std::vec![0; wanted];
+        let read = rustix::io::retry_on_intr(|| rustix::io::pread(&self.file, &mut chunk, self.offset))?;
+        if read == 0 && wanted != 0 {
+            return Err(FileChanged.into());
+        }
+        self.check()?;
+        chunk.truncate(read);
+        self.offset += read as u64;
+        self.length -= read as u64;
+        Ok(chunk.into())
+    }
+
+    /// Compares the file with the version that was promised.
+    ///
+    /// # Errors
+    ///
+    /// [`FileChanged`] (as `InvalidData`) if it is another, and the system's errors.
+    pub fn check(&self) -> io::Result<()> {
+        match self.version {
+            Some(version) if version != FileVersion::of(&self.file.metadata()?) => Err(FileChanged.into()),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What tells two states of a file apart: the kernel renews the times before it changes the first byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FileVersion {
+    /// Device and inode: another file under the same name.
+    pub identity: (u64, u64),
+    /// Length in bytes.
+    pub length: u64,
+    /// Last change of the content, in nanoseconds since 1970.
+    pub modified: i128,
+    /// Last change of content or attributes, in nanoseconds since 1970; no program can set it back.
+    pub changed: i128,
+}
+
+impl FileVersion {
+    /// The version that metadata just read describes.
+    #[must_use]
+    pub fn of(metadata: &std::fs::Metadata) -> Self {
+        let nanoseconds = |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
+        Self {
+            identity: (metadata.dev(), metadata.ino()),
+            length: metadata.len(),
+            modified: nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
+            changed: nanoseconds(metadata.ctime(), metadata.ctime_nsec()),
+        }
+    }
+}
+
+/// A file was changed while it was being sent: the response cannot be finished as one version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileChanged;
+
+impl core::fmt::Display for FileChanged {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("the file was changed while it was being sent")
+    }
+}
+
+impl core::error::Error for FileChanged {}
+
+impl From<FileChanged> for io::Error {
+    fn from(changed: FileChanged) -> Self {
+        Self::new(io::ErrorKind::InvalidData, changed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, path::PathBuf};
+
+    use super::*;
+
+    fn scratch(name: &str, content: &[u8]) -> PathBuf {
+        let path = std::env::temp_dir().join(std::format!("serow-message-{}-{name}", std::process::id()));
+        fs::write(&path, content).unwrap();
+        path
+    }
+
+    fn range(path: &PathBuf) -> FileRange {
+        let file = File::open(path).unwrap();
+        let metadata = file.metadata().unwrap();
+        let version = Some(FileVersion::of(&metadata));
+        FileRange { file: Arc::new(file), offset: 0, length: metadata.len(), version }
+    }
+
+    #[test]
+    fn a_range_is_read_in_pieces() {
+        let path = scratch("pieces", b"0123456789");
+        let mut range = range(&path);
+        range.offset = 2;
+        range.length = 7;
+        assert_eq!(range.read(4).unwrap(), "2345");
+        assert_eq!(range.read(4).unwrap(), "678");
+        assert_eq!(range.length, 0);
+        fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn a_changed_or_shortened_file_is_noticed() {
+        let path = scratch("changed", b"0123456789");
+        let mut range = range(&path);
+        fs::write(&path, b"01234").unwrap();
+        let error = range.read(100).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+        range.version = None;
+        range.offset = 5;
+        assert!(range.read(100).is_err());
+        fs::remove_file(path).unwrap();
+    }
+}

@@ -1,0 +1,47 @@
+//! The one seam between server and application.
+
+use core::future::Future;
+
+use crate::{Request, Response};
+
+/// An async function from a request to a response.
+///
+/// Files, proxies, routers and applications are handlers; middleware is a handler around a handler. One is cloned to each
+/// core and stays there, so its futures need not be `Send`. Functions and closures are handlers:
+///
+/// ```
+/// use serow_message::{Handler, Request, Response, StatusCode};
+///
+/// /// Middleware: refuses everything but GET.
+/// fn only_get(inner: impl Handler) -> impl Handler {
+///     move |request: Request| {
+///         let inner = inner.clone();
+///         async move {
+///             if request.method == "GET" {
+///                 inner.call(request).await
+///             } else {
+///                 Response::plain_status(StatusCode::METHOD_NOT_ALLOWED).with("allow", "GET")
+///             }
+///         }
+///     }
+/// }
+/// ```
+///
+/// An application error is a response as well (a 5xx); a panic costs the connection.
+pub trait Handler: Clone + 'static {
+    /// Answers one request.
+    fn call(&self, request: Request) -> impl Future<Output = Response> + 'static;
+}
+
+impl<F, R> Handler for F
+where
+    F: Fn(Request) -> R + Clone + 'static,
+    R: Future + 'static,
+    R::Output: Into<Response>,
+{
+    #[inline]
+    fn call(&self, request: Request) -> impl Future<Output = Response> + 'static {
+        let response = self(request);
+        async move { response.await.into() }
+    }
+}

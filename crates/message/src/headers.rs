@@ -1,0 +1,483 @@
+//! The list of header fields of one message.
+//!
+//! A flat list of slices, in the order of the message. The text of received fields stays where it was received; fields
+//! added later are kept as the lines that HTTP/1 will send, so that writing them is one copy.
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use bytes::Bytes;
+
+use crate::field::{FieldName, InvalidHeader, Known, is_token_byte, is_value_byte};
+
+/// Header fields, in order; a name may occur more than once and is compared without regard to case.
+///
+/// ```
+/// use serow_message::{Headers, Known};
+///
+/// let mut headers = Headers::new();
+/// headers.append("Content-Type", "text/plain").unwrap();
+/// assert_eq!(headers.get(Known::ContentType), Some(&b"text/plain"[..]));
+/// assert_eq!(headers.get("content-type"), Some(&b"text/plain"[..]));
+/// ```
+#[derive(Clone, Default)]
+pub struct Headers {
+    /// Text that others may share: a received head, or lines made once and used for many responses.
+    shared: Bytes,
+    /// Lines `name: value\r\n` added to this list only.
+    added: Vec<u8>,
+    fields: Vec<Field>,
+    /// Which well-known names occur, a bit each: answers most questions without a walk.
+    present: u64,
+    /// How much of `shared` and `added` is exactly the lines of the fields.
+    layout: Layout,
+}
+
+/// Whether the text may be copied as it stands.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Layout {
+    /// `shared` and `added` hold the lines of all fields and nothing else.
+    #[default]
+    Lines,
+    /// `shared` is a received head with its own spacing, or a field was removed: fields are copied one by one.
+    Scattered,
+}
+
+/// Where a field's name and value stand in its text.
+#[derive(Clone, Copy)]
+struct Field {
+    name_start: u32,
+    value_start: u32,
+    value_length: u32,
+    name_length: u16,
+    known: Option<Known>,
+    text: Text,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Text {
+    Shared,
+    Added,
+}
+
+/// Where a field stands in a received head; what a parser hands to [`Headers::received`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Span {
+    /// First byte of the name.
+    pub name_start: usize,
+    /// Length of the name in bytes.
+    pub name_length: usize,
+    /// First byte of the value.
+    pub value_start: usize,
+    /// Length of the value in bytes.
+    pub value_length: usize,
+}
+
+impl Headers {
+    /// An empty list; allocates nothing.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { shared: Bytes::new(), added: Vec::new(), fields: Vec::new(), present: 0, layout: Layout::Lines }
+    }
+
+    /// The fields of a received head, as slices of it.
+    ///
+    /// # Errors
+    ///
+    /// A span that does not lie within the head, or a name longer than 65,535 bytes.
+    #[inline]
+    pub fn received(head: Bytes, spans: impl ExactSizeIterator<Item = Span>) -> Result<Self, InvalidHeader> {
+        let mut fields = Vec::with_capacity(spans.len());
+        let mut present = 0;
+        for span in spans {
+            let name = head.get(span.name_start..span.name_start + span.name_length).ok_or(InvalidHeader::TooLarge)?;
+            if span.value_start + span.value_length > head.len() {
+                return Err(InvalidHeader::TooLarge);
+            }
+            let known = Known::recognise(name);
+            present |= known.map_or(0, Known::bit);
+            fields.push(Field {
+                name_start: narrow(span.name_start)?,
+                value_start: narrow(span.value_start)?,
+                value_length: narrow(span.value_length)?,
+                name_length: u16::try_from(span.name_length).map_err(|_| InvalidHeader::TooLarge)?,
+                known,
+                text: Text::Shared,
+            });
+        }
+        Ok(Self { shared: head, added: Vec::new(), fields, present, layout: Layout::Scattered })
+    }
+
+    /// How many fields there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.fields.len()
+    }
+
+    /// Whether there is no field.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.fields.is_empty()
+    }
+
+    /// Whether a field of this name occurs.
+    #[inline]
+    pub fn contains(&self, name: impl FieldName) -> bool {
+        match name.known() {
+            Some(known) => self.present & known.bit() != 0,
+            None => self.get(name).is_some(),
+        }
+    }
+
+    /// Whether one of these names occurs. Costs one comparison, however many names.
+    #[inline]
+    #[must_use]
+    pub fn contains_any(&self, names: &[Known]) -> bool {
+        let mut set = 0;
+        for name in names {
+            set |= name.bit();
+        }
+        self.present & set != 0
+    }
+
+    /// The value of the first field of this name.
+    #[inline]
+    pub fn get(&self, name: impl FieldName) -> Option<&[u8]> {
+        self.get_all(name).next()
+    }
+
+    /// The value of the first field of this name, if it is UTF-8.
+    pub fn get_str(&self, name: impl FieldName) -> Option<&str> {
+        core::str::from_utf8(self.get(name)?).ok()
+    }
+
+    /// The values of all fields of this name, in order.
+    #[inline]
+    pub fn get_all<N: FieldName>(&self, name: N) -> impl Iterator<Item = &[u8]> + use<'_, N> {
+        let known = name.known();
+        let absent = known.is_some_and(|known| self.present & known.bit() == 0);
+        let fields = if absent { &[][..] } else { &self.fields[..] };
+        fields.iter().filter(move |field| self.is_named(field, known, &name)).map(|field| self.value(field))
+    }
+
+    /// The members of a field whose value is a comma-separated list (RFC 9110 §5.6.1), over all its lines, without the
+    /// white space around them; empty members are passed over.
+    pub fn list<N: FieldName>(&self, name: N) -> impl Iterator<Item = &[u8]> + use<'_, N> {
+        self.get_all(name)
+            .flat_map(|value| value.split(|&byte| byte == b','))
+            .map(<[u8]>::trim_ascii)
+            .filter(|member| !member.is_empty())
+    }
+
+    /// Adds a field behind the others.
+    ///
+    /// # Errors
+    ///
+    /// A name that is no token or a value with control characters: nothing was added.
+    pub fn append(&mut self, name: impl FieldName, value: impl AsRef<[u8]>) -> Result<(), InvalidHeader> {
+        let value = value.as_ref();
+        let known = name.known();
+        if known.is_none() && (name.bytes().is_empty() || !name.bytes().iter().copied().all(is_token_byte)) {
+            return Err(InvalidHeader::Name);
+        }
+        if !value.iter().copied().all(is_value_byte) {
+            return Err(InvalidHeader::Value);
+        }
+        if self.added.capacity() == 0 {
+            self.added.reserve(FIRST_LINES);
+            self.fields.reserve(FIRST_FIELDS);
+        }
+        let name = name.bytes();
+        let name_start = narrow(self.added.len())?;
+        let field = Field {
+            name_start,
+            value_start: narrow(self.added.len() + name.len() + 2)?,
+            value_length: narrow(value.len())?,
+            name_length: u16::try_from(name.len()).map_err(|_| InvalidHeader::TooLarge)?,
+            known,
+            text: Text::Added,
+        };
+        self.added.extend_from_slice(name);
+        self.added.extend_from_slice(b": ");
+        self.added.extend_from_slice(value);
+        self.added.extend_from_slice(b"\r\n");
+        self.present |= known.map_or(0, Known::bit);
+        self.fields.push(field);
+        Ok(())
+    }
+
+    /// Removes all fields of this name and adds one.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::append`]; then the fields of that name are gone.
+    pub fn insert(&mut self, name: impl FieldName, value: impl AsRef<[u8]>) -> Result<(), InvalidHeader> {
+        if self.contains(name.bytes()) {
+            self.remove(name.bytes());
+        }
+        self.append(name, value)
+    }
+
+    /// Removes all fields of this name; says whether there was one.
+    pub fn remove(&mut self, name: impl FieldName) -> bool {
+        let known = name.known();
+        let before = self.fields.len();
+        let mut fields = core::mem::take(&mut self.fields);
+        fields.retain(|field| !self.is_named(field, known, &name));
+        self.fields = fields;
+        let removed = self.fields.len() != before;
+        if removed {
+            self.layout = Layout::Scattered;
+            self.present &= !known.map_or(0, Known::bit);
+        }
+        removed
+    }
+
+    /// Removes the fields that the closure refuses; it sees name and value.
+    pub fn retain(&mut self, mut keep: impl FnMut(&[u8], &[u8]) -> bool) {
+        let before = self.fields.len();
+        let mut fields = core::mem::take(&mut self.fields);
+        fields.retain(|field| keep(self.name(field), self.value(field)));
+        self.fields = fields;
+        if self.fields.len() != before {
+            self.layout = Layout::Scattered;
+            self.present = self.fields.iter().filter_map(|field| field.known).fold(0, |set, known| set | known.bit());
+        }
+    }
+
+    /// Name and value of each field, in order.
+    pub fn iter(&self) -> HeaderIter<'_> {
+        HeaderIter { headers: self, fields: self.fields.iter() }
+    }
+
+    /// Makes the text shared, so that clones of this list copy none of it. For lists that are made once and sent many
+    /// times.
+    ///
+    /// ```
+    /// let mut headers = serow_message::Headers::new();
+    /// headers.append("content-type", "text/css").unwrap();
+    /// let prepared = headers.share();
+    /// let response = prepared.clone();
+    /// assert_eq!(response.get("content-type"), Some(&b"text/css"[..]));
+    /// ```
+    #[must_use]
+    pub fn share(self) -> Self {
+        let mut lines = Vec::with_capacity(self.shared.len() + self.added.len());
+        let mut fields = Vec::with_capacity(self.fields.len());
+        for field in &self.fields {
+            let (name, value) = (self.name(field), self.value(field));
+            // These offsets are below those of a list that was within its bounds.
+            let start = lines.len() as u32;
+            fields.push(Field {
+                name_start: start,
+                value_start: start + u32::from(field.name_length) + 2,
+                text: Text::Shared,
+                ..*field
+            });
+            for part in [name, b": ", value, b"\r\n"] {
+                lines.extend_from_slice(part);
+            }
+        }
+        Self { shared: lines.into(), added: Vec::new(), fields, present: self.present, layout: Layout::Lines }
+    }
+
+    /// Writes the fields as lines `name: value\r\n`, without those named in `except`.
+    #[inline]
+    pub fn write_lines(&self, output: &mut Vec<u8>, except: &[Known]) {
+        if self.layout == Layout::Lines && !self.contains_any(except) {
+            output.extend_from_slice(&self.shared);
+            output.extend_from_slice(&self.added);
+            return;
+        }
+        for field in &self.fields {
+            if field.known.is_some_and(|known| except.contains(&known)) {
+                continue;
+            }
+            for part in [self.name(field), b": ", self.value(field), b"\r\n"] {
+                output.extend_from_slice(part);
+            }
+        }
+    }
+
+    /// The value of the first field of this name, sharing the text it stands in where that is possible.
+    pub(crate) fn value_bytes(&self, index: usize) -> Bytes {
+        match self.fields.get(index) {
+            Some(field) if field.text == Text::Shared => {
+                let start = field.value_start as usize;
+                self.shared.slice(start..start + field.value_length as usize)
+            }
+            Some(field) => Bytes::copy_from_slice(self.value(field)),
+            None => Bytes::new(),
+        }
+    }
+
+    fn is_named(&self, field: &Field, known: Option<Known>, name: &impl FieldName) -> bool {
+        match known {
+            Some(_) => field.known == known,
+            None => field.known.is_none() && self.name(field).eq_ignore_ascii_case(name.bytes()),
+        }
+    }
+
+    fn text(&self, field: &Field) -> &[u8] {
+        match field.text {
+            Text::Shared => &self.shared,
+            Text::Added => &self.added,
+        }
+    }
+
+    fn name(&self, field: &Field) -> &[u8] {
+        let start = field.name_start as usize;
+        &self.text(field)[start..start + field.name_length as usize]
+    }
+
+    fn value(&self, field: &Field) -> &[u8] {
+        let start = field.value_start as usize;
+        &self.text(field)[start..start + field.value_length as usize]
+    }
+}
+
+/// Iterator over name and value of each field; see [`Headers::iter`].
+#[derive(Clone)]
+pub struct HeaderIter<'a> {
+    headers: &'a Headers,
+    fields: core::slice::Iter<'a, Field>,
+}
+
+impl<'a> Iterator for HeaderIter<'a> {
+    type Item = (&'a [u8], &'a [u8]);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let field = self.fields.next()?;
+        Some((self.headers.name(field), self.headers.value(field)))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.fields.size_hint()
+    }
+}
+
+impl ExactSizeIterator for HeaderIter<'_> {}
+
+impl<'a> IntoIterator for &'a Headers {
+    type Item = (&'a [u8], &'a [u8]);
+    type IntoIter = HeaderIter<'a>;
+
+    fn into_iter(self) -> HeaderIter<'a> {
+        self.iter()
+    }
+}
+
+impl fmt::Debug for Headers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map()
+            .entries(
+                self.iter()
+                    .map(|(name, value)| (name.escape_ascii(), value.escape_ascii()))
+                    .map(|(name, value)| (alloc::format!("{name}"), alloc::format!("{value}"))),
+            )
+            .finish()
+    }
+}
+
+impl PartialEq for Headers {
+    fn eq(&self, other: &Self) -> bool {
+        self.len() == other.len()
+            && self
+                .iter()
+                .zip(other.iter())
+                .all(|(ours, theirs)| ours.0.eq_ignore_ascii_case(theirs.0) && ours.1 == theirs.1)
+    }
+}
+
+impl Eq for Headers {}
+
+fn narrow(offset: usize) -> Result<u32, InvalidHeader> {
+    u32::try_from(offset).map_err(|_| InvalidHeader::TooLarge)
+}
+
+/// Room for the lines of a usual response, so that it is allocated once.
+const FIRST_LINES: usize = 120;
+
+/// Fields of a usual response.
+const FIRST_FIELDS: usize = 4;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn received(lines: &'static str) -> Headers {
+        let mut spans = Vec::new();
+        let mut start = 0;
+        for line in lines.split_inclusive("\r\n") {
+            let colon = line.find(':').unwrap();
+            let value = line[colon + 1..].trim();
+            spans.push(Span {
+                name_start: start,
+                name_length: colon,
+                value_start: start + colon + 1 + line[colon + 1..].find(value).unwrap(),
+                value_length: value.len(),
+            });
+            start += line.len();
+        }
+        Headers::received(Bytes::from_static(lines.as_bytes()), spans.into_iter()).unwrap()
+    }
+
+    #[test]
+    fn received_fields_are_found_without_regard_to_case() {
+        let headers = received("HOST: a\r\nX-One:1\r\nAccept: b, c\r\naccept:d ,, e\r\n");
+        assert_eq!(headers.get("host"), Some(&b"a"[..]));
+        assert_eq!(headers.get(Known::Host), Some(&b"a"[..]));
+        assert_eq!(headers.get("x-ONE"), Some(&b"1"[..]));
+        assert_eq!(headers.get("x-two"), None);
+        assert!(headers.contains_any(&[Known::Te, Known::Accept]));
+        assert!(!headers.contains_any(&[Known::Te, Known::Via]));
+        let members: Vec<_> = headers.list(Known::Accept).collect();
+        assert_eq!(members, [b"b", b"c", b"d", b"e"]);
+    }
+
+    #[test]
+    fn written_lines_keep_order_and_leave_out_what_was_asked() {
+        let mut headers = received("Host: a\r\nX:1\r\n");
+        headers.append("Te", "trailers").unwrap();
+        let mut output = Vec::new();
+        headers.write_lines(&mut output, &[Known::Host]);
+        assert_eq!(output, b"X: 1\r\nTe: trailers\r\n");
+    }
+
+    #[test]
+    fn lines_are_copied_whole_when_nothing_was_removed() {
+        let mut headers = Headers::new();
+        headers.append("a", "1").unwrap();
+        headers.append(Known::Etag, "\"x\"").unwrap();
+        let headers = headers.share();
+        let mut clone = headers.clone();
+        clone.append("b", "2").unwrap();
+        let mut output = Vec::new();
+        clone.write_lines(&mut output, &[Known::Date]);
+        assert_eq!(output, b"a: 1\r\netag: \"x\"\r\nb: 2\r\n");
+        clone.remove("A");
+        output.clear();
+        clone.write_lines(&mut output, &[]);
+        assert_eq!(output, b"etag: \"x\"\r\nb: 2\r\n");
+        clone.insert("etag", "\"y\"").unwrap();
+        assert_eq!(clone.get_all(Known::Etag).collect::<Vec<_>>(), [b"\"y\""]);
+    }
+
+    #[test]
+    fn text_that_would_split_a_message_is_refused() {
+        let mut headers = Headers::new();
+        for name in ["", "a b", "a:", "a\r\n", "ä"] {
+            assert_eq!(headers.append(name, "x"), Err(InvalidHeader::Name), "{name:?}");
+        }
+        for value in ["a\r\nb: c", "\n", "\0", "\u{7f}"] {
+            assert_eq!(headers.append("a", value), Err(InvalidHeader::Value), "{value:?}");
+        }
+        assert!(headers.is_empty());
+    }
+
+    #[test]
+    fn spans_outside_the_head_are_refused() {
+        let outside = Span { name_start: 0, name_length: 1, value_start: 3, value_length: 9 };
+        assert!(Headers::received(Bytes::from_static(b"a: b"), [outside].into_iter()).is_err());
+    }
+}

@@ -1,0 +1,256 @@
+//! A body on its way in: the connection feeds it, the handler reads it, and neither runs ahead of the other.
+
+use core::{
+    fmt,
+    task::{Context, Poll, Waker},
+};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use http_body::{Frame, SizeHint};
+
+use crate::Headers;
+
+/// The reading end: what a handler finds in [`Body`](crate::Body).
+///
+/// A chunk is taken from the socket only once it is asked for; so back-pressure reaches the peer, and
+/// `Expect: 100-continue` is answered only when somebody reads.
+#[derive(Debug)]
+pub struct Incoming {
+    channel: Arc<Mutex<Channel>>,
+    remaining: Option<u64>,
+}
+
+/// The feeding end, in the hands of the connection.
+#[derive(Debug)]
+pub struct Feeder {
+    channel: Arc<Mutex<Channel>>,
+}
+
+/// What the reader wants of the feeder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// The next chunk.
+    More,
+    /// Nothing any more: the body was dropped.
+    Nothing,
+}
+
+/// Why a body ended before its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IncomingError {
+    /// The peer closed the connection or reset the stream.
+    Disconnected,
+    /// The peer broke the rules of the protocol.
+    Malformed,
+    /// The peer sent too slowly.
+    TimedOut,
+    /// The body is larger than the server allows.
+    TooLarge,
+}
+
+#[derive(Debug)]
+struct Channel {
+    state: State,
+    reader: Option<Waker>,
+    feeder: Option<Waker>,
+}
+
+/// Who has the turn.
+#[derive(Debug)]
+enum State {
+    /// The reader has not asked yet.
+    Idle,
+    /// The reader waits for a chunk.
+    Asked,
+    /// A chunk waits for the reader.
+    Chunk(Bytes),
+    /// The end waits for the reader, with trailers if there were any.
+    End(Option<Headers>),
+    /// The failure waits for the reader, and stays.
+    Failed(IncomingError),
+    /// The reader has seen the end.
+    Finished,
+    /// The reader is gone.
+    Dropped,
+}
+
+impl Incoming {
+    /// A body and its feeder; `length` in bytes, where it is known.
+    #[must_use]
+    pub fn channel(length: Option<u64>) -> (Feeder, Self) {
+        let channel = Arc::new(Mutex::new(Channel { state: State::Idle, reader: None, feeder: None }));
+        (Feeder { channel: Arc::clone(&channel) }, Self { channel, remaining: length })
+    }
+
+    /// Bytes still to come, where the length was announced.
+    #[must_use]
+    pub fn remaining(&self) -> Option<u64> {
+        self.remaining
+    }
+
+    pub(crate) fn poll_frame(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, IncomingError>>> {
+        let mut channel = lock(&self.channel);
+        match core::mem::replace(&mut channel.state, State::Asked) {
+            State::Idle | State::Asked => {
+                channel.reader = Some(context.waker().clone());
+                wake(&mut channel.feeder);
+                Poll::Pending
+            }
+            State::Chunk(chunk) => {
+                channel.state = State::Idle;
+                self.remaining = self.remaining.map(|bytes| bytes.saturating_sub(chunk.len() as u64));
+                Poll::Ready(Some(Ok(Frame::data(chunk))))
+            }
+            State::End(trailers) => {
+                channel.state = State::Finished;
+                self.remaining = Some(0);
+                let frame = trailers.map(|trailers| Ok(Frame::trailers(trailers.into())));
+                Poll::Ready(frame)
+            }
+            State::Failed(error) => {
+                channel.state = State::Failed(error);
+                Poll::Ready(Some(Err(error)))
+            }
+            ended @ (State::Finished | State::Dropped) => {
+                channel.state = ended;
+                Poll::Ready(None)
+            }
+        }
+    }
+
+    pub(crate) fn is_end(&self) -> bool {
+        matches!(lock(&self.channel).state, State::Finished | State::End(None))
+    }
+
+    pub(crate) fn size_hint(&self) -> SizeHint {
+        self.remaining.map_or_else(SizeHint::default, SizeHint::with_exact)
+    }
+}
+
+impl Drop for Incoming {
+    fn drop(&mut self) {
+        let mut channel = lock(&self.channel);
+        channel.state = State::Dropped;
+        wake(&mut channel.feeder);
+    }
+}
+
+impl Feeder {
+    /// Waits until the reader wants a chunk, or is gone.
+    pub fn poll_wanted(&self, context: &mut Context<'_>) -> Poll<Wanted> {
+        let mut channel = lock(&self.channel);
+        match channel.state {
+            State::Asked => Poll::Ready(Wanted::More),
+            State::Dropped => Poll::Ready(Wanted::Nothing),
+            _ => {
+                channel.feeder = Some(context.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+
+    /// Hands over a chunk. Only after [`Self::poll_wanted`] asked for more; a body that was dropped takes it and
+    /// forgets it.
+    pub fn push(&self, chunk: Bytes) {
+        self.hand_over(State::Chunk(chunk));
+    }
+
+    /// Says that the body is whole, with its trailers if there were any.
+    pub fn finish(&self, trailers: Option<Headers>) {
+        self.hand_over(State::End(trailers));
+    }
+
+    /// Says that the rest will not come.
+    pub fn fail(&self, error: IncomingError) {
+        self.hand_over(State::Failed(error));
+    }
+
+    fn hand_over(&self, state: State) {
+        let mut channel = lock(&self.channel);
+        if !matches!(channel.state, State::Dropped) {
+            channel.state = state;
+            wake(&mut channel.reader);
+        }
+    }
+}
+
+impl fmt::Display for IncomingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Disconnected => "the peer left before the body was whole",
+            Self::Malformed => "the peer sent a malformed body",
+            Self::TimedOut => "the peer sent the body too slowly",
+            Self::TooLarge => "the body is larger than allowed",
+        })
+    }
+}
+
+impl core::error::Error for IncomingError {}
+
+/// No code panics while it holds this lock, so a poisoned one is as good as any.
+fn lock(channel: &Mutex<Channel>) -> MutexGuard<'_, Channel> {
+    channel.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn wake(waker: &mut Option<Waker>) {
+    if let Some(waker) = waker.take() {
+        waker.wake();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn poll(body: &mut Incoming) -> Poll<Option<Result<Frame<Bytes>, IncomingError>>> {
+        body.poll_frame(&mut Context::from_waker(Waker::noop()))
+    }
+
+    fn wanted(feeder: &Feeder) -> Poll<Wanted> {
+        feeder.poll_wanted(&mut Context::from_waker(Waker::noop()))
+    }
+
+    #[test]
+    fn nothing_is_wanted_before_the_reader_asks() {
+        let (feeder, mut body) = Incoming::channel(Some(3));
+        assert_eq!(wanted(&feeder), Poll::Pending);
+        assert!(poll(&mut body).is_pending());
+        assert_eq!(wanted(&feeder), Poll::Ready(Wanted::More));
+        feeder.push("abc".into());
+        assert_eq!(wanted(&feeder), Poll::Pending);
+        let Poll::Ready(Some(Ok(frame))) = poll(&mut body) else { panic!("no chunk") };
+        assert_eq!(frame.into_data().unwrap(), "abc");
+        assert_eq!(body.remaining(), Some(0));
+        assert!(poll(&mut body).is_pending());
+        feeder.finish(None);
+        assert!(matches!(poll(&mut body), Poll::Ready(None)));
+        assert!(matches!(poll(&mut body), Poll::Ready(None)));
+    }
+
+    #[test]
+    fn trailers_come_last() {
+        let (feeder, mut body) = Incoming::channel(None);
+        assert!(poll(&mut body).is_pending());
+        let mut trailers = Headers::new();
+        trailers.append("x-sum", "1").unwrap();
+        feeder.finish(Some(trailers));
+        let Poll::Ready(Some(Ok(frame))) = poll(&mut body) else { panic!("no trailers") };
+        assert_eq!(frame.into_trailers().unwrap()["x-sum"], "1");
+    }
+
+    #[test]
+    fn a_failure_and_a_drop_are_seen_by_the_other_side() {
+        let (feeder, mut body) = Incoming::channel(None);
+        feeder.fail(IncomingError::Disconnected);
+        for _ in 0..2 {
+            assert!(matches!(poll(&mut body), Poll::Ready(Some(Err(IncomingError::Disconnected)))));
+        }
+        drop(body);
+        assert_eq!(wanted(&feeder), Poll::Ready(Wanted::Nothing));
+        feeder.push("late".into());
+    }
+}

@@ -1,0 +1,91 @@
+//! Interim responses (1xx): what a handler says before its response, such as 103 Early Hints (RFC 8297).
+
+use core::task::{Context, Waker};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::vec::Vec;
+
+use http::{StatusCode, Version};
+
+use crate::{Headers, ResponseHead};
+
+/// The handler's end: sends interim responses ahead of the response.
+///
+/// ```
+/// use serow_message::{Headers, Request, Response, StatusCode};
+///
+/// async fn page(request: Request) -> Response {
+///     let mut hints = Headers::new();
+///     let _ = hints.append("link", "</style.css>; rel=preload; as=style");
+///     request.interim().send(StatusCode::EARLY_HINTS, hints);
+///     Response::text("…")
+/// }
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Interim {
+    queue: Option<Arc<Mutex<Queue>>>,
+}
+
+/// The connection's end.
+#[derive(Clone, Debug, Default)]
+pub struct InterimQueue {
+    queue: Arc<Mutex<Queue>>,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    heads: Vec<ResponseHead>,
+    connection: Option<Waker>,
+}
+
+impl Interim {
+    /// Queues an interim response; it is sent at once, as far as the peer takes it. A status outside 102–199 is
+    /// ignored: 100 is the server's own business (it answers `Expect` when the body is read), and 101 is a response.
+    /// Nothing is sent to an HTTP/1.0 client, which would take it for the response (RFC 9110 §15.2).
+    pub fn send(&self, status: StatusCode, headers: Headers) {
+        if !(102..200).contains(&status.as_u16()) {
+            return;
+        }
+        if let Some(queue) = &self.queue {
+            let mut queue = lock(queue);
+            if queue.heads.len() < MOST_WAITING {
+                queue.heads.push(ResponseHead { status, version: Version::HTTP_11, headers });
+            }
+            if let Some(connection) = queue.connection.take() {
+                connection.wake();
+            }
+        }
+    }
+}
+
+impl InterimQueue {
+    /// The handler's end.
+    #[must_use]
+    pub fn sender(&self) -> Interim {
+        Interim { queue: Some(Arc::clone(&self.queue)) }
+    }
+
+    /// Whether no handler holds the other end any more, so that the queue may serve the next request.
+    #[must_use]
+    pub fn is_free(&self) -> bool {
+        Arc::strong_count(&self.queue) == 1
+    }
+
+    /// Takes what waits; the waker of `context` is woken when more comes.
+    #[must_use]
+    pub fn poll_take(&self, context: &mut Context<'_>) -> Vec<ResponseHead> {
+        let mut queue = lock(&self.queue);
+        match &mut queue.connection {
+            Some(waker) if waker.will_wake(context.waker()) => {}
+            slot => *slot = Some(context.waker().clone()),
+        }
+        core::mem::take(&mut queue.heads)
+    }
+}
+
+/// No code panics while it holds this lock, so a poisoned one is as good as any.
+fn lock(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
+    queue.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Interim responses that may wait for a peer that does not read: a handler in a loop must not fill the memory.
+const MOST_WAITING: usize = 64;

@@ -1,0 +1,116 @@
+//! A whole response.
+
+use http::{Extensions, StatusCode};
+use std::string::String;
+
+use crate::{Body, FieldName, Headers, Known};
+
+/// A response, as a [`Handler`](crate::Handler) gives it.
+///
+/// The server adds what belongs to the connection: `Date`, the framing (`Content-Length`, `Transfer-Encoding`) and
+/// `Connection`. What a handler says of these is taken only where it agrees with the body.
+#[derive(Debug, Default)]
+pub struct Response {
+    /// 200, 404, …
+    pub status: StatusCode,
+    /// The header fields.
+    pub headers: Headers,
+    /// The body.
+    pub body: Body,
+    /// What a handler tells the middleware around it.
+    pub extensions: Extensions,
+}
+
+impl Response {
+    /// A response without header fields and body.
+    #[must_use]
+    pub fn new(status: StatusCode) -> Self {
+        Self { status, headers: Headers::new(), body: Body::empty(), extensions: Extensions::new() }
+    }
+
+    /// Text, as `text/plain; charset=utf-8`.
+    #[must_use]
+    pub fn text(text: impl Into<Text>) -> Self {
+        Self::new(StatusCode::OK).with(Known::ContentType, "text/plain; charset=utf-8").body(text.into().0)
+    }
+
+    /// A page, as `text/html; charset=utf-8`.
+    #[must_use]
+    pub fn html(text: impl Into<Text>) -> Self {
+        Self::new(StatusCode::OK).with(Known::ContentType, "text/html; charset=utf-8").body(text.into().0)
+    }
+
+    /// A short text that names the status: `404 Not Found`.
+    #[must_use]
+    pub fn plain_status(status: StatusCode) -> Self {
+        let mut text = String::with_capacity(40);
+        text.push_str(status.as_str());
+        text.push(' ');
+        text.push_str(status.canonical_reason().unwrap_or("Unknown"));
+        text.push('\n');
+        Self { status, ..Self::text(text) }
+    }
+
+    /// Adds a header field that the program itself wrote. Text from outside goes through [`Headers::append`], which
+    /// gives an error instead.
+    ///
+    /// # Panics
+    ///
+    /// If the name is no token or the value holds a control character.
+    #[must_use]
+    #[track_caller]
+    pub fn with(mut self, name: impl FieldName, value: impl AsRef<[u8]>) -> Self {
+        if let Err(error) = self.headers.append(name, value) {
+            panic!("{error}");
+        }
+        self
+    }
+
+    /// Sets the status.
+    #[must_use]
+    pub fn status(mut self, status: StatusCode) -> Self {
+        self.status = status;
+        self
+    }
+
+    /// Sets the body.
+    #[must_use]
+    pub fn body(mut self, body: impl Into<Body>) -> Self {
+        self.body = body.into();
+        self
+    }
+}
+
+/// Text for [`Response::text`]: borrowed for ever, or owned.
+#[derive(Debug)]
+pub struct Text(Body);
+
+impl From<&'static str> for Text {
+    fn from(text: &'static str) -> Self {
+        Self(text.into())
+    }
+}
+
+impl From<String> for Text {
+    fn from(text: String) -> Self {
+        Self(text.into())
+    }
+}
+
+impl From<StatusCode> for Response {
+    fn from(status: StatusCode) -> Self {
+        Self::plain_status(status)
+    }
+}
+
+impl From<&'static str> for Response {
+    fn from(text: &'static str) -> Self {
+        Self::text(text)
+    }
+}
+
+impl From<String> for Response {
+    fn from(text: String) -> Self {
+        Self::text(text)
+    }
+}

@@ -1,0 +1,252 @@
+//! The request target (RFC 9112 §3.2).
+
+use core::fmt;
+
+use bytes::Bytes;
+
+/// What a request asks for, as it was received; its parts are slices of it.
+///
+/// ```
+/// use serow_message::Target;
+///
+/// let target = Target::parse("/search?q=antelope".into(), false).unwrap();
+/// assert_eq!(target.path(), "/search");
+/// assert_eq!(target.query(), Some("q=antelope"));
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct Target {
+    /// Valid UTF-8: checked when it is made.
+    text: Bytes,
+    form: TargetForm,
+    /// Where the authority ends and the path begins; 0 in origin form.
+    path_start: u32,
+    /// Where the path ends: at the question mark or the end.
+    path_end: u32,
+    /// Where the authority begins: behind `http://` in absolute form.
+    authority_start: u32,
+}
+
+/// The four forms of a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TargetForm {
+    /// `/path?query`: the usual one (RFC 9112 §3.2.1).
+    Origin,
+    /// `http://host/path?query`: to a proxy, and to be understood by every server (§3.2.2).
+    Absolute,
+    /// `host:port`: CONNECT only (§3.2.3).
+    Authority,
+    /// `*`: OPTIONS only (§3.2.4).
+    Asterisk,
+}
+
+impl Target {
+    /// Parses a target; `connect` says that the method is CONNECT, whose target is an authority.
+    ///
+    /// # Errors
+    ///
+    /// Text that is none of the four forms, holds white space, a control character or a fragment, or is no UTF-8. Bytes
+    /// from 0x80 on are let through where they are UTF-8, as nginx and h2o do: people type such addresses.
+    pub fn parse(text: Bytes, connect: bool) -> Result<Self, InvalidTarget> {
+        let mut only_ascii = true;
+        let mut query = None;
+        for (place, &byte) in text.iter().enumerate() {
+            match byte {
+                b'?' if query.is_none() => query = Some(place),
+                b'#' => return Err(InvalidTarget),
+                0x21..=0x7e => {}
+                0x80.. => only_ascii = false,
+                _ => return Err(InvalidTarget),
+            }
+        }
+        if u32::try_from(text.len()).is_err() || !(only_ascii || core::str::from_utf8(&text).is_ok()) {
+            return Err(InvalidTarget);
+        }
+        let end = text.len() as u32;
+        let path_end = query.map_or(end, |place| place as u32);
+        let origin = Self { form: TargetForm::Origin, path_start: 0, path_end, authority_start: 0, text };
+        match origin.text.first() {
+            _ if connect => origin.into_authority(),
+            Some(b'/') => Ok(origin),
+            Some(b'*') if origin.text.len() == 1 => Ok(Self { form: TargetForm::Asterisk, ..origin }),
+            Some(_) => origin.into_absolute(),
+            None => Err(InvalidTarget),
+        }
+    }
+
+    /// Which of the four forms it has.
+    #[must_use]
+    pub fn form(&self) -> TargetForm {
+        self.form
+    }
+
+    /// The whole target, as received.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        self.slice(0, self.text.len() as u32)
+    }
+
+    /// The path, still percent-encoded; `/` where an absolute form has none, `*` in asterisk form, empty in authority
+    /// form.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        match self.form {
+            TargetForm::Authority => "",
+            _ if self.path_start == self.path_end => "/",
+            _ => self.slice(self.path_start, self.path_end),
+        }
+    }
+
+    /// What stands behind the first question mark.
+    #[must_use]
+    pub fn query(&self) -> Option<&str> {
+        let behind = self.path_end + 1;
+        let end = self.text.len() as u32;
+        (behind <= end && self.form != TargetForm::Authority).then(|| self.slice(behind, end))
+    }
+
+    /// Host and port, in absolute and authority form.
+    #[must_use]
+    pub fn authority(&self) -> Option<&str> {
+        match self.form {
+            TargetForm::Absolute | TargetForm::Authority => Some(self.slice(self.authority_start, self.path_start)),
+            TargetForm::Origin | TargetForm::Asterisk => None,
+        }
+    }
+
+    /// The whole target as shared bytes.
+    #[must_use]
+    pub fn to_bytes(&self) -> Bytes {
+        self.text.clone()
+    }
+
+    /// RFC 9112 §3.2.3: host and port; nothing else may follow.
+    fn into_authority(self) -> Result<Self, InvalidTarget> {
+        let end = self.text.len() as u32;
+        let is_authority = self.as_str().rsplit_once(':').is_some_and(|(host, port)| {
+            !host.is_empty() && !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit())
+        });
+        if !is_authority || self.text.iter().any(|byte| matches!(byte, b'/' | b'?' | b'@')) {
+            return Err(InvalidTarget);
+        }
+        Ok(Self { form: TargetForm::Authority, path_start: end, path_end: end, ..self })
+    }
+
+    /// RFC 9112 §3.2.2: a whole `http` or `https` address. RFC 9110 §4.2.4: one with user information is refused.
+    fn into_absolute(self) -> Result<Self, InvalidTarget> {
+        let text = self.as_str();
+        let scheme_length = text.find("://").ok_or(InvalidTarget)?;
+        let scheme = &text[..scheme_length];
+        if !scheme.eq_ignore_ascii_case("http") && !scheme.eq_ignore_ascii_case("https") {
+            return Err(InvalidTarget);
+        }
+        let authority_start = scheme_length + 3;
+        let rest = &text[authority_start..];
+        let authority_length = rest.find(['/', '?']).unwrap_or(rest.len());
+        if authority_length == 0 || rest[..authority_length].contains('@') {
+            return Err(InvalidTarget);
+        }
+        Ok(Self {
+            form: TargetForm::Absolute,
+            authority_start: authority_start as u32,
+            path_start: (authority_start + authority_length) as u32,
+            ..self
+        })
+    }
+
+    fn slice(&self, start: u32, end: u32) -> &str {
+        core::str::from_utf8(&self.text[start as usize..end as usize]).unwrap_or_default()
+    }
+}
+
+impl Default for Target {
+    /// The path `/`.
+    fn default() -> Self {
+        Self {
+            text: Bytes::from_static(b"/"),
+            form: TargetForm::Origin,
+            path_start: 0,
+            path_end: 1,
+            authority_start: 0,
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Debug for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.as_str(), f)
+    }
+}
+
+/// A request target that is none of the four forms of RFC 9112 §3.2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InvalidTarget;
+
+impl fmt::Display for InvalidTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the request target is not a path, an http address, host:port or *")
+    }
+}
+
+impl core::error::Error for InvalidTarget {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms_and_parts() {
+        use TargetForm::{Absolute, Asterisk, Authority, Origin};
+        let cases = [
+            ("/", false, Origin, None, "/", None),
+            ("/a?b", false, Origin, None, "/a", Some("b")),
+            ("/?", false, Origin, None, "/", Some("")),
+            ("/a?b?c=/", false, Origin, None, "/a", Some("b?c=/")),
+            ("//x/../y", false, Origin, None, "//x/../y", None),
+            ("/ä", false, Origin, None, "/ä", None),
+            ("*", false, Asterisk, None, "*", None),
+            ("http://h", false, Absolute, Some("h"), "/", None),
+            ("HTTP://h:1/p?q", false, Absolute, Some("h:1"), "/p", Some("q")),
+            ("https://h?q", false, Absolute, Some("h"), "/", Some("q")),
+            ("h:443", true, Authority, Some("h:443"), "", None),
+            ("[::1]:443", true, Authority, Some("[::1]:443"), "", None),
+        ];
+        for (text, connect, form, authority, path, query) in cases {
+            let target = Target::parse(text.into(), connect).unwrap();
+            assert_eq!(
+                (target.form(), target.authority(), target.path(), target.query()),
+                (form, authority, path, query),
+                "{text}"
+            );
+            assert_eq!(target.as_str(), text);
+        }
+    }
+
+    #[test]
+    fn other_text_is_refused() {
+        let cases: [(&[u8], bool); 14] = [
+            (b"", false),
+            (b"a", false),
+            (b"**", false),
+            (b"/a b", false),
+            (b"/a#b", false),
+            (b"/\x7f", false),
+            (b"/\xff", false),
+            (b"ftp://h/", false),
+            (b"http://", false),
+            (b"http://u@h/", false),
+            (b"h", true),
+            (b"h:", true),
+            (b"/x:1", true),
+            (b"", true),
+        ];
+        for (text, connect) in cases {
+            assert!(Target::parse(Bytes::from_static(text), connect).is_err(), "{}", text.escape_ascii());
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Handing a connection over to the handler: `Upgrade` (RFC 9110 §7.8) and CONNECT.
+
+use core::{
+    fmt,
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll, Waker},
+};
+use std::{
+    boxed::Box,
+    io,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use bytes::{Buf, Bytes};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// A connection that no longer speaks HTTP: bytes in, bytes out.
+pub struct Upgraded {
+    io: Box<dyn UpgradedIo>,
+    /// What arrived behind the request's head and belongs to the new protocol.
+    received: Bytes,
+}
+
+/// What can become an [`Upgraded`] connection.
+pub trait UpgradedIo: AsyncRead + AsyncWrite + Unpin + Send {}
+
+impl<T: AsyncRead + AsyncWrite + Unpin + Send> UpgradedIo for T {}
+
+/// The future of the connection, from [`Request::upgrade`](crate::Request::upgrade): ready when the response that agrees
+/// (101, or 2xx to CONNECT) has been sent.
+#[derive(Debug)]
+pub struct OnUpgrade {
+    slot: Arc<Mutex<Slot>>,
+}
+
+/// The server's end of an [`OnUpgrade`]: fulfilled once, or dropped when the response did not agree.
+#[derive(Debug)]
+pub struct PendingUpgrade {
+    slot: Arc<Mutex<Slot>>,
+}
+
+#[derive(Debug)]
+struct Slot {
+    state: State,
+    waiting: Option<Waker>,
+}
+
+#[derive(Debug)]
+enum State {
+    Waiting,
+    Ready(Upgraded),
+    Refused,
+}
+
+/// The response did not agree to the upgrade, or the connection was lost before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UpgradeRefused;
+
+impl PendingUpgrade {
+    /// Both ends.
+    #[must_use]
+    pub fn channel() -> (Self, OnUpgrade) {
+        let slot = Arc::new(Mutex::new(Slot { state: State::Waiting, waiting: None }));
+        (Self { slot: Arc::clone(&slot) }, OnUpgrade { slot })
+    }
+
+    /// Hands the connection over; `received` is what has been read of the new protocol already.
+    pub fn fulfil(self, io: impl UpgradedIo + 'static, received: Bytes) {
+        self.settle(State::Ready(Upgraded { io: Box::new(io), received }));
+    }
+
+    /// Whether the handler's end is gone, so that nobody would take the connection.
+    #[must_use]
+    pub fn is_abandoned(&self) -> bool {
+        Arc::strong_count(&self.slot) == 1
+    }
+
+    fn settle(&self, state: State) {
+        let mut slot = lock(&self.slot);
+        if matches!(slot.state, State::Waiting) {
+            slot.state = state;
+        }
+        if let Some(waiting) = slot.waiting.take() {
+            waiting.wake();
+        }
+    }
+}
+
+impl Drop for PendingUpgrade {
+    fn drop(&mut self) {
+        self.settle(State::Refused);
+    }
+}
+
+impl Future for OnUpgrade {
+    type Output = Result<Upgraded, UpgradeRefused>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut slot = lock(&self.slot);
+        match core::mem::replace(&mut slot.state, State::Refused) {
+            State::Ready(upgraded) => Poll::Ready(Ok(upgraded)),
+            State::Refused => Poll::Ready(Err(UpgradeRefused)),
+            State::Waiting => {
+                slot.state = State::Waiting;
+                slot.waiting = Some(context.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl AsyncRead for Upgraded {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if self.received.is_empty() {
+            return Pin::new(&mut self.io).poll_read(context, buffer);
+        }
+        let count = self.received.len().min(buffer.remaining());
+        buffer.put_slice(&self.received[..count]);
+        self.received.advance(count);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Upgraded {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.io).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_shutdown(context)
+    }
+}
+
+impl fmt::Debug for Upgraded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Upgraded").field("received", &self.received.len()).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Display for UpgradeRefused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the response did not agree to the upgrade, or the connection was lost")
+    }
+}
+
+impl core::error::Error for UpgradeRefused {}
+
+/// No code panics while it holds this lock, so a poisoned one is as good as any.
+fn lock(slot: &Mutex<Slot>) -> MutexGuard<'_, Slot> {
+    slot.lock().unwrap_or_else(PoisonError::into_inner)
+}
