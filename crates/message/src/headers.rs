@@ -44,7 +44,7 @@ enum Layout {
 }
 
 /// Where a field's name and value stand in its text.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Field {
     name_start: u32,
     value_start: u32,
@@ -54,14 +54,22 @@ struct Field {
     text: Text,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Text {
     Shared,
     Added,
 }
 
-/// Where a field stands in a received head; what a parser hands to [`Headers::received`].
-#[derive(Clone, Copy, Debug, Default)]
+/// The fields of a head while it is parsed: where they stand in it.
+#[derive(Debug, Default)]
+pub struct ReceivedFields {
+    fields: Vec<Field>,
+    present: u64,
+    end: usize,
+}
+
+/// Where a field stands in a received head.
+#[derive(Clone, Copy, Debug)]
 pub struct Span {
     /// First byte of the name.
     pub name_start: usize,
@@ -73,39 +81,53 @@ pub struct Span {
     pub value_length: usize,
 }
 
+impl ReceivedFields {
+    /// An empty list with room for so many fields.
+    #[must_use]
+    pub fn with_capacity(fields: usize) -> Self {
+        Self { fields: Vec::with_capacity(fields), present: 0, end: 0 }
+    }
+
+    /// Adds a field; `name` is its text.
+    ///
+    /// # Errors
+    ///
+    /// A field beyond four gigabytes, or a name longer than 65,535 bytes.
+    #[inline]
+    pub fn push(&mut self, name: &[u8], span: Span) -> Result<(), InvalidHeader> {
+        let known = Known::recognise(name);
+        self.present |= known.map_or(0, Known::bit);
+        self.end = self.end.max(span.value_start + span.value_length).max(span.name_start + span.name_length);
+        self.fields.push(Field {
+            name_start: narrow(span.name_start)?,
+            value_start: narrow(span.value_start)?,
+            value_length: narrow(span.value_length)?,
+            name_length: u16::try_from(span.name_length).map_err(|_| InvalidHeader::TooLarge)?,
+            known,
+            text: Text::Shared,
+        });
+        Ok(())
+    }
+
+    /// The list, with the head that the fields are slices of.
+    ///
+    /// # Errors
+    ///
+    /// A field that does not lie within the head.
+    pub fn into_headers(self, head: Bytes) -> Result<Headers, InvalidHeader> {
+        if self.end > head.len() {
+            return Err(InvalidHeader::TooLarge);
+        }
+        let Self { fields, present, .. } = self;
+        Ok(Headers { shared: head, added: Vec::new(), fields, present, layout: Layout::Scattered })
+    }
+}
+
 impl Headers {
     /// An empty list; allocates nothing.
     #[must_use]
     pub const fn new() -> Self {
         Self { shared: Bytes::new(), added: Vec::new(), fields: Vec::new(), present: 0, layout: Layout::Lines }
-    }
-
-    /// The fields of a received head, as slices of it.
-    ///
-    /// # Errors
-    ///
-    /// A span that does not lie within the head, or a name longer than 65,535 bytes.
-    #[inline]
-    pub fn received(head: Bytes, spans: impl ExactSizeIterator<Item = Span>) -> Result<Self, InvalidHeader> {
-        let mut fields = Vec::with_capacity(spans.len());
-        let mut present = 0;
-        for span in spans {
-            let name = head.get(span.name_start..span.name_start + span.name_length).ok_or(InvalidHeader::TooLarge)?;
-            if span.value_start + span.value_length > head.len() {
-                return Err(InvalidHeader::TooLarge);
-            }
-            let known = Known::recognise(name);
-            present |= known.map_or(0, Known::bit);
-            fields.push(Field {
-                name_start: narrow(span.name_start)?,
-                value_start: narrow(span.value_start)?,
-                value_length: narrow(span.value_length)?,
-                name_length: u16::try_from(span.name_length).map_err(|_| InvalidHeader::TooLarge)?,
-                known,
-                text: Text::Shared,
-            });
-        }
-        Ok(Self { shared: head, added: Vec::new(), fields, present, layout: Layout::Scattered })
     }
 
     /// How many fields there are.
@@ -406,20 +428,21 @@ mod tests {
     use super::*;
 
     fn received(lines: &'static str) -> Headers {
-        let mut spans = Vec::new();
+        let mut fields = ReceivedFields::default();
         let mut start = 0;
         for line in lines.split_inclusive("\r\n") {
-            let colon = line.find(':').unwrap();
-            let value = line[colon + 1..].trim();
-            spans.push(Span {
+            let (name, rest) = line.split_once(':').unwrap();
+            let value = rest.trim();
+            let span = Span {
                 name_start: start,
-                name_length: colon,
-                value_start: start + colon + 1 + line[colon + 1..].find(value).unwrap(),
+                name_length: name.len(),
+                value_start: start + name.len() + 1 + rest.find(value).unwrap(),
                 value_length: value.len(),
-            });
+            };
+            fields.push(name.as_bytes(), span).unwrap();
             start += line.len();
         }
-        Headers::received(Bytes::from_static(lines.as_bytes()), spans.into_iter()).unwrap()
+        fields.into_headers(Bytes::from_static(lines.as_bytes())).unwrap()
     }
 
     #[test]
@@ -477,7 +500,8 @@ mod tests {
 
     #[test]
     fn spans_outside_the_head_are_refused() {
-        let outside = Span { name_start: 0, name_length: 1, value_start: 3, value_length: 9 };
-        assert!(Headers::received(Bytes::from_static(b"a: b"), [outside].into_iter()).is_err());
+        let mut fields = ReceivedFields::default();
+        fields.push(b"a", Span { name_start: 0, name_length: 1, value_start: 3, value_length: 9 }).unwrap();
+        assert!(fields.into_headers(Bytes::from_static(b"a: b")).is_err());
     }
 }

@@ -27,7 +27,7 @@ mod target;
 
 pub use field::{FieldName, InvalidHeader, Known};
 pub use head::{RequestHead, ResponseHead};
-pub use headers::{HeaderIter, Headers, Span};
+pub use headers::{HeaderIter, Headers, ReceivedFields, Span};
 pub use http::{Method, StatusCode, Version};
 pub use target::{InvalidTarget, Target, TargetForm};
 

@@ -1,0 +1,81 @@
+//! A body on its way in, whatever its framing.
+
+use bytes::{Bytes, BytesMut};
+use serow_message::Headers;
+
+use crate::{
+    Framing, Limits, ProtocolError,
+    chunked::{Chunked, Piece},
+};
+
+/// Finds the end of a body.
+#[derive(Debug)]
+pub(crate) enum Body {
+    /// So many bytes are still to come.
+    Length(u64),
+    Chunked(Chunked),
+    UntilClose,
+}
+
+/// What was found at the front of the input.
+pub(crate) enum BodyEvent {
+    Data(Bytes),
+    End(Option<Headers>),
+}
+
+/// Counts what a body has brought, against the limit.
+#[derive(Debug)]
+pub(crate) struct BodyReceiver {
+    body: Body,
+    received: u64,
+}
+
+impl BodyReceiver {
+    /// The receiver of a body with this framing; one that is too long is refused at once where its length is announced.
+    pub(crate) fn new(framing: Framing, limits: &Limits) -> Result<Self, ProtocolError> {
+        let body = match framing {
+            Framing::None => Body::Length(0),
+            Framing::Length(length) if length > limits.body => return Err(ProtocolError::BodyTooLarge),
+            Framing::Length(length) => Body::Length(length),
+            Framing::Chunked => Body::Chunked(Chunked::default()),
+            Framing::UntilClose => Body::UntilClose,
+        };
+        Ok(Self { body, received: 0 })
+    }
+
+    pub(crate) fn receive(
+        &mut self,
+        input: &mut BytesMut,
+        limits: &Limits,
+    ) -> Result<Option<BodyEvent>, ProtocolError> {
+        let event = match &mut self.body {
+            Body::Length(0) => Some(BodyEvent::End(None)),
+            _ if input.is_empty() => None,
+            Body::Length(left) => {
+                let count = usize::try_from(*left).unwrap_or(usize::MAX).min(input.len());
+                *left -= count as u64;
+                Some(BodyEvent::Data(input.split_to(count).freeze()))
+            }
+            Body::Chunked(chunked) => chunked.receive(input, limits)?.map(|piece| match piece {
+                Piece::Data(data) => BodyEvent::Data(data),
+                Piece::End(trailers) => BodyEvent::End(trailers),
+            }),
+            Body::UntilClose => Some(BodyEvent::Data(input.split().freeze())),
+        };
+        if let Some(BodyEvent::Data(data)) = &event {
+            self.received += data.len() as u64;
+            if self.received > limits.body {
+                return Err(ProtocolError::BodyTooLarge);
+            }
+        }
+        Ok(event)
+    }
+
+    /// The connection ended: only a body that lasts until then is whole.
+    pub(crate) fn handle_end(&self) -> Result<(), ProtocolError> {
+        match self.body {
+            Body::UntilClose | Body::Length(0) => Ok(()),
+            Body::Length(_) | Body::Chunked(_) => Err(ProtocolError::Incomplete),
+        }
+    }
+}

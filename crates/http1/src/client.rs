@@ -1,0 +1,190 @@
+//! The client's side of a connection.
+
+use alloc::vec::Vec;
+
+use bytes::BytesMut;
+use serow_message::{Headers, Known, Method, RequestHead, ResponseHead, StatusCode};
+
+use crate::{
+    BodyLength, Event, Framing, Limits, Misuse, Next, ProtocolError,
+    body::{BodyEvent, BodyReceiver},
+    framing::is_persistent,
+    head::HeadProgress,
+    outgoing::{FRAMING, Outgoing, write_decimal},
+};
+
+/// Sends requests and receives responses, one after the other.
+#[derive(Debug)]
+pub struct Client {
+    limits: Limits,
+    sending: Outgoing,
+    receiving: Receiving,
+    method: Method,
+    after: Next,
+}
+
+#[derive(Debug)]
+enum Receiving {
+    Head(HeadProgress),
+    Body(BodyReceiver),
+    Done,
+}
+
+/// A response's head and what it says of the rest.
+#[derive(Debug)]
+pub struct ReceivedResponse {
+    /// The head. One with a status 1xx (but 101) is an interim response: the response is still to come.
+    pub head: ResponseHead,
+    /// Where the body ends.
+    pub framing: Framing,
+}
+
+impl ReceivedResponse {
+    /// Whether the response itself is still to come (RFC 9110 §15.2).
+    #[must_use]
+    pub fn is_interim(&self) -> bool {
+        self.head.status.is_informational() && self.head.status != StatusCode::SWITCHING_PROTOCOLS
+    }
+}
+
+impl Client {
+    /// The state of a new connection.
+    #[must_use]
+    pub fn new(limits: Limits) -> Self {
+        Self { limits, sending: Outgoing::Head, receiving: Receiving::Done, method: Method::GET, after: Next::Reuse }
+    }
+
+    /// Writes the head of a request. What its headers say of length, coding and connection is left out: it follows from
+    /// `length`. Says whether a body is to be sent.
+    ///
+    /// # Errors
+    ///
+    /// When the exchange before is not finished.
+    pub fn send_head(&mut self, head: &RequestHead, length: BodyLength, output: &mut Vec<u8>) -> Result<bool, Misuse> {
+        if self.sending != Outgoing::Head {
+            return Err(Misuse::OutOfTurn);
+        }
+        for part in [head.method.as_str(), " ", head.target.as_str(), " HTTP/1.1\r\n"] {
+            output.extend_from_slice(part.as_bytes());
+        }
+        head.headers.write_lines(output, &FRAMING);
+        if head.headers.contains(Known::Upgrade) {
+            output.extend_from_slice(b"connection: upgrade\r\n");
+        }
+        self.sending = match length {
+            BodyLength::Known(length) => {
+                // RFC 9110 §8.6: no length where the method foresees no content and there is none.
+                if length > 0 || matches!(head.method, Method::POST | Method::PUT | Method::PATCH) {
+                    output.extend_from_slice(b"content-length: ");
+                    write_decimal(length, output);
+                    output.extend_from_slice(b"\r\n");
+                }
+                if length == 0 { Outgoing::Done } else { Outgoing::Length(length) }
+            }
+            BodyLength::Unknown => {
+                output.extend_from_slice(b"transfer-encoding: chunked\r\n");
+                Outgoing::Chunked
+            }
+        };
+        output.extend_from_slice(b"\r\n");
+        self.method = head.method.clone();
+        self.receiving = Receiving::Head(HeadProgress::default());
+        Ok(self.sending != Outgoing::Done)
+    }
+
+    /// Writes a piece of the request's body.
+    ///
+    /// # Errors
+    ///
+    /// Before the head, or more than was announced.
+    pub fn send_data(&mut self, data: &[u8], output: &mut Vec<u8>) -> Result<(), Misuse> {
+        self.sending.begin_chunk(data.len() as u64, output)?;
+        output.extend_from_slice(data);
+        self.sending.end_chunk(data.len() as u64, output);
+        Ok(())
+    }
+
+    /// Ends the request.
+    ///
+    /// # Errors
+    ///
+    /// Before the head, or fewer bytes than were announced.
+    pub fn send_end(&mut self, trailers: Option<&Headers>, output: &mut Vec<u8>) -> Result<(), Misuse> {
+        self.sending.end(trailers, output)
+    }
+
+    /// Takes the next event from the front of the input; `None` where more input is needed.
+    ///
+    /// # Errors
+    ///
+    /// What the server did wrong; the connection is of no more use.
+    pub fn receive(&mut self, input: &mut BytesMut) -> Result<Option<Event<ReceivedResponse>>, ProtocolError> {
+        match &mut self.receiving {
+            Receiving::Head(progress) => match progress.receive_response(input, &self.limits)? {
+                Some(head) => self.handle_head(head).map(|response| Some(Event::Head(response))),
+                None => Ok(None),
+            },
+            Receiving::Body(body) => Ok(body.receive(input, &self.limits)?.map(|event| match event {
+                BodyEvent::Data(data) => Event::Data(data),
+                BodyEvent::End(trailers) => {
+                    self.receiving = Receiving::Done;
+                    Event::End(trailers)
+                }
+            })),
+            Receiving::Done => Ok(None),
+        }
+    }
+
+    /// The server closed its side. A body that lasts until then is whole: its [`Event::End`] is given here.
+    ///
+    /// # Errors
+    ///
+    /// [`ProtocolError::Incomplete`] within a response, or before one that was asked for.
+    pub fn handle_end(&mut self) -> Result<Option<Event<ReceivedResponse>>, ProtocolError> {
+        self.after = Next::Close;
+        match &self.receiving {
+            Receiving::Head(_) => Err(ProtocolError::Incomplete),
+            Receiving::Body(body) => {
+                body.handle_end()?;
+                self.receiving = Receiving::Done;
+                Ok(Some(Event::End(None)))
+            }
+            Receiving::Done => Ok(None),
+        }
+    }
+
+    /// What becomes of the connection; after [`Next::Reuse`] the next request can be sent.
+    pub fn next(&mut self) -> Next {
+        if self.after == Next::Tunnel {
+            return Next::Tunnel;
+        }
+        match (self.sending, &self.receiving) {
+            (Outgoing::Done, Receiving::Done) => {
+                if self.after == Next::Reuse {
+                    self.sending = Outgoing::Head;
+                }
+                self.after
+            }
+            _ => Next::Unfinished,
+        }
+    }
+
+    fn handle_head(&mut self, head: ResponseHead) -> Result<ReceivedResponse, ProtocolError> {
+        let framing = Framing::of_response(&head.headers, head.version, head.status, &self.method)?;
+        let response = ReceivedResponse { head, framing };
+        if response.is_interim() {
+            return Ok(response);
+        }
+        let ReceivedResponse { head, .. } = &response;
+        let tunnel = head.status == StatusCode::SWITCHING_PROTOCOLS
+            || self.method == Method::CONNECT && head.status.is_success();
+        self.after = match framing {
+            _ if tunnel => Next::Tunnel,
+            Framing::UntilClose => Next::Close,
+            _ if is_persistent(&head.headers, head.version) => Next::Reuse,
+            _ => Next::Close,
+        };
+        self.receiving = Receiving::Body(BodyReceiver::new(framing, &self.limits)?);
+        Ok(response)
+    }
+}

@@ -1,0 +1,124 @@
+//! A message on its way out: the framing of its body, and whether the caller keeps to it.
+
+use alloc::vec::Vec;
+
+use serow_message::{Headers, Known};
+
+use crate::Misuse;
+
+/// What of a message has been sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Outgoing {
+    /// No head yet.
+    #[default]
+    Head,
+    /// So many bytes of the body are still due.
+    Length(u64),
+    /// Chunks, until the last one.
+    Chunked,
+    /// Anything, until the connection closes.
+    UntilClose,
+    /// All of it.
+    Done,
+}
+
+impl Outgoing {
+    /// Announces that so many bytes of the body follow; in chunks, writes the line before them.
+    pub(crate) fn begin_chunk(&mut self, length: u64, output: &mut Vec<u8>) -> Result<(), Misuse> {
+        match self {
+            Self::Length(left) => {
+                *left = left.checked_sub(length).ok_or(Misuse::TooManyBytes)?;
+                Ok(())
+            }
+            // RFC 9112 §7.1: a chunk of size 0 would be the last.
+            Self::Chunked if length > 0 => {
+                write_hexadecimal(length, output);
+                output.extend_from_slice(b"\r\n");
+                Ok(())
+            }
+            Self::Chunked | Self::UntilClose => Ok(()),
+            Self::Done if length == 0 => Ok(()),
+            Self::Done => Err(Misuse::TooManyBytes),
+            Self::Head => Err(Misuse::OutOfTurn),
+        }
+    }
+
+    /// Writes what stands behind the bytes announced last.
+    pub(crate) fn end_chunk(self, length: u64, output: &mut Vec<u8>) {
+        if self == Self::Chunked && length > 0 {
+            output.extend_from_slice(b"\r\n");
+        }
+    }
+
+    /// Ends the body.
+    pub(crate) fn end(&mut self, trailers: Option<&Headers>, output: &mut Vec<u8>) -> Result<(), Misuse> {
+        match self {
+            Self::Head => return Err(Misuse::OutOfTurn),
+            Self::Length(1..) => return Err(Misuse::TooFewBytes),
+            Self::Chunked => {
+                output.extend_from_slice(b"0\r\n");
+                if let Some(trailers) = trailers {
+                    trailers.write_lines(output, &FRAMING);
+                }
+                output.extend_from_slice(b"\r\n");
+            }
+            Self::Length(0) | Self::UntilClose | Self::Done => {}
+        }
+        *self = Self::Done;
+        Ok(())
+    }
+}
+
+/// Fields that this crate writes itself; what a caller says of them is left out.
+pub(crate) const FRAMING: [Known; 3] = [Known::ContentLength, Known::TransferEncoding, Known::Connection];
+
+/// Writes a number in decimal digits.
+pub(crate) fn write_decimal(mut number: u64, output: &mut Vec<u8>) {
+    let mut digits = [0; 20];
+    let mut start = digits.len();
+    loop {
+        start -= 1;
+        digits[start] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    output.extend_from_slice(&digits[start..]);
+}
+
+fn write_hexadecimal(number: u64, output: &mut Vec<u8>) {
+    let digits = (64 - number.leading_zeros()).div_ceil(4).max(1);
+    for place in (0..digits).rev() {
+        output.push(b"0123456789abcdef"[(number >> (4 * place) & 15) as usize]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers() {
+        for number in [0, 1, 9, 10, 15, 16, 255, 4096, 65_535, u64::MAX] {
+            let mut output = Vec::new();
+            write_decimal(number, &mut output);
+            assert_eq!(output, alloc::format!("{number}").as_bytes());
+            output.clear();
+            write_hexadecimal(number, &mut output);
+            assert_eq!(output, alloc::format!("{number:x}").as_bytes());
+        }
+    }
+
+    #[test]
+    fn a_caller_that_breaks_its_word_is_told() {
+        let mut output = Vec::new();
+        let mut outgoing = Outgoing::Length(3);
+        assert_eq!(outgoing.begin_chunk(4, &mut output), Err(Misuse::TooManyBytes));
+        assert_eq!(outgoing.begin_chunk(2, &mut output), Ok(()));
+        assert_eq!(outgoing.end(None, &mut output), Err(Misuse::TooFewBytes));
+        assert_eq!(Outgoing::Head.end(None, &mut output), Err(Misuse::OutOfTurn));
+        assert_eq!(Outgoing::Done.begin_chunk(1, &mut output), Err(Misuse::TooManyBytes));
+        assert!(output.is_empty());
+    }
+}
