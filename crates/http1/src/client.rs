@@ -154,7 +154,7 @@ impl Client {
     }
 
     /// What becomes of the connection; after [`Next::Reuse`] the next request can be sent.
-    pub fn next(&mut self) -> Next {
+    pub fn begin_next(&mut self) -> Next {
         if self.after == Next::Tunnel {
             return Next::Tunnel;
         }

@@ -10,7 +10,7 @@
 //! 2. at the end of the input call `handle_end`;
 //! 3. `send_head`, `send_data` (or `begin_chunk`, the data by other means, `end_chunk`), `send_end` append what is to be
 //!    written to an output buffer;
-//! 4. ask `next` whether the connection serves another message, closes, or becomes a tunnel.
+//! 4. ask `begin_next` whether the connection serves another message, closes, or becomes a tunnel.
 //!
 //! ```
 //! use bytes::BytesMut;

@@ -18,7 +18,7 @@ use crate::{
 ///
 /// ```text
 ///   receiving   Head ──► Body ──► Done ─┐        either side may be done first;
-///                ▲                      ├─► next() ── Reuse: both begin again
+///                ▲                      ├─► begin_next() ── Reuse: both begin again
 ///   sending     Head ──► body ──► Done ─┘                Close, Tunnel: the end
 /// ```
 #[derive(Debug)]
@@ -288,7 +288,7 @@ impl Server {
     }
 
     /// What becomes of the connection; after [`Next::Reuse`] the next request can be received.
-    pub fn next(&mut self) -> Next {
+    pub fn begin_next(&mut self) -> Next {
         if self.sending != Outgoing::Done {
             return Next::Unfinished;
         }
