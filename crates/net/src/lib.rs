@@ -1,1 +1,14 @@
-//! (to be written)
+//! Sockets, clocks and timers: the only part of Serow that touches the kernel, and the only one with `unsafe`.
+
+mod accept;
+mod address;
+pub mod clock;
+pub mod deadlines;
+mod listener;
+pub mod proxy_protocol;
+
+pub use accept::{AcceptError, Accepted, Acceptor, PAUSE_AFTER_EXHAUSTION, Peer};
+pub use address::{Address, AddressError};
+pub use clock::{Clock, Moment};
+pub use deadlines::{Deadline, Deadlines};
+pub use listener::{BindError, ListenOptions, Listener};

@@ -1,0 +1,179 @@
+//! Accepting connections in as few system calls as the kernel allows: one per connection.
+
+use std::error::Error;
+use std::fmt;
+use std::future::poll_fn;
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use rustix::io::Errno;
+use rustix::net::{SocketAddrAny, SocketFlags, acceptfrom_with};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+
+use crate::Listener;
+
+/// A [`Listener`] in a tokio runtime, giving the connections that arrive at it.
+///
+/// A connection costs one `accept4`, which also makes it non-blocking and closed on exec; TCP_NODELAY it has from the
+/// listening socket. One more call, when nothing is left to accept, precedes each sleep.
+#[derive(Debug)]
+pub struct Acceptor {
+    listener: AsyncFd<Listener>,
+}
+
+/// A new connection.
+#[derive(Debug)]
+pub struct Accepted {
+    /// The socket: non-blocking, closed on exec, and if it is TCP, with TCP_NODELAY.
+    pub socket: OwnedFd,
+    /// Who connected.
+    pub peer: Peer,
+}
+
+/// The other end of an accepted connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Peer {
+    /// Its IP address and port; an IPv4 address is one even if it came through a socket that listens at `[::]`.
+    Tcp(SocketAddr),
+    /// A process on this machine, through a unix socket.
+    Unix,
+}
+
+impl Acceptor {
+    /// Registers `listener` with the tokio runtime of this thread.
+    ///
+    /// # Errors
+    ///
+    /// When epoll takes no more descriptors (epoll_ctl(2)).
+    ///
+    /// # Panics
+    ///
+    /// Outside a tokio runtime with I/O enabled.
+    pub fn new(listener: Listener) -> io::Result<Self> {
+        // SAFETY: the socket is a private field that nothing ever replaces, so a listener has the same descriptor, open,
+        // for as long as it lives; and the `AsyncFd` owns it.
+        let listener = unsafe { AsyncFd::register_with_interest(listener, Interest::READABLE) }?;
+        Ok(Self { listener })
+    }
+
+    /// Waits for the next connection. Dropping the future loses none.
+    ///
+    /// # Errors
+    ///
+    /// See [`AcceptError`]: after one of its kinds accepting goes on, after the other it is over.
+    pub async fn accept(&mut self) -> Result<Accepted, AcceptError> {
+        poll_fn(|cx| self.poll_accept(cx)).await
+    }
+
+    /// [`accept`](Self::accept) for those who poll; only the task that polled last is woken.
+    ///
+    /// It takes part in tokio's cooperative scheduling, so a flood of connections leaves the other tasks their turn.
+    ///
+    /// # Errors
+    ///
+    /// See [`AcceptError`].
+    pub fn poll_accept(&mut self, cx: &mut Context<'_>) -> Poll<Result<Accepted, AcceptError>> {
+        loop {
+            // No system call: tokio remembers that the socket was readable until it is told otherwise.
+            let mut guard = ready!(self.listener.poll_read_ready(cx)).map_err(AcceptError::Fatal)?;
+            match acceptfrom_with(guard.get_inner(), SocketFlags::NONBLOCK | SocketFlags::CLOEXEC) {
+                Ok((socket, peer)) => return Poll::Ready(Ok(Accepted { socket, peer: peer_of(peer) })),
+                Err(errno) => match Failure::of(errno) {
+                    Failure::NothingWaits => guard.clear_ready(),
+                    Failure::ConnectionLost => {}
+                    Failure::Exhausted => return Poll::Ready(Err(AcceptError::Exhausted(errno.into()))),
+                    Failure::Fatal => return Poll::Ready(Err(AcceptError::Fatal(errno.into()))),
+                },
+            }
+        }
+    }
+
+    /// The listener inside.
+    pub fn listener(&self) -> &Listener {
+        self.listener.get_ref()
+    }
+}
+
+fn peer_of(address: Option<SocketAddrAny>) -> Peer {
+    match address.map(SocketAddr::try_from) {
+        Some(Ok(address)) => Peer::Tcp(SocketAddr::new(address.ip().to_canonical(), address.port())),
+        _ => Peer::Unix,
+    }
+}
+
+/// What an error of accept4 means for accepting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Failure {
+    NothingWaits,
+    ConnectionLost,
+    Exhausted,
+    Fatal,
+}
+
+impl Failure {
+    fn of(errno: Errno) -> Self {
+        match errno {
+            Errno::AGAIN => Self::NothingWaits,
+            // accept(2): the connection was broken while it waited, and each of these takes one off the queue, so
+            // that trying again comes to an end. EINTR is a signal.
+            Errno::CONNABORTED
+            | Errno::INTR
+            | Errno::NETDOWN
+            | Errno::PROTO
+            | Errno::NOPROTOOPT
+            | Errno::HOSTDOWN
+            | Errno::NONET
+            | Errno::HOSTUNREACH
+            | Errno::OPNOTSUPP
+            | Errno::NETUNREACH => Self::ConnectionLost,
+            Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM => Self::Exhausted,
+            // Among them EPERM: on Linux it comes from a seccomp filter, which will not change its mind.
+            _ => Self::Fatal,
+        }
+    }
+}
+
+/// Why no connection could be accepted.
+#[derive(Debug)]
+pub enum AcceptError {
+    /// Descriptors or memory ran out, and the connection still waits in the queue: asking again at once would spin, so
+    /// pause for [`PAUSE_AFTER_EXHAUSTION`] first.
+    Exhausted(io::Error),
+    /// The socket will never accept again.
+    Fatal(io::Error),
+}
+
+impl fmt::Display for AcceptError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exhausted(error) => write!(
+                formatter,
+                "cannot accept more connections for now ({error}); raise the limit of open files (ulimit -n) \
+                 or lower that of connections"
+            ),
+            Self::Fatal(error) => write!(formatter, "cannot accept connections any more: {error}"),
+        }
+    }
+}
+
+impl Error for AcceptError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Exhausted(error) | Self::Fatal(error) => Some(error),
+        }
+    }
+}
+
+/// How long to wait after [`AcceptError::Exhausted`].
+///
+/// Long enough that ten tries a second, each a failing system call and perhaps a line in the log, cost nothing; short
+/// enough that clients, who wait in the kernel's queue meanwhile, hardly notice it. A descriptor only comes free when a
+/// connection ends, and nothing tells us when one ends in another process (ENFILE).
+pub const PAUSE_AFTER_EXHAUSTION: Duration = Duration::from_millis(100);
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,288 @@
+//! Timeouts of all the connections of one thread, where moving one costs a memory write.
+//!
+//! After Warp's timer: deadlines stand in a dense array of numbers, a timeout is postponed by overwriting one number,
+//! and one task goes over the array ten times a second. A heap or a wheel would do work for each postponement, of
+//! which there are several per request; here the work is done once per tick and is a few microseconds for ten
+//! thousand connections.
+//!
+//! ```text
+//!             set(after)                          a tick finds it due
+//!   cleared ────────────▶ waiting, until a tick ────────────────────▶ expired
+//!      ▲ ▲                  │  ▲ └──┘ set(after)                        │   │
+//!      │ └──── clear() ─────┘  └──────────── set(after) ────────────────┘   │
+//!      └──────────────────────────── clear() ───────────────────────────────┘
+//! ```
+
+use std::cell::{Cell, RefCell};
+use std::convert::Infallible;
+use std::fmt;
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+
+use crate::Clock;
+
+/// The deadlines of one thread. Clones are handles to the same ones.
+///
+/// Somebody has to let time pass: [`run`](Self::run), or [`tick`](Self::tick) every [`TICK`].
+#[derive(Clone, Default)]
+pub struct Deadlines {
+    table: Rc<Table>,
+}
+
+impl Deadlines {
+    /// None so far.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A new deadline, cleared.
+    pub fn register(&self) -> Deadline {
+        let table = Rc::clone(&self.table);
+        let (chunk, slot) = table.take_slot();
+        chunk.registered.set(chunk.registered.get() + 1);
+        table.registered.set(table.registered.get() + 1);
+        if table.registered.get() == 1 {
+            table.first.notify_one();
+        }
+        Deadline { table, chunk, slot }
+    }
+
+    /// How many deadlines there are, cleared ones included.
+    pub fn registered(&self) -> usize {
+        self.table.registered.get()
+    }
+
+    /// Lets one tick pass: expires what is due, and wakes the tasks that wait for it.
+    ///
+    /// Two calls must be at least [`TICK`] apart for deadlines not to be early.
+    pub fn tick(&self) {
+        let table = &*self.table;
+        if table.now.get() >= REBASE_AT {
+            table.rebase();
+        }
+        table.now.set(table.now.get() + 1);
+        table.for_each_chunk(|chunk| chunk.expire(table.now.get()));
+    }
+
+    /// Ticks for ever and updates `clock` at each tick; sleeps, without any tick, while there are no deadlines.
+    ///
+    /// One task per thread runs this. Time is what ticks have been counted, and each begins to wait when the one
+    /// before has been dealt with: in a thread that is kept from running, deadlines wait along, so that peers are not
+    /// blamed for silence while we were not listening.
+    pub async fn run(&self, clock: &Clock) -> Infallible {
+        loop {
+            while self.registered() == 0 {
+                self.table.first.notified().await;
+                clock.update();
+            }
+            // Not tokio's `interval`, which makes up for a late tick by shortening the time to the next.
+            tokio::time::sleep(TICK).await;
+            clock.update();
+            self.tick();
+        }
+    }
+}
+
+impl fmt::Debug for Deadlines {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Deadlines").field("registered", &self.registered()).finish_non_exhaustive()
+    }
+}
+
+/// One deadline; dropping it gives its place to another.
+///
+/// It expires never early, and late by no more than one [`TICK`] plus what the ticks in between were late. In a thread
+/// that is not overloaded that is 1.5 ms each, the resolution of tokio's timer: a minute takes up to 61 seconds.
+pub struct Deadline {
+    table: Rc<Table>,
+    chunk: Rc<Chunk>,
+    slot: Slot,
+}
+
+impl Deadline {
+    /// Expires `after` from now, and no longer when it was to before. Costs one memory write and no look at a clock.
+    ///
+    /// A task that saw it expire has to poll it again to be woken for the new time. More than 3.4 years count as 3.4.
+    #[inline]
+    pub fn set(&self, after: Duration) {
+        // The tick that comes next may come at once, so it does not count.
+        self.due().set(self.table.now.get() + 1 + ticks(after));
+    }
+
+    /// Does not expire until it is set again.
+    #[inline]
+    pub fn clear(&self) {
+        self.due().set(NEVER);
+    }
+
+    /// Whether it has expired and was neither set nor cleared since.
+    #[inline]
+    pub fn is_expired(&self) -> bool {
+        self.due().get() == EXPIRED
+    }
+
+    /// Ready when it has expired; otherwise the task is woken when that happens, as set then. The task that polled last
+    /// is the one that is woken.
+    #[inline]
+    pub fn poll_expired(&self, cx: &mut Context<'_>) -> Poll<()> {
+        if self.is_expired() {
+            return Poll::Ready(());
+        }
+        let waiting = self.waker();
+        let known = waiting.take().filter(|waker| waker.will_wake(cx.waker()));
+        waiting.set(Some(known.unwrap_or_else(|| cx.waker().clone())));
+        Poll::Pending
+    }
+
+    /// Waits until it has expired. Dropping the future leaves the deadline as it is.
+    pub async fn expired(&self) {
+        poll_fn(|cx| self.poll_expired(cx)).await;
+    }
+
+    fn due(&self) -> &Cell<u32> {
+        &self.chunk.due[usize::from(self.slot)]
+    }
+
+    fn waker(&self) -> &Cell<Option<Waker>> {
+        &self.chunk.wakers[usize::from(self.slot)]
+    }
+}
+
+impl Drop for Deadline {
+    fn drop(&mut self) {
+        self.clear();
+        drop(self.waker().take());
+        self.chunk.registered.set(self.chunk.registered.get() - 1);
+        self.table.registered.set(self.table.registered.get() - 1);
+        self.table.free.borrow_mut().push((self.chunk.number, self.slot));
+    }
+}
+
+impl fmt::Debug for Deadline {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let due = self.due().get();
+        match due {
+            NEVER => formatter.write_str("Deadline(cleared)"),
+            EXPIRED => formatter.write_str("Deadline(expired)"),
+            due => write!(formatter, "Deadline(in {} ticks)", due.saturating_sub(self.table.now.get())),
+        }
+    }
+}
+
+/// All places for deadlines. They grow by a chunk at a time and stay where they are, so that a deadline can hold on to
+/// its place.
+#[derive(Default)]
+struct Table {
+    /// Ticks counted; at most [`REBASE_AT`].
+    now: Cell<u32>,
+    chunks: RefCell<Vec<Rc<Chunk>>>,
+    /// The places nobody has. The one given back last is taken first, so that a quiet server's are close together.
+    free: RefCell<Vec<(usize, Slot)>>,
+    registered: Cell<usize>,
+    /// Told when `registered` leaves zero.
+    first: Notify,
+}
+
+impl Table {
+    fn take_slot(&self) -> (Rc<Chunk>, Slot) {
+        let mut chunks = self.chunks.borrow_mut();
+        let mut free = self.free.borrow_mut();
+        if let Some((number, slot)) = free.pop() {
+            return (Rc::clone(&chunks[number]), slot);
+        }
+        let chunk = Rc::new(Chunk::new(chunks.len()));
+        free.extend((1..=Slot::MAX).rev().map(|slot| (chunk.number, slot)));
+        chunks.push(Rc::clone(&chunk));
+        (chunk, 0)
+    }
+
+    /// Calls `visit` for each chunk that is in use, with nothing borrowed: a task that is woken may register, set and
+    /// drop deadlines.
+    fn for_each_chunk(&self, visit: impl Fn(&Chunk)) {
+        let chunk = |number: usize| self.chunks.borrow().get(number).cloned();
+        (0..).map_while(chunk).filter(|chunk| chunk.registered.get() > 0).for_each(|chunk| visit(&chunk));
+    }
+
+    /// Counts from zero again, so that ticks never wrap around. Happens every 3.4 years.
+    fn rebase(&self) {
+        let passed = self.now.replace(0);
+        self.for_each_chunk(|chunk| {
+            for due in chunk.due.iter().filter(|due| due.get() < EXPIRED) {
+                // What is not expired is due later than now.
+                due.set(due.get() - passed);
+            }
+        });
+    }
+}
+
+/// Some places for deadlines.
+struct Chunk {
+    number: usize,
+    registered: Cell<usize>,
+    /// The tick at which each expires, or [`EXPIRED`], or [`NEVER`]. Dense, so that the processor compares several in
+    /// one instruction.
+    due: [Cell<u32>; CHUNK_LENGTH],
+    wakers: [Cell<Option<Waker>>; CHUNK_LENGTH],
+}
+
+impl Chunk {
+    fn new(number: usize) -> Self {
+        Self {
+            number,
+            registered: Cell::new(0),
+            due: [const { Cell::new(NEVER) }; CHUNK_LENGTH],
+            wakers: [const { Cell::new(None) }; CHUNK_LENGTH],
+        }
+    }
+
+    fn expire(&self, now: u32) {
+        // Without a branch per entry, this is the loop that the compiler makes fast.
+        if !self.due.iter().fold(false, |any, due| any | (due.get() <= now)) {
+            return;
+        }
+        for (due, waker) in self.due.iter().zip(&self.wakers).filter(|(due, _)| due.get() <= now) {
+            due.set(EXPIRED);
+            if let Some(waker) = waker.take() {
+                waker.wake();
+            }
+        }
+    }
+}
+
+/// A place within a chunk. A chunk has as many as this type has values, so an index is never out of bounds.
+type Slot = u8;
+
+const CHUNK_LENGTH: usize = Slot::MAX as usize + 1;
+
+/// How many ticks `after` is, rounded up.
+#[inline]
+fn ticks(after: Duration) -> u32 {
+    let parts = u64::from(after.subsec_nanos()).div_ceil(TICK.as_nanos() as u64);
+    let ticks = after.as_secs().saturating_mul(TICKS_PER_SECOND).saturating_add(parts);
+    ticks.min(u64::from(LONGEST)) as u32
+}
+
+/// How finely time is counted.
+///
+/// A timeout is a matter of seconds, so being a tenth of one late is not noticed; and ten times a second a few
+/// microseconds is a ten-thousandth of a processor.
+pub const TICK: Duration = Duration::from_millis(100);
+
+const TICKS_PER_SECOND: u64 = 10;
+
+/// Due values from here on are not ticks. The order matters: a tick compares `due <= now`, which these never are.
+const EXPIRED: u32 = u32::MAX - 1;
+const NEVER: u32 = u32::MAX;
+
+/// A quarter of the range for the time that has passed and a quarter for the time to come (3.4 years each), so that
+/// their sum stays below the special values.
+const REBASE_AT: u32 = 1 << 30;
+const LONGEST: u32 = 1 << 30;
+const _: () = assert!(REBASE_AT + 1 + LONGEST < EXPIRED);
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,292 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Wake;
+use std::time::Instant;
+
+use tokio::task::{LocalSet, spawn_local};
+use tokio::time::sleep;
+
+use super::*;
+use crate::clock::Reading;
+
+/// A waker that counts.
+#[derive(Default)]
+struct Count(AtomicUsize);
+
+impl Wake for Count {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Count {
+    fn woken(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+fn poll(deadline: &Deadline, count: &Arc<Count>) -> Poll<()> {
+    deadline.poll_expired(&mut Context::from_waker(&Waker::from(Arc::clone(count))))
+}
+
+/// How many ticks pass until `deadline` is expired, and whether the task is woken then and not before.
+fn ticks_until_expired(deadlines: &Deadlines, deadline: &Deadline) -> u32 {
+    let count = Arc::new(Count::default());
+    (0..1000)
+        .find(|_| {
+            let ready = poll(deadline, &count).is_ready();
+            assert_eq!(count.woken(), usize::from(ready));
+            if !ready {
+                deadlines.tick();
+            }
+            ready
+        })
+        .expect("expires")
+}
+
+#[test]
+fn a_deadline_is_never_early_and_at_most_a_tick_late() {
+    let cases = [
+        (Duration::ZERO, 1),
+        (Duration::from_nanos(1), 2),
+        (TICK, 2),
+        (TICK + Duration::from_nanos(1), 3),
+        (Duration::from_millis(950), 11),
+        (Duration::from_secs(1), 11),
+        (Duration::from_secs(60), 601),
+    ];
+    // A tick may come right after `set`, so the first says nothing of the time that has passed.
+    for (after, expected) in cases {
+        let deadlines = Deadlines::new();
+        let deadline = deadlines.register();
+        deadline.set(after);
+        assert_eq!(ticks_until_expired(&deadlines, &deadline), expected, "{after:?}");
+    }
+}
+
+#[test]
+fn setting_it_again_is_what_counts() {
+    let deadlines = Deadlines::new();
+    let deadline = deadlines.register();
+    deadline.set(TICK);
+    for _ in 0..50 {
+        deadline.set(3 * TICK);
+        deadlines.tick();
+        assert!(!deadline.is_expired());
+    }
+    assert_eq!(ticks_until_expired(&deadlines, &deadline), 3);
+    deadline.set(10 * TICK);
+    deadline.set(TICK);
+    assert_eq!(ticks_until_expired(&deadlines, &deadline), 2);
+}
+
+#[test]
+fn a_cleared_one_does_not_expire() {
+    let deadlines = Deadlines::new();
+    let (deadline, count) = (deadlines.register(), Arc::new(Count::default()));
+    for clear in [false, true] {
+        if clear {
+            deadline.set(TICK);
+            deadline.clear();
+        }
+        (0..10).for_each(|_| deadlines.tick());
+        assert!(poll(&deadline, &count).is_pending());
+    }
+    deadline.set(TICK);
+    assert_eq!(ticks_until_expired(&deadlines, &deadline), 2);
+    deadline.clear();
+    assert!(poll(&deadline, &count).is_pending());
+    assert_eq!(count.woken(), 0);
+}
+
+#[test]
+fn an_expired_one_stays_so_and_wakes_once() {
+    let deadlines = Deadlines::new();
+    let (deadline, count) = (deadlines.register(), Arc::new(Count::default()));
+    deadline.set(TICK);
+    assert!(poll(&deadline, &count).is_pending());
+    (0..10).for_each(|_| deadlines.tick());
+    assert!(poll(&deadline, &count).is_ready());
+    assert!(poll(&deadline, &count).is_ready());
+    assert_eq!(count.woken(), 1);
+}
+
+#[test]
+fn a_poll_from_the_same_task_stores_nothing_and_the_last_task_is_woken() {
+    let deadlines = Deadlines::new();
+    let (deadline, first, last) = (deadlines.register(), Arc::new(Count::default()), Arc::new(Count::default()));
+    deadline.set(TICK);
+    let waker = Waker::from(Arc::clone(&first));
+    for _ in 0..5 {
+        assert!(deadline.poll_expired(&mut Context::from_waker(&waker)).is_pending());
+        assert_eq!(Arc::strong_count(&first), 3, "ours, the waker's, the stored one's");
+    }
+    assert!(poll(&deadline, &last).is_pending());
+    assert_eq!(Arc::strong_count(&first), 2);
+    (0..2).for_each(|_| deadlines.tick());
+    assert_eq!((first.woken(), last.woken()), (0, 1));
+}
+
+#[test]
+fn places_are_used_again_and_come_cleared() {
+    let deadlines = Deadlines::new();
+    for round in 0..3 {
+        let all: Vec<_> = (0..1000).map(|_| deadlines.register()).collect();
+        assert!(all.iter().all(|deadline| format!("{deadline:?}") == "Deadline(cleared)"));
+        for (index, deadline) in all.iter().enumerate() {
+            deadline.set(TICK * u32::try_from(index % 3).unwrap());
+        }
+        (0..2).for_each(|_| deadlines.tick());
+        let expired = all.iter().filter(|deadline| deadline.is_expired()).count();
+        assert_eq!(expired, 667, "round {round}");
+        assert_eq!(deadlines.registered(), 1000);
+        drop(all);
+        assert_eq!(deadlines.registered(), 0);
+        assert_eq!(deadlines.table.chunks.borrow().len(), 4);
+    }
+}
+
+#[test]
+fn a_dropped_one_lets_go_of_its_task() {
+    let deadlines = Deadlines::new();
+    let (deadline, count) = (deadlines.register(), Arc::new(Count::default()));
+    deadline.set(TICK);
+    assert!(poll(&deadline, &count).is_pending());
+    drop(deadline);
+    assert_eq!(Arc::strong_count(&count), 1);
+    let _next = deadlines.register();
+    (0..5).for_each(|_| deadlines.tick());
+    assert_eq!(count.woken(), 0);
+}
+
+#[test]
+fn ticks_do_not_wrap_around() {
+    for before in 0..5 {
+        let deadlines = Deadlines::new();
+        deadlines.table.now.set(REBASE_AT - before);
+        let [soon, late, cleared, expired] = std::array::from_fn(|_| deadlines.register());
+        deadlines.register().set(TICK);
+        expired.set(Duration::ZERO);
+        deadlines.tick();
+        late.set(Duration::MAX);
+        soon.set(9 * TICK);
+        assert_eq!(ticks_until_expired(&deadlines, &soon), 10);
+        assert!(expired.is_expired() && !late.is_expired());
+        assert_eq!(format!("{cleared:?}"), "Deadline(cleared)");
+        assert_eq!(format!("{late:?}"), format!("Deadline(in {} ticks)", LONGEST + 1 - 10));
+        assert!(deadlines.table.now.get() <= 11, "counts from zero again");
+    }
+}
+
+#[test]
+fn a_woken_task_may_do_with_deadlines_what_it_likes() {
+    /// Does it at once, inside `wake`, as some executors do.
+    struct AtOnce(Box<dyn Fn()>);
+    // SAFETY: the test has one thread.
+    unsafe impl Send for AtOnce {}
+    // SAFETY: the test has one thread.
+    unsafe impl Sync for AtOnce {}
+    impl Wake for AtOnce {
+        fn wake(self: Arc<Self>) {
+            (self.0)();
+        }
+    }
+    let deadlines = Deadlines::new();
+    let kept = Rc::new(RefCell::new(vec![deadlines.register()]));
+    let (handle, shared) = (deadlines.clone(), Rc::clone(&kept));
+    let work = move || {
+        shared.borrow_mut().extend((0..300).map(|_| handle.register()));
+        shared.borrow_mut().swap_remove(1).set(TICK);
+        shared.borrow().iter().for_each(|deadline| deadline.set(TICK));
+    };
+    let waker = Waker::from(Arc::new(AtOnce(Box::new(work))));
+    kept.borrow()[0].set(Duration::ZERO);
+    assert!(kept.borrow()[0].poll_expired(&mut Context::from_waker(&waker)).is_pending());
+    (0..3).for_each(|_| deadlines.tick());
+    assert_eq!(deadlines.registered(), 300);
+    assert!(kept.borrow().iter().all(Deadline::is_expired));
+    kept.borrow_mut().clear();
+}
+
+/// A clock that counts how often it is read.
+fn counting_clock() -> (Clock, Rc<Cell<usize>>) {
+    let reads = Rc::new(Cell::new(0));
+    let counter = Rc::clone(&reads);
+    let began = tokio::time::Instant::now();
+    let clock = Clock::with_source(move || {
+        counter.set(counter.get() + 1);
+        Reading { monotonic: began.elapsed(), since_1970: began.elapsed() }
+    });
+    (clock, reads)
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_driver_expires_in_time_and_rests_when_there_is_nothing_to_do() {
+    let (clock, reads) = counting_clock();
+    let (deadlines, clock) = (Deadlines::new(), Rc::new(clock));
+    let (driven, driven_clock) = (deadlines.clone(), Rc::clone(&clock));
+    let test = async move {
+        let driver = spawn_local(async move { driven.run(&driven_clock).await });
+        for round in 0..3 {
+            // An hour without deadlines, and nobody looks at the clock.
+            let before = reads.get();
+            sleep(Duration::from_secs(3600)).await;
+            assert_eq!(reads.get(), before, "round {round}");
+
+            let began = tokio::time::Instant::now();
+            let deadline = deadlines.register();
+            deadline.set(Duration::from_secs(2));
+            deadline.expired().await;
+            let passed = began.elapsed();
+            assert!(passed >= Duration::from_secs(2), "{passed:?}");
+            assert!(passed <= Duration::from_secs(2) + TICK + Duration::from_millis(25), "{passed:?}");
+            assert!(reads.get() - before >= 20);
+            // The driver has one tick under way when the last deadline goes.
+            drop(deadline);
+            sleep(2 * TICK).await;
+        }
+        driver.abort();
+    };
+    LocalSet::new().run_until(test).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn time_in_which_the_thread_did_not_run_is_not_held_against_anybody() {
+    let (clock, _) = counting_clock();
+    let deadlines = Deadlines::new();
+    let driven = deadlines.clone();
+    let test = async move {
+        let driver = spawn_local(async move { driven.run(&clock).await });
+        let deadline = deadlines.register();
+        sleep(5 * TICK).await;
+        // Something blocks the thread for a minute; the next tick is already due, and then this is set.
+        tokio::time::advance(Duration::from_secs(60)).await;
+        deadline.set(Duration::from_secs(1));
+        let began = tokio::time::Instant::now();
+        deadline.expired().await;
+        assert!(began.elapsed() >= Duration::from_secs(1), "{:?}", began.elapsed());
+        driver.abort();
+    };
+    LocalSet::new().run_until(test).await;
+}
+
+#[test]
+#[ignore = "a measurement: cargo test -p serow-net --release sweep -- --ignored --nocapture"]
+fn ten_thousand_idle_deadlines_cost_microseconds_a_sweep() {
+    const SWEEPS: u32 = 1000;
+    let deadlines = Deadlines::new();
+    let idle: Vec<_> = (0..10_000).map(|_| deadlines.register()).collect();
+    idle.iter().for_each(|deadline| deadline.set(Duration::from_secs(3600)));
+    let began = Instant::now();
+    (0..SWEEPS).for_each(|_| deadlines.tick());
+    let sweep = began.elapsed() / SWEEPS;
+    println!("{sweep:?} for a sweep of {} deadlines", idle.len());
+    assert!(sweep < Duration::from_micros(100), "{sweep:?}");
+
+    let began = Instant::now();
+    for _ in 0..SWEEPS {
+        idle.iter()
+            .for_each(|deadline| std::hint::black_box(deadline).set(std::hint::black_box(Duration::from_secs(60))));
+    }
+    println!("{:?} for 10,000 settings", began.elapsed() / SWEEPS);
+}

@@ -1,0 +1,130 @@
+//! Sockets that listen: TCP, unix, or handed over by the parent process.
+
+mod bind_error;
+mod inherited;
+mod tcp;
+mod unix;
+
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::sync::Arc;
+
+use rustix::io::fcntl_dupfd_cloexec;
+
+use crate::Address;
+pub use bind_error::BindError;
+use bind_error::Cause;
+use unix::SocketFile;
+
+/// How to listen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListenOptions {
+    /// How many connections may wait to be accepted, for each socket. The kernel silently lowers it to the sysctl
+    /// `net.core.somaxconn`. A socket that was handed over keeps the length its opener chose.
+    pub backlog: u32,
+    /// Listen beside other processes that share the port (SO_REUSEPORT, same user), such as the version of this
+    /// program that is about to be replaced; the kernel deals the connections out among all. Without it, a second start
+    /// is told that the port is in use. Of no meaning for unix sockets and descriptors.
+    pub share: bool,
+    /// Permission bits of the unix socket's file, such as `0o660`; without it, what the umask leaves of `0o777`.
+    /// Connecting takes permission to write.
+    pub unix_mode: Option<u32>,
+}
+
+impl Default for ListenOptions {
+    fn default() -> Self {
+        Self { backlog: DEFAULT_BACKLOG, share: false, unix_mode: None }
+    }
+}
+
+/// A listening socket: it does not block, and programs that are executed do not inherit it.
+///
+/// The file of a unix socket is removed when the last listener of that socket is dropped, unless another server has
+/// put its own in the place.
+#[derive(Debug)]
+pub struct Listener {
+    address: Address,
+    /// Stands before the socket because fields are dropped in order: while the socket is open, its file's inode number
+    /// cannot go to another file.
+    file: Option<Arc<SocketFile>>,
+    socket: OwnedFd,
+}
+
+impl Listener {
+    /// Listens at `address` with one socket.
+    ///
+    /// # Errors
+    ///
+    /// See [`BindError`].
+    pub fn bind(address: &Address, options: &ListenOptions) -> Result<Self, BindError> {
+        let mut listeners = Self::for_workers(address, options, 1)?;
+        // `for_workers` makes as many as it was asked for.
+        Ok(listeners.swap_remove(0))
+    }
+
+    /// Listens at `address` with one listener for each of `workers` threads (at least one).
+    ///
+    /// TCP listeners are a group of sockets (SO_REUSEPORT): the kernel gives each connection to one of them, so that a
+    /// connection wakes one worker only. Port 0 gives the whole group the same port.
+    ///
+    /// Listeners of a unix socket or a descriptor are duplicates of one socket. A connection may then wake every
+    /// worker that is asleep, of which one gets it; the others have lost one system call, so this costs at most
+    /// `workers` calls per connection, and nothing while all are busy.
+    ///
+    /// # Errors
+    ///
+    /// See [`BindError`]. That a port is in use is found out by binding it alone first, for the group would be let in
+    /// beside another group of the same user: two programs that start at the very same moment may both get in.
+    pub fn for_workers(address: &Address, options: &ListenOptions, workers: usize) -> Result<Vec<Self>, BindError> {
+        let workers = workers.max(1);
+        match address {
+            Address::Tcp(address) => tcp::listen(*address, options, workers),
+            Address::Unix(path) => unix::listen(path, options).and_then(|listener| listener.duplicates(workers)),
+            Address::Descriptor(number) => inherited::adopt(*number).and_then(|listener| listener.duplicates(workers)),
+        }
+        .map_err(|cause| BindError::new(address, cause))
+    }
+
+    /// The address it listens at: the port the kernel chose instead of 0, and a descriptor's address instead of its
+    /// number.
+    pub fn local_address(&self) -> &Address {
+        &self.address
+    }
+
+    /// This listener and as many duplicates as make `count` of them.
+    fn duplicates(self, count: usize) -> Result<Vec<Self>, Cause> {
+        let mut listeners = vec![self];
+        while listeners.len() < count {
+            let Self { address, file, socket } = &listeners[0];
+            let socket = fcntl_dupfd_cloexec(socket, LOWEST_DESCRIPTOR).map_err(Cause::kernel)?;
+            listeners.push(Self { address: address.clone(), file: file.clone(), socket });
+        }
+        Ok(listeners)
+    }
+}
+
+impl AsFd for Listener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+impl AsRawFd for Listener {
+    fn as_raw_fd(&self) -> RawFd {
+        self.socket.as_raw_fd()
+    }
+}
+
+/// What `net.core.somaxconn` has been since Linux 5.4. A burst that overflows the queue costs its clients a second, the
+/// first retransmission of their SYN; an entry that is not used costs nothing.
+const DEFAULT_BACKLOG: u32 = 4096;
+
+/// Duplicates stay clear of standard input, output and error, even where one of those is closed.
+const LOWEST_DESCRIPTOR: RawFd = 3;
+
+/// The backlog as the kernel takes it, a signed number.
+fn backlog(options: &ListenOptions) -> i32 {
+    i32::try_from(options.backlog).unwrap_or(i32::MAX)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,64 @@
+//! A listening socket that the parent process (a supervisor, systemd, a hot deploy) left open for this one.
+
+use std::ffi::{OsStr, OsString};
+use std::net::SocketAddr;
+use std::os::fd::{BorrowedFd, RawFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+use rustix::io::{Errno, FdFlags, fcntl_dupfd_cloexec, fcntl_setfd, ioctl_fionbio};
+use rustix::net::{AddressFamily, SocketAddrAny, SocketAddrUnix, getsockname, sockopt};
+
+use super::bind_error::Cause;
+use super::{LOWEST_DESCRIPTOR, Listener, tcp};
+use crate::Address;
+
+/// Makes a listener of descriptor `number`.
+///
+/// The listener is a duplicate. The number itself stays open, so that it can be adopted again, but is no longer
+/// inherited by programs this one executes, which would keep the port busy; closing it would not make the kernel turn
+/// clients away, since whoever handed the socket over holds it too.
+pub(super) fn adopt(number: RawFd) -> Result<Listener, Cause> {
+    if number < 0 {
+        return Err(Cause::DescriptorClosed);
+    }
+    // SAFETY: the borrow ends with this function and serves two calls: one duplicates the descriptor and says EBADF if
+    // it is not open, the other sets close-on-exec, which Rust sets on every descriptor of its own. So should the
+    // number belong to some other part of the program, nothing is closed, moved or read there.
+    let given = unsafe { BorrowedFd::borrow_raw(number) };
+    let socket = fcntl_dupfd_cloexec(given, LOWEST_DESCRIPTOR).map_err(cause)?;
+    match sockopt::socket_acceptconn(&socket) {
+        Ok(true) => {}
+        Ok(false) => return Err(Cause::DescriptorNotListening),
+        Err(errno) => return Err(cause(errno)),
+    }
+    fcntl_setfd(given, FdFlags::CLOEXEC).map_err(cause)?;
+    ioctl_fionbio(&socket, true).map_err(Cause::kernel)?;
+    let local = getsockname(&socket).map_err(Cause::kernel)?;
+    if matches!(local.address_family(), AddressFamily::INET | AddressFamily::INET6) {
+        tcp::send_without_delay(&socket).map_err(Cause::kernel)?;
+    }
+    Ok(Listener { address: address_of(local, number), file: None, socket })
+}
+
+/// The address in our words; a socket without a name keeps its number.
+fn address_of(local: SocketAddrAny, number: RawFd) -> Address {
+    if let Ok(address) = SocketAddr::try_from(local.clone()) {
+        return Address::Tcp(address);
+    }
+    let Ok(address) = SocketAddrUnix::try_from(local) else {
+        return Address::Descriptor(number);
+    };
+    match (address.path_bytes(), address.abstract_name()) {
+        (Some(path), _) => Address::Unix(OsStr::from_bytes(path).into()),
+        (_, Some(name)) => Address::Unix(OsString::from_vec([b"@", name].concat()).into()),
+        (None, None) => Address::Descriptor(number),
+    }
+}
+
+fn cause(errno: Errno) -> Cause {
+    match errno {
+        Errno::BADF => Cause::DescriptorClosed,
+        Errno::NOTSOCK => Cause::DescriptorNotASocket,
+        errno => Cause::kernel(errno),
+    }
+}
