@@ -244,6 +244,12 @@ impl From<Incoming> for Body {
     }
 }
 
+impl From<StreamBody> for Body {
+    fn from(stream: StreamBody) -> Self {
+        Self { kind: BodyKind::Stream(stream) }
+    }
+}
+
 impl fmt::Debug for Body {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {

@@ -153,6 +153,12 @@ impl Feeder {
         }
     }
 
+    /// Whether the body was dropped, so that nobody will read the rest.
+    #[must_use]
+    pub fn is_abandoned(&self) -> bool {
+        matches!(lock(&self.channel).state, State::Dropped)
+    }
+
     /// Hands over a chunk. Only after [`Self::poll_wanted`] asked for more; a body that was dropped takes it and
     /// forgets it.
     pub fn push(&self, chunk: Bytes) {

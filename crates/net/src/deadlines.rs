@@ -68,6 +68,16 @@ impl Deadlines {
         table.for_each_chunk(|chunk| chunk.expire(table.now.get()));
     }
 
+    /// Wakes every task that waits for one of its deadlines, expired or not: something else happened that it should look
+    /// at.
+    pub fn wake_all(&self) {
+        self.table.for_each_chunk(|chunk| {
+            for waker in chunk.wakers.iter().filter_map(|waker| waker.take()) {
+                waker.wake();
+            }
+        });
+    }
+
     /// Ticks for ever and updates `clock` at each tick; sleeps, without any tick, while there are no deadlines.
     ///
     /// One task per thread runs this. Time is what ticks have been counted, and each begins to wait when the one

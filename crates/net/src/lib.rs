@@ -2,13 +2,17 @@
 
 mod accept;
 mod address;
+mod buffers;
 pub mod clock;
 pub mod deadlines;
 mod listener;
 pub mod proxy_protocol;
+mod socket;
 
 pub use accept::{AcceptError, Accepted, Acceptor, PAUSE_AFTER_EXHAUSTION, Peer};
 pub use address::{Address, AddressError};
+pub use buffers::{Buffers, INPUT_LENGTH};
 pub use clock::{Clock, Moment};
 pub use deadlines::{Deadline, Deadlines};
 pub use listener::{BindError, ListenOptions, Listener};
+pub use socket::{More, Socket};

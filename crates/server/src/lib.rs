@@ -1,1 +1,42 @@
-//! (to be written)
+//! A web server at the speed of the kernel: hand it a handler, or any `tower` service.
+//!
+//! ```no_run
+//! use serow::{Request, Server};
+//!
+//! fn main() -> Result<(), serow::Error> {
+//!     Server::new().listen("127.0.0.1:8080").run(|_: Request| async { "Hello, World!" })
+//! }
+//! ```
+//!
+//! A [`Handler`] is an async function from [`Request`] to [`Response`]. An axum router or another `tower::Service` becomes
+//! one by [`ServiceHandler`], and a `tower` layer wraps one by [`HandlerExt::layer`].
+//!
+//! Each worker thread has a runtime, a listening socket and a clone of the handler of its own; a connection stays where it
+//! was accepted, so futures need not be `Send` and no lock stands in the way of a request.
+#![forbid(unsafe_code)]
+
+mod access;
+mod connection;
+mod error;
+mod http1;
+mod server;
+mod settings;
+mod stop;
+mod transport;
+mod worker;
+
+pub use bytes::Bytes;
+pub use serow_message::{
+    Body, BodyKind, BoxError, Connection, FieldName, FileChanged, FileRange, FileVersion, Handler, HandlerExt,
+    HandlerService, Headers, Incoming, IncomingError, Interim, InvalidHeader, Known, Method, OnUpgrade, Peer, Request,
+    Response, Scheme, ServiceHandler, StatusCode, Target, TargetForm, UpgradeRefused, Upgraded, Version,
+};
+pub use serow_net::{Address, AddressError, BindError};
+
+pub use self::{
+    access::{AccessLog, Served},
+    error::Error,
+    server::{BoundServer, Server},
+    settings::{Limits, ProxyProtocol, Timeouts},
+    stop::Stopper,
+};

@@ -1,0 +1,94 @@
+//! Buffers of one thread, lent to the connections that are at work; an idle connection has none.
+
+use std::cell::RefCell;
+
+use bytes::BytesMut;
+
+/// Buffers for receiving and for heads to be sent, used again while they are still in the processor's cache.
+#[derive(Debug, Default)]
+pub struct Buffers {
+    input: RefCell<Vec<BytesMut>>,
+    output: RefCell<Vec<Vec<u8>>>,
+}
+
+impl Buffers {
+    /// None so far.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// An empty buffer to receive into, with room for [`INPUT_LENGTH`] bytes.
+    #[inline]
+    pub fn take_input(&self) -> BytesMut {
+        self.input.borrow_mut().pop().unwrap_or_else(|| BytesMut::with_capacity(INPUT_LENGTH))
+    }
+
+    /// Takes back a buffer whose content is no longer needed; one that is still shared with a request somebody holds on
+    /// to is let go.
+    #[inline]
+    pub fn give_input(&self, mut buffer: BytesMut) {
+        buffer.clear();
+        let mut kept = self.input.borrow_mut();
+        if kept.len() < MOST_KEPT && buffer.try_reclaim(INPUT_LENGTH) && buffer.capacity() <= 2 * INPUT_LENGTH {
+            kept.push(buffer);
+        }
+    }
+
+    /// An empty buffer for what is to be sent.
+    #[inline]
+    pub fn take_output(&self) -> Vec<u8> {
+        self.output.borrow_mut().pop().unwrap_or_else(|| Vec::with_capacity(OUTPUT_LENGTH))
+    }
+
+    /// Takes back a buffer whose content was sent.
+    #[inline]
+    pub fn give_output(&self, mut buffer: Vec<u8>) {
+        buffer.clear();
+        let mut kept = self.output.borrow_mut();
+        if kept.len() < MOST_KEPT && (1..=4 * OUTPUT_LENGTH).contains(&buffer.capacity()) {
+            kept.push(buffer);
+        }
+    }
+}
+
+/// Room for several heads of a browser, and few calls for an upload: nginx's and hyper's buffers have 8 KiB each.
+pub const INPUT_LENGTH: usize = 16 * 1024;
+
+/// Room for a head and a small body.
+const OUTPUT_LENGTH: usize = 8 * 1024;
+
+/// Connections at work at the same moment; those beyond allocate. Keeps a past peak from holding memory for ever.
+const MOST_KEPT: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_buffer_is_used_again_unless_somebody_holds_it() {
+        let buffers = Buffers::new();
+        let mut input = buffers.take_input();
+        input.extend_from_slice(b"head");
+        let held = input.split_to(4).freeze();
+        buffers.give_input(input);
+        assert_eq!(buffers.input.borrow().len(), 0);
+        assert_eq!(held, "head");
+        let mut input = buffers.take_input();
+        input.extend_from_slice(b"head");
+        drop(input.split_to(4));
+        let address = input.as_ptr() as usize - 4;
+        buffers.give_input(input);
+        let input = buffers.take_input();
+        assert_eq!(input.as_ptr() as usize, address);
+        assert!(input.is_empty() && input.capacity() >= INPUT_LENGTH);
+    }
+
+    #[test]
+    fn a_grown_buffer_is_not_kept() {
+        let buffers = Buffers::new();
+        buffers.give_output(Vec::with_capacity(1 << 20));
+        buffers.give_output(Vec::new());
+        assert_eq!(buffers.output.borrow().len(), 0);
+    }
+}

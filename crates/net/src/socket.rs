@@ -1,0 +1,203 @@
+//! A connected socket, TCP or unix, with the few system calls the server needs.
+
+use std::{
+    fs::File,
+    io::{self, IoSlice},
+    os::fd::OwnedFd,
+    pin::Pin,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use bytes::BytesMut;
+use rustix::{
+    io::Errno,
+    net::{RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown},
+};
+use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf, unix::AsyncFd};
+
+/// A connected socket in a tokio runtime.
+///
+/// Receiving waits for readiness first and sending tries first: a request and its small response cost one call each.
+#[derive(Debug)]
+pub struct Socket {
+    descriptor: AsyncFd<OwnedFd>,
+}
+
+/// Whether more is to be sent at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum More {
+    /// The kernel may wait for what follows, to fill the packet (MSG_MORE, send(2)).
+    Follows,
+    /// Nothing follows: what there is leaves now.
+    Nothing,
+}
+
+impl Socket {
+    /// Registers a connected, non-blocking socket with the tokio runtime of this thread.
+    ///
+    /// # Errors
+    ///
+    /// When epoll takes no more descriptors (epoll_ctl(2)).
+    ///
+    /// # Panics
+    ///
+    /// Outside a tokio runtime with I/O enabled.
+    pub fn new(descriptor: OwnedFd) -> io::Result<Self> {
+        let interest = Interest::READABLE | Interest::WRITABLE;
+        // SAFETY: the descriptor is a private field that nothing ever replaces, so it is the same one, open, for as long as
+        // the `AsyncFd` lives, which owns it.
+        let descriptor = unsafe { AsyncFd::register_with_interest(descriptor, interest) }?;
+        Ok(Self { descriptor })
+    }
+
+    /// Waits until there is something to receive, or the end.
+    pub fn poll_readable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.descriptor.poll_read_ready(context).map_ok(|_| ())
+    }
+
+    /// Receives into the free room of the buffer, of which there must be some; 0 is the end of the input.
+    ///
+    /// # Errors
+    ///
+    /// Those of recv(2).
+    #[inline]
+    pub fn poll_receive(&self, context: &mut Context<'_>, buffer: &mut BytesMut) -> Poll<io::Result<usize>> {
+        loop {
+            let mut guard = ready!(self.descriptor.poll_read_ready(context))?;
+            let room = buffer.spare_capacity_mut();
+            let room_length = room.len();
+            match rustix::net::recv(guard.get_inner(), room, RecvFlags::empty()) {
+                Ok((_, received)) => {
+                    // Less than there was room for: the kernel has no more, and epoll will tell when it has. Saves the
+                    // call that would find out. (An end that came along stays noted: tokio keeps it as read-closed.)
+                    if received < room_length {
+                        guard.clear_ready();
+                    }
+                    let length = buffer.len() + received;
+                    // SAFETY: recv has just written `received` bytes behind the buffer's length, within its capacity.
+                    unsafe { buffer.set_len(length) };
+                    return Poll::Ready(Ok(received));
+                }
+                Err(Errno::AGAIN) => guard.clear_ready(),
+                Err(Errno::INTR) => {}
+                Err(error) => return Poll::Ready(Err(error.into())),
+            }
+        }
+    }
+
+    /// Sends what the kernel takes of the bytes.
+    ///
+    /// # Errors
+    ///
+    /// Those of send(2); a peer that is gone is `BrokenPipe` or `ConnectionReset`, never a signal.
+    #[inline]
+    pub fn poll_send(&self, context: &mut Context<'_>, bytes: &[u8], more: More) -> Poll<io::Result<usize>> {
+        self.poll_write(context, |descriptor| rustix::net::send(descriptor, bytes, more.flags()))
+    }
+
+    /// Sends what the kernel takes of several pieces, in one call.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::poll_send`].
+    pub fn poll_send_pieces(&self, context: &mut Context<'_>, pieces: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
+        self.poll_write(context, |descriptor| {
+            rustix::net::sendmsg(descriptor, pieces, &mut SendAncillaryBuffer::default(), More::Nothing.flags())
+        })
+    }
+
+    /// Sends what the kernel takes of a file's bytes, without copying them, and moves the offset; 0 is the end of the
+    /// file.
+    ///
+    /// # Errors
+    ///
+    /// Those of sendfile(2).
+    pub fn poll_send_file(
+        &self,
+        context: &mut Context<'_>,
+        file: &File,
+        offset: &mut u64,
+        length: u64,
+    ) -> Poll<io::Result<usize>> {
+        let count = usize::try_from(length).unwrap_or(usize::MAX).min(MOST_AT_ONCE);
+        self.poll_write(context, |descriptor| rustix::fs::sendfile(descriptor, file, Some(&mut *offset), count))
+    }
+
+    /// Says that nothing more will be sent; the peer may go on.
+    ///
+    /// # Errors
+    ///
+    /// Those of shutdown(2).
+    pub fn shut_down(&self) -> io::Result<()> {
+        Ok(rustix::net::shutdown(self.descriptor.get_ref(), Shutdown::Write)?)
+    }
+
+    /// Closing the socket resets the connection (SO_LINGER of no time, socket(7)): the peer cannot take what it has for
+    /// all. A unix socket knows no resets and just closes.
+    pub fn reset_on_close(&self) {
+        // A socket that refuses this is gone already.
+        let _ = rustix::net::sockopt::set_socket_linger(self.descriptor.get_ref(), Some(Duration::ZERO));
+    }
+
+    /// Tries the call, and again when the kernel has room.
+    #[inline]
+    fn poll_write(
+        &self,
+        context: &mut Context<'_>,
+        mut call: impl FnMut(&OwnedFd) -> rustix::io::Result<usize>,
+    ) -> Poll<io::Result<usize>> {
+        match call(self.descriptor.get_ref()) {
+            Ok(sent) => return Poll::Ready(Ok(sent)),
+            Err(Errno::AGAIN | Errno::INTR) => {}
+            Err(error) => return Poll::Ready(Err(error.into())),
+        }
+        loop {
+            let mut guard = ready!(self.descriptor.poll_write_ready(context))?;
+            match call(guard.get_inner()) {
+                Ok(sent) => return Poll::Ready(Ok(sent)),
+                Err(Errno::AGAIN) => guard.clear_ready(),
+                Err(Errno::INTR) => {}
+                Err(error) => return Poll::Ready(Err(error.into())),
+            }
+        }
+    }
+}
+
+impl More {
+    fn flags(self) -> SendFlags {
+        match self {
+            Self::Follows => SendFlags::NOSIGNAL | SendFlags::MORE,
+            Self::Nothing => SendFlags::NOSIGNAL,
+        }
+    }
+}
+
+/// For protocols behind an upgrade.
+impl AsyncRead for Socket {
+    fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let mut received = BytesMut::with_capacity(buffer.remaining());
+        ready!(self.poll_receive(context, &mut received))?;
+        let count = received.len().min(buffer.remaining());
+        buffer.put_slice(&received[..count]);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Socket {
+    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.poll_send(context, bytes, More::Nothing)
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(self.shut_down())
+    }
+}
+
+/// What one call may send of a file: other connections of the core wait meanwhile. A megabyte takes a tenth of a
+/// millisecond.
+const MOST_AT_ONCE: usize = 1 << 20;

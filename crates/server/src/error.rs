@@ -1,0 +1,46 @@
+//! Why a server does not start, or stopped.
+
+use std::{fmt, io};
+
+use serow_net::{AddressError, BindError};
+
+/// Why a server does not start, or stopped. Its text is one line that says what to do.
+#[derive(Debug)]
+pub enum Error {
+    /// What should be listened at is no address.
+    Address(AddressError),
+    /// The address cannot be listened at.
+    Bind(BindError),
+    /// The system refused what every server needs: a thread, an event queue, signals.
+    System(io::Error),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Address(error) => error.fmt(f),
+            Self::Bind(error) => error.fmt(f),
+            Self::System(error) => write!(f, "the system refuses what a server needs: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<AddressError> for Error {
+    fn from(error: AddressError) -> Self {
+        Self::Address(error)
+    }
+}
+
+impl From<BindError> for Error {
+    fn from(error: BindError) -> Self {
+        Self::Bind(error)
+    }
+}
+
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Self {
+        Self::System(error)
+    }
+}

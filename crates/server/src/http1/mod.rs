@@ -1,0 +1,162 @@
+//! HTTP/1.1 over a transport: one request, one response, and again.
+
+mod exchange;
+mod feeding;
+mod respond;
+mod tunnel;
+
+use std::{future::poll_fn, io, rc::Rc, task::Poll, thread};
+
+use serow_http1::{Event, Next, ProtocolError, ReceivedRequest, Server};
+use serow_message::{Connection, Handler, InterimQueue, PendingUpgrade, StatusCode};
+use serow_net::More;
+
+use self::tunnel::Tunnel;
+use crate::{
+    transport::{Broken, Transport},
+    worker::{Inhabitant, Worker},
+};
+
+/// An HTTP/1.1 connection.
+struct Http1<H> {
+    worker: Rc<Worker<H>>,
+    transport: Transport<H>,
+    machine: Server,
+    connection: Connection,
+    interim: InterimQueue,
+}
+
+/// How a connection ends.
+enum End {
+    /// In order: all responses are sent.
+    Close,
+    /// The peer made a mistake, or took too long, and is told.
+    Refuse(StatusCode),
+    /// A response cannot be finished, or the peer is gone.
+    Cut(Broken),
+    /// The connection belongs to the handler now.
+    Tunnel(PendingUpgrade),
+}
+
+/// Serves a connection until its end.
+pub(crate) async fn serve<H: Handler>(
+    worker: Rc<Worker<H>>,
+    transport: Transport<H>,
+    connection: Connection,
+    inhabitant: Inhabitant,
+) {
+    let _watch = PanicWatch(connection.clone());
+    let machine = Server::new(worker.settings.limits.http1());
+    let mut http1 = Http1 { worker, transport, machine, connection, interim: InterimQueue::default() };
+    match http1.exchanges().await {
+        End::Close => http1.close().await,
+        End::Refuse(status) => http1.refuse(status).await,
+        End::Cut(broken) => http1.cut(&broken),
+        End::Tunnel(pending) => {
+            let (socket, received) = http1.transport.into_parts();
+            pending.fulfil(Tunnel::new(socket, inhabitant), received);
+        }
+    }
+}
+
+impl<H: Handler> Http1<H> {
+    /// Request after request, until the connection ends.
+    async fn exchanges(&mut self) -> End {
+        loop {
+            let request = match self.receive_head().await {
+                Ok(Some(request)) => request,
+                Ok(None) => return End::Close,
+                Err(end) => return end,
+            };
+            if let Err(end) = self.exchange(request).await {
+                return end;
+            }
+            let timeouts = &self.worker.settings.timeouts;
+            self.transport.allow(if self.transport.input.is_empty() { timeouts.idle } else { timeouts.head });
+        }
+    }
+
+    /// Waits for the next request; `None` when the client has no more, or is asked to have no more.
+    async fn receive_head(&mut self) -> Result<Option<ReceivedRequest>, End> {
+        poll_fn(|context| {
+            loop {
+                match self.machine.receive(&mut self.transport.input) {
+                    Ok(Some(Event::Head(request))) => return Poll::Ready(Ok(Some(request))),
+                    Ok(_) => {}
+                    Err(error) => return Poll::Ready(Err(self.mistake(error))),
+                }
+                // Responses to pipelined requests leave together, but not later than this.
+                if let Poll::Ready(Err(broken)) = self.transport.poll_flush(context, More::Nothing) {
+                    return Poll::Ready(Err(End::Cut(broken)));
+                }
+                let was_idle = self.transport.input.is_empty();
+                match self.transport.poll_fill(context) {
+                    Poll::Ready(Ok(0)) => {
+                        let clean = self.machine.handle_end(&self.transport.input);
+                        return Poll::Ready(clean.map(|()| None).map_err(|error| self.mistake(error)));
+                    }
+                    Poll::Ready(Ok(_)) if was_idle => self.transport.allow(self.worker.settings.timeouts.head),
+                    Poll::Ready(Ok(_)) => {}
+                    Poll::Ready(Err(broken)) => return Poll::Ready(Err(End::Cut(broken))),
+                    Poll::Pending if was_idle && self.worker.is_draining() => return Poll::Ready(Ok(None)),
+                    Poll::Pending => {
+                        return self
+                            .transport
+                            .poll_overdue(context)
+                            .map(|()| if was_idle { Ok(None) } else { Err(End::Refuse(StatusCode::REQUEST_TIMEOUT)) });
+                    }
+                }
+            }
+        })
+        .await
+    }
+
+    fn mistake(&self, error: ProtocolError) -> End {
+        match error {
+            ProtocolError::Incomplete => End::Cut(Broken::Lost(io::ErrorKind::UnexpectedEof.into())),
+            error => {
+                tracing::debug!(peer = ?self.connection.peer(), %error, "a request was refused");
+                End::Refuse(error.status())
+            }
+        }
+    }
+
+    /// Ends the connection in order.
+    async fn close(&mut self) {
+        if self.transport.flush(More::Nothing).await.is_ok() {
+            self.transport.close_gently().await;
+        }
+    }
+
+    /// Tells the client why the connection ends; if its response has begun already, that is cut.
+    async fn refuse(&mut self, status: StatusCode) {
+        if self.machine.has_begun_response() && self.machine.begin_next() == Next::Unfinished {
+            return self.cut(&Broken::TimedOut);
+        }
+        let date = self.worker.clock.date_line();
+        self.machine.refuse(status, &date, self.transport.output());
+        self.close().await;
+    }
+
+    /// Ends the connection so that nobody takes what was sent for whole.
+    fn cut(&self, broken: &Broken) {
+        let peer = self.connection.peer();
+        match broken {
+            Broken::Lost(error) => tracing::debug!(?peer, %error, "a connection was lost"),
+            Broken::TimedOut => tracing::debug!(?peer, "a peer took too long"),
+            Broken::Unfinished(error) => tracing::warn!(?peer, %error, "a response could not be finished"),
+        }
+        self.transport.cut();
+    }
+}
+
+/// Leaves a line in the log when the service panics; the panic itself costs this connection and no other.
+struct PanicWatch(Connection);
+
+impl Drop for PanicWatch {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            tracing::error!(peer = ?self.0.peer(), "the service panicked; its connection is closed");
+        }
+    }
+}

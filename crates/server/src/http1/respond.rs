@@ -1,0 +1,105 @@
+//! Sending a response: the kind of its body decides how.
+
+use std::{future::poll_fn, io, task::Poll};
+
+use bytes::Bytes;
+use serow_http1::{BodyLength, Misuse};
+use serow_message::{Body, BodyKind, Handler, Headers, Response};
+use serow_net::More;
+
+use super::{End, Http1, exchange::Sent, feeding::Feeding};
+use crate::transport::Broken;
+
+impl<H: Handler> Http1<H> {
+    /// Sends a response, and notes what was sent.
+    #[inline]
+    pub(super) async fn respond(&mut self, response: Response, feeding: &Feeding, sent: &mut Sent) -> Result<(), End> {
+        if self.worker.is_draining() || feeding.is_too_long_to_drain() {
+            self.machine.close();
+        }
+        let length = response.body.length().map_or(BodyLength::Unknown, BodyLength::Known);
+        let date = self.worker.clock.date_line();
+        let output = self.transport.output();
+        let has_body =
+            self.machine.send_head(response.status, &response.headers, length, &date, output).map_err(misuse)?;
+        match response.body.into_kind() {
+            _ if !has_body => {}
+            BodyKind::Empty => {}
+            BodyKind::Bytes(bytes) => self.send_bytes(bytes, sent).await?,
+            BodyKind::File(range) => {
+                self.machine.begin_chunk(range.length, self.transport.output()).map_err(misuse)?;
+                sent.body_bytes = range.length;
+                self.transport.flush_with_file(range).await.map_err(End::Cut)?;
+            }
+            BodyKind::Incoming(incoming) => return self.send_stream(incoming.into(), feeding, sent).await,
+            BodyKind::Stream(stream) => return self.send_stream(Body::from(stream), feeding, sent).await,
+        }
+        self.machine.send_end(None, self.transport.output()).map_err(misuse)?;
+        self.send_unless_more_comes().await
+    }
+
+    /// A small body travels behind the head in one piece; a larger one is not copied, but sent along in the same call.
+    #[inline]
+    async fn send_bytes(&mut self, bytes: Bytes, sent: &mut Sent) -> Result<(), End> {
+        sent.body_bytes += bytes.len() as u64;
+        if bytes.len() <= MOST_COPIED {
+            return self.machine.send_data(&bytes, self.transport.output()).map_err(misuse);
+        }
+        let length = bytes.len() as u64;
+        self.machine.begin_chunk(length, self.transport.output()).map_err(misuse)?;
+        self.transport.flush_with(bytes).await.map_err(End::Cut)?;
+        self.machine.end_chunk(length, self.transport.output());
+        Ok(())
+    }
+
+    /// Sends piece by piece. The next piece is asked for when the last was taken by the kernel; what has been made leaves
+    /// when no further piece is ready.
+    async fn send_stream(&mut self, mut body: Body, feeding: &Feeding, sent: &mut Sent) -> Result<(), End> {
+        let mut trailers: Option<Headers> = None;
+        loop {
+            let frame = poll_fn(|context| match body.poll_next(context) {
+                Poll::Ready(frame) => Poll::Ready(Ok(frame)),
+                Poll::Pending => match self.transport.poll_flush(context, More::Nothing) {
+                    Poll::Ready(Ok(())) => self.poll_feed(feeding, context).map(Err),
+                    Poll::Ready(Err(broken)) => Poll::Ready(Err(End::Cut(broken))),
+                    Poll::Pending => self.transport.poll_impatient(context).map(|()| Err(End::Cut(Broken::TimedOut))),
+                },
+            })
+            .await?;
+            let Some(frame) = frame else { break };
+            let frame = frame.map_err(|error| End::Cut(Broken::Unfinished(io::Error::other(error))))?;
+            match frame.into_data() {
+                Ok(data) => self.send_bytes(data, sent).await?,
+                Err(frame) => trailers = frame.trailers_ref().and_then(|map| map.try_into().ok()),
+            }
+            if self.transport.output.len() > MOST_GATHERED {
+                self.transport.flush(More::Nothing).await.map_err(End::Cut)?;
+            }
+        }
+        self.machine.send_end(trailers.as_ref(), self.transport.output()).map_err(misuse)?;
+        self.send_unless_more_comes().await
+    }
+
+    /// Sends what has been made, unless a pipelined request is here already, whose response may travel along.
+    #[inline]
+    async fn send_unless_more_comes(&mut self) -> Result<(), End> {
+        if !self.transport.input.is_empty()
+            && self.machine.is_persistent()
+            && self.transport.output.len() <= MOST_GATHERED
+        {
+            return Ok(());
+        }
+        self.transport.flush(More::Nothing).await.map_err(End::Cut)
+    }
+}
+
+/// The handler's body is not what it said: the response cannot be finished.
+fn misuse(misuse: Misuse) -> End {
+    End::Cut(Broken::Unfinished(io::Error::other(misuse)))
+}
+
+/// Copying so much costs less than a second piece in the call.
+const MOST_COPIED: usize = 4 * 1024;
+
+/// Small pieces are gathered up to this; a socket's first window takes about as much.
+const MOST_GATHERED: usize = 16 * 1024;

@@ -1,0 +1,191 @@
+//! The server: from settings to running threads.
+
+use std::{
+    num::NonZeroUsize,
+    rc::Rc,
+    sync::Arc,
+    thread::{self, JoinHandle},
+};
+
+use serow_message::Handler;
+use serow_net::{Address, AddressError, ListenOptions, Listener};
+use tokio::runtime::Builder;
+
+use crate::{
+    AccessLog, Error, Limits, ProxyProtocol, Stopper, Timeouts,
+    settings::Settings,
+    worker::{LogMaker, Worker},
+};
+
+/// A server that is being set up.
+///
+/// ```no_run
+/// use serow::{Request, Response, Server, Timeouts};
+///
+/// let server = Server::new().listen("127.0.0.1:8080").listen("unix:/run/app.sock").workers(2);
+/// let server = server.timeouts(Timeouts { idle: std::time::Duration::from_secs(20), ..Timeouts::default() });
+/// server.run(|request: Request| async move { Response::text(request.target.path().to_owned()) })?;
+/// # Ok::<(), serow::Error>(())
+/// ```
+#[derive(Clone, Default)]
+pub struct Server {
+    addresses: Vec<Result<Address, AddressError>>,
+    listen: ListenOptions,
+    workers: Option<NonZeroUsize>,
+    settings: Settings,
+    log: Option<LogMaker>,
+}
+
+impl Server {
+    /// Sensible settings; listens at 127.0.0.1:8080 if nothing else is said.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Listens at this address too: `8080`, `127.0.0.1:8080`, `[::1]:8080`, `unix:/path` or `fd:3`. Text that is none is
+    /// reported when the server is bound.
+    #[must_use]
+    pub fn listen(mut self, address: impl AsRef<str>) -> Self {
+        self.addresses.push(address.as_ref().parse());
+        self
+    }
+
+    /// How the sockets listen.
+    #[must_use]
+    pub fn listen_options(mut self, options: ListenOptions) -> Self {
+        self.listen = options;
+        self
+    }
+
+    /// How many threads serve, each on its own; as many as there are cores by default.
+    #[must_use]
+    pub fn workers(mut self, workers: usize) -> Self {
+        self.workers = NonZeroUsize::new(workers);
+        self
+    }
+
+    /// How long peers may take.
+    #[must_use]
+    pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
+        self.settings.timeouts = timeouts;
+        self
+    }
+
+    /// How much peers may ask for.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.settings.limits = limits;
+        self
+    }
+
+    /// Whether connections begin with a PROXY header.
+    #[must_use]
+    pub fn proxy_protocol(mut self, proxy_protocol: ProxyProtocol) -> Self {
+        self.settings.proxy_protocol = proxy_protocol;
+        self
+    }
+
+    /// Has an access log: the function makes one for each worker, on its thread.
+    #[must_use]
+    pub fn access_log<L: AccessLog>(mut self, log: impl Fn() -> L + Send + Sync + 'static) -> Self {
+        self.log = Some(Arc::new(move || Rc::new(log())));
+        self
+    }
+
+    /// Begins to listen. Connections wait until [`BoundServer::run`].
+    ///
+    /// # Errors
+    ///
+    /// An address that is none or cannot be listened at.
+    pub fn bind(self) -> Result<BoundServer, Error> {
+        let workers = self.workers.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
+        let mut addresses = self.addresses;
+        if addresses.is_empty() {
+            addresses.push(DEFAULT_ADDRESS.parse());
+        }
+        let mut listeners: Vec<Vec<Listener>> = (0..workers).map(|_| Vec::new()).collect();
+        for address in addresses {
+            let group = Listener::for_workers(&address?, &self.listen, workers)?;
+            for (worker, listener) in listeners.iter_mut().zip(group) {
+                worker.push(listener);
+            }
+        }
+        Ok(BoundServer { listeners, settings: self.settings, log: self.log, stopper: Stopper::new() })
+    }
+
+    /// Listens and serves until TERM or INT.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::bind`] and [`BoundServer::run`].
+    pub fn run<H: Handler + Send>(self, handler: H) -> Result<(), Error> {
+        self.bind()?.run(handler)
+    }
+}
+
+/// A server that listens and does not serve yet.
+pub struct BoundServer {
+    /// For each worker, its sockets.
+    listeners: Vec<Vec<Listener>>,
+    settings: Settings,
+    log: Option<LogMaker>,
+    stopper: Stopper,
+}
+
+impl BoundServer {
+    /// Where it listens; a port 0 has become the one that was chosen.
+    pub fn addresses(&self) -> impl Iterator<Item = &Address> {
+        self.listeners.first().into_iter().flatten().map(Listener::local_address)
+    }
+
+    /// Stops the server from elsewhere.
+    #[must_use]
+    pub fn stopper(&self) -> Stopper {
+        self.stopper.clone()
+    }
+
+    /// Serves until TERM or INT, or [`Stopper::stop`]: then accepts no more, ends idle connections, and finishes what runs
+    /// within [`Timeouts::grace`].
+    ///
+    /// # Errors
+    ///
+    /// When the system refuses a thread, an event queue or signals.
+    pub fn run<H: Handler + Send>(self, handler: H) -> Result<(), Error> {
+        let mut threads = Vec::with_capacity(self.listeners.len());
+        let count = self.listeners.len();
+        for (number, listeners) in self.listeners.into_iter().enumerate() {
+            let (handler, log, stop) = (handler.clone(), self.log.clone(), self.stopper.watch());
+            let settings = self.settings;
+            let thread = thread::Builder::new()
+                .name(format!("serow-{number}"))
+                .spawn(move || Worker::new(handler, settings, count, log.as_ref()).run(listeners, stop))?;
+            threads.push(thread);
+        }
+        drop(handler);
+        wait(threads, &self.stopper)
+    }
+}
+
+/// Waits until all workers have ended; signals are heard meanwhile.
+fn wait(threads: Vec<JoinHandle<Result<(), Error>>>, stopper: &Stopper) -> Result<(), Error> {
+    let runtime = Builder::new_current_thread().enable_io().build()?;
+    let (done, all_done) = tokio::sync::oneshot::channel();
+    let joiner = thread::Builder::new().name("serow-join".into()).spawn(move || {
+        let mut outcome = Ok(());
+        for thread in threads {
+            outcome = outcome.and(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        let _ = done.send(());
+        outcome
+    })?;
+    runtime.block_on(async {
+        tokio::select! {
+            signals = stopper.stop_on_signals() => signals,
+            _ = all_done => Ok(()),
+        }
+    })?;
+    joiner.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+const DEFAULT_ADDRESS: &str = "127.0.0.1:8080";

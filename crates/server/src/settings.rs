@@ -1,0 +1,85 @@
+//! What can be set.
+
+use std::time::Duration;
+
+/// How long a peer may take. Each is checked every 100 ms and never ends early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeouts {
+    /// From the first byte of a head (of the connection, for the first) to its last; 10 s, as h2o has it. Answers
+    /// slowloris: a head sent byte by byte.
+    pub head: Duration,
+    /// Between two requests of a connection; 75 s, as nginx has it: browsers keep connections about that long.
+    pub idle: Duration,
+    /// For the next [`RENEWAL`](crate::Timeouts::RENEWAL) bytes of a body that somebody waits for, in either direction;
+    /// 30 s. Answers bodies sent by the byte, and readers that take a response by the byte to keep it in our memory.
+    pub body: Duration,
+    /// For what runs when the server is told to stop; 30 s. Then it is cut.
+    pub grace: Duration,
+}
+
+impl Timeouts {
+    /// A slow peer gets its time again when it has moved this many bytes; so a body moves at 4 KiB in [`Self::body`] (140
+    /// bytes a second) at the least, which a modem exceeds and an attacker with a thousand connections does not like.
+    pub const RENEWAL: usize = 4 * 1024;
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            head: Duration::from_secs(10),
+            idle: Duration::from_secs(75),
+            body: Duration::from_secs(30),
+            grace: Duration::from_secs(30),
+        }
+    }
+}
+
+/// How much a peer may ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Connections at the same time, all workers together. More wait in the kernel's queue until one ends, so a flood
+    /// costs neither memory nor descriptors. 0 is no limit of its own; then the limit of open files is one.
+    pub connections: usize,
+    /// Bytes of a request's body; 413 beyond. No limit by default: the service knows.
+    pub body: u64,
+    /// Bytes of a head; 431 beyond.
+    pub head: usize,
+    /// Header fields; 431 beyond. At most 128.
+    pub fields: usize,
+    /// Bytes of a request target; 414 beyond.
+    pub target: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        let serow_http1::Limits { head, fields, target, body, .. } = serow_http1::Limits::default();
+        Self { connections: 0, body, head, fields, target }
+    }
+}
+
+impl Limits {
+    pub(crate) fn http1(&self) -> serow_http1::Limits {
+        let Self { body, head, fields, target, .. } = *self;
+        serow_http1::Limits { body, head, fields, target, ..serow_http1::Limits::default() }
+    }
+}
+
+/// Whether connections begin with a PROXY header (HAProxy's protocol, versions 1 and 2), in which a proxy in front says
+/// who the client is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ProxyProtocol {
+    /// They do not.
+    #[default]
+    Off,
+    /// All do; one that does not is closed. Only for listeners that nobody but the proxy reaches: who can write the
+    /// header can be anybody.
+    Required,
+}
+
+/// All settings of a running server.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Settings {
+    pub(crate) timeouts: Timeouts,
+    pub(crate) limits: Limits,
+    pub(crate) proxy_protocol: ProxyProtocol,
+}
