@@ -31,7 +31,8 @@ pub(crate) struct BodyReceiver {
 }
 
 impl BodyReceiver {
-    /// The receiver of a body with this framing; one that is too long is refused at once where its length is announced.
+    /// The receiver of a body with this framing; one that is too long is refused where its length is announced, and what
+    /// came before that is given whole, so that it does not depend on how the bytes came.
     pub(crate) fn new(framing: Framing, limits: &Limits) -> Result<Self, ProtocolError> {
         let body = match framing {
             Framing::None => Body::Length(0),
@@ -48,6 +49,7 @@ impl BodyReceiver {
         input: &mut BytesMut,
         limits: &Limits,
     ) -> Result<Option<BodyEvent>, ProtocolError> {
+        let room = limits.body.saturating_sub(self.received);
         let event = match &mut self.body {
             Body::Length(0) => Some(BodyEvent::End(None)),
             _ if input.is_empty() => None,
@@ -56,17 +58,18 @@ impl BodyReceiver {
                 *left -= count as u64;
                 Some(BodyEvent::Data(input.split_to(count).freeze()))
             }
-            Body::Chunked(chunked) => chunked.receive(input, limits)?.map(|piece| match piece {
+            Body::Chunked(chunked) => chunked.receive(input, room, limits)?.map(|piece| match piece {
                 Piece::Data(data) => BodyEvent::Data(data),
                 Piece::End(trailers) => BodyEvent::End(trailers),
             }),
-            Body::UntilClose => Some(BodyEvent::Data(input.split().freeze())),
+            Body::UntilClose if room == 0 => return Err(ProtocolError::BodyTooLarge),
+            Body::UntilClose => {
+                let count = usize::try_from(room).unwrap_or(usize::MAX).min(input.len());
+                Some(BodyEvent::Data(input.split_to(count).freeze()))
+            }
         };
         if let Some(BodyEvent::Data(data)) = &event {
             self.received += data.len() as u64;
-            if self.received > limits.body {
-                return Err(ProtocolError::BodyTooLarge);
-            }
         }
         Ok(event)
     }

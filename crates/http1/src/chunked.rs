@@ -9,10 +9,11 @@
 //! ```
 
 use bytes::{Bytes, BytesMut};
-use serow_message::{Headers, Known};
+use serow_message::Headers;
 
 use crate::{
-    Limits, ProtocolError,
+    Limits, ProtocolError, chunk_extension,
+    framing::NO_TRAILERS,
     head::{HeadProgress, receive_trailers},
 };
 
@@ -40,13 +41,19 @@ pub(crate) enum Piece {
 }
 
 impl Chunked {
-    /// Takes the next piece from the front of the input.
-    pub(crate) fn receive(&mut self, input: &mut BytesMut, limits: &Limits) -> Result<Option<Piece>, ProtocolError> {
+    /// Takes the next piece from the front of the input; a chunk longer than `room` is refused before its data.
+    pub(crate) fn receive(
+        &mut self,
+        input: &mut BytesMut,
+        room: u64,
+        limits: &Limits,
+    ) -> Result<Option<Piece>, ProtocolError> {
         loop {
             match self.state {
                 State::Size => match self.receive_size(input, limits)? {
                     None => return Ok(None),
                     Some(0) => self.state = State::Trailers,
+                    Some(size) if size > room => return Err(ProtocolError::BodyTooLarge),
                     Some(size) => self.state = State::Data(size),
                 },
                 State::Data(_) if input.is_empty() => return Ok(None),
@@ -91,7 +98,8 @@ impl Chunked {
         if digits == 0 && !input.is_empty() {
             return Err(ProtocolError::Chunk);
         }
-        let Some(extension) = extension_length(&input[digits..], limits.chunk_extensions - self.extensions)? else {
+        let Some(extension) = chunk_extension::length(&input[digits..], limits.chunk_extensions - self.extensions)?
+        else {
             return Ok(None);
         };
         self.extensions += extension;
@@ -100,32 +108,5 @@ impl Chunked {
     }
 }
 
-/// How many bytes stand between the size and the line's end; `None` where the end is not there yet.
-fn extension_length(rest: &[u8], limit: usize) -> Result<Option<usize>, ProtocolError> {
-    let mut named = false;
-    for (place, byte) in rest.iter().enumerate() {
-        match byte {
-            b'\r' => {
-                return match rest.get(place + 1) {
-                    // White space alone is no extension: the grammar has it only before a semicolon.
-                    Some(b'\n') if named || place == 0 => Ok(Some(place)),
-                    None if named || place == 0 => Ok(None),
-                    _ => Err(ProtocolError::Chunk),
-                };
-            }
-            _ if place >= limit => return Err(ProtocolError::ChunkExtensions),
-            b';' => named = true,
-            b' ' | b'\t' => {}
-            b'!'..=b'~' | 0x80.. if named => {}
-            _ => return Err(ProtocolError::Chunk),
-        }
-    }
-    Ok(None)
-}
-
 /// A size of more digits would not fit 64 bits, or hides behind zeros.
 const MOST_DIGITS: usize = 16;
-
-/// RFC 9110 §6.5.1.
-const NO_TRAILERS: [Known; 6] =
-    [Known::ContentLength, Known::TransferEncoding, Known::Host, Known::Connection, Known::Trailer, Known::Te];

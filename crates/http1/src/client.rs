@@ -10,7 +10,7 @@ use crate::{
     body::{BodyEvent, BodyReceiver},
     framing::is_persistent,
     head::HeadProgress,
-    outgoing::{FRAMING, Outgoing, write_decimal},
+    outgoing::{FRAMING, Outgoing, write_connection, write_decimal},
 };
 
 /// Sends requests and receives responses, one after the other.
@@ -20,6 +20,7 @@ pub struct Client {
     sending: Outgoing,
     receiving: Receiving,
     method: Method,
+    asked_for_upgrade: bool,
     after: Next,
 }
 
@@ -28,6 +29,8 @@ enum Receiving {
     Head(HeadProgress),
     Body(BodyReceiver),
     Done,
+    /// The server broke a rule. Nothing behind it is looked at: it could be taken for a response.
+    Broken(ProtocolError),
 }
 
 /// A response's head and what it says of the rest.
@@ -51,7 +54,14 @@ impl Client {
     /// The state of a new connection.
     #[must_use]
     pub fn new(limits: Limits) -> Self {
-        Self { limits, sending: Outgoing::Head, receiving: Receiving::Done, method: Method::GET, after: Next::Reuse }
+        Self {
+            limits,
+            sending: Outgoing::Head,
+            receiving: Receiving::Done,
+            method: Method::GET,
+            asked_for_upgrade: false,
+            after: Next::Reuse,
+        }
     }
 
     /// Writes the head of a request. What its headers say of length, coding and connection is left out: it follows from
@@ -59,18 +69,19 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// When the exchange before is not finished.
+    /// When the exchange before is not finished, or a CONNECT is to have a body (RFC 9110 §9.3.6).
     pub fn send_head(&mut self, head: &RequestHead, length: BodyLength, output: &mut Vec<u8>) -> Result<bool, Misuse> {
-        if self.sending != Outgoing::Head {
+        if self.sending != Outgoing::Head || head.method == Method::CONNECT && length != BodyLength::Known(0) {
             return Err(Misuse::OutOfTurn);
         }
         for part in [head.method.as_str(), " ", head.target.as_str(), " HTTP/1.1\r\n"] {
             output.extend_from_slice(part.as_bytes());
         }
         head.headers.write_lines(output, &FRAMING);
-        if head.headers.contains(Known::Upgrade) {
-            output.extend_from_slice(b"connection: upgrade\r\n");
-        }
+        // RFC 9110 §7.8, §10.1.4: both speak of this connection and have to be named as such.
+        self.asked_for_upgrade = head.headers.contains(Known::Upgrade);
+        let te = head.headers.contains(Known::Te);
+        write_connection(&[("upgrade", self.asked_for_upgrade), ("te", te)], output);
         self.sending = match length {
             BodyLength::Known(length) => {
                 // RFC 9110 §8.6: no length where the method foresees no content and there is none.
@@ -119,6 +130,15 @@ impl Client {
     ///
     /// What the server did wrong; the connection is of no more use.
     pub fn receive(&mut self, input: &mut BytesMut) -> Result<Option<Event<ReceivedResponse>>, ProtocolError> {
+        let event = self.receive_event(input);
+        if let Err(error) = event {
+            self.receiving = Receiving::Broken(error);
+            self.after = Next::Close;
+        }
+        event
+    }
+
+    fn receive_event(&mut self, input: &mut BytesMut) -> Result<Option<Event<ReceivedResponse>>, ProtocolError> {
         match &mut self.receiving {
             Receiving::Head(progress) => match progress.receive_response(input, &self.limits)? {
                 Some(head) => self.handle_head(head).map(|response| Some(Event::Head(response))),
@@ -132,6 +152,7 @@ impl Client {
                 }
             })),
             Receiving::Done => Ok(None),
+            Receiving::Broken(error) => Err(*error),
         }
     }
 
@@ -141,8 +162,11 @@ impl Client {
     ///
     /// [`ProtocolError::Incomplete`] within a response, or before one that was asked for.
     pub fn handle_end(&mut self) -> Result<Option<Event<ReceivedResponse>>, ProtocolError> {
-        self.after = Next::Close;
+        if self.after == Next::Reuse {
+            self.after = Next::Close;
+        }
         match &self.receiving {
+            Receiving::Broken(error) => Err(*error),
             Receiving::Head(_) => Err(ProtocolError::Incomplete),
             Receiving::Body(body) => {
                 body.handle_end()?;
@@ -159,6 +183,7 @@ impl Client {
             return Next::Tunnel;
         }
         match (self.sending, &self.receiving) {
+            (_, Receiving::Broken(_)) => Next::Close,
             (Outgoing::Done, Receiving::Done) => {
                 if self.after == Next::Reuse {
                     self.sending = Outgoing::Head;
@@ -176,8 +201,13 @@ impl Client {
             return Ok(response);
         }
         let ReceivedResponse { head, .. } = &response;
-        let tunnel = head.status == StatusCode::SWITCHING_PROTOCOLS
-            || self.method == Method::CONNECT && head.status.is_success();
+        let switch = head.status == StatusCode::SWITCHING_PROTOCOLS;
+        // RFC 9110 §7.8: only to a protocol that the client named. Behind a proxy the bytes of the next exchange would
+        // otherwise go into a tunnel that nobody asked for.
+        if switch && !self.asked_for_upgrade {
+            return Err(ProtocolError::Upgrade);
+        }
+        let tunnel = switch || self.method == Method::CONNECT && head.status.is_success();
         self.after = match framing {
             _ if tunnel => Next::Tunnel,
             Framing::UntilClose => Next::Close,

@@ -38,6 +38,8 @@ pub enum ProtocolError {
     Expectation,
     /// CONNECT with content, which it does not have (RFC 9110 §9.3.6).
     ConnectWithContent,
+    /// A server switches to a protocol that nobody asked for (RFC 9110 §7.8).
+    Upgrade,
     /// A chunk's size is no hexadecimal number, too large, or its line or its end is malformed (RFC 9112 §7.1).
     Chunk,
     /// Chunk extensions beyond all use (RFC 9112 §7.1.1: a limit is due).
@@ -82,6 +84,7 @@ impl fmt::Display for ProtocolError {
             Self::UnsupportedCoding => "this transfer coding is not supported",
             Self::Expectation => "this expectation cannot be met",
             Self::ConnectWithContent => "CONNECT has no content",
+            Self::Upgrade => "a switch of protocols that nobody asked for",
             Self::Chunk => "a chunk is malformed",
             Self::ChunkExtensions => "chunk extensions are too long",
             Self::BodyTooLarge => "the body is too large",

@@ -78,7 +78,7 @@ fn explicit(headers: &Headers, version: Version) -> Result<Option<Framing>, Prot
 
 /// RFC 9112 §6.3, rule 5: one field, one number of decimal digits. Equal repetitions are allowed to be taken for one;
 /// they are refused here, since no client sends them and proxies disagree about them.
-fn content_length(headers: &Headers) -> Result<Option<u64>, ProtocolError> {
+pub(crate) fn content_length(headers: &Headers) -> Result<Option<u64>, ProtocolError> {
     let mut values = headers.get_all(Known::ContentLength);
     let Some(value) = values.next() else { return Ok(None) };
     if values.next().is_some() || value.is_empty() {
@@ -119,6 +119,10 @@ fn transfer_encoding(headers: &Headers) -> Result<Framing, ProtocolError> {
 
 /// RFC 9112 §7.2 and the registry: codings that exist besides `chunked`.
 const REGISTERED: [&[u8]; 5] = [b"gzip", b"x-gzip", b"deflate", b"compress", b"x-compress"];
+
+/// RFC 9110 §6.5.1: fields that frame or route a message, or speak of this connection, have no meaning behind it.
+pub(crate) const NO_TRAILERS: [Known; 6] =
+    [Known::ContentLength, Known::TransferEncoding, Known::Host, Known::Connection, Known::Trailer, Known::Te];
 
 /// RFC 9110 §6.4.1: responses with these statuses never have content.
 pub(crate) fn may_have_body(status: StatusCode) -> bool {

@@ -183,6 +183,7 @@ impl Parts for ResponseParts {
         let length = match parser.parse_response_with_uninit_headers(&mut response, text, slots) {
             Ok(httparse::Status::Complete(length)) => length,
             Ok(httparse::Status::Partial) => return Ok(None),
+            Err(httparse::Error::Version) => return Err(status_line_error(text)),
             Err(error) => return Err(parse_error(error)),
         };
         // `httparse` passes over empty lines; RFC 9112 §2.2 allows that before requests only.
@@ -284,9 +285,22 @@ fn offset(part: &[u8], text: &[u8]) -> usize {
 
 /// RFC 9110 §15.6.6: a version of the right shape is refused as such, anything else as a malformed line.
 fn version_error(text: &[u8]) -> ProtocolError {
-    let line = text.split(|&byte| byte == b'\r').next().unwrap_or_default();
-    let last = line.rsplit(|&byte| byte == b' ').next().unwrap_or_default();
-    match last {
+    let line = text.split(|&byte| byte == b'\n').next().unwrap_or_default();
+    let line = line.strip_suffix(b"\r").unwrap_or_default();
+    let mut words = line.split(|&byte| byte == b' ');
+    match (words.nth(2), words.next()) {
+        (Some(version), None) => shape_error(version),
+        _ => ProtocolError::StartLine,
+    }
+}
+
+/// The same of a response, whose line begins with the version.
+fn status_line_error(text: &[u8]) -> ProtocolError {
+    shape_error(text.split(|&byte| matches!(byte, b' ' | b'\r' | b'\n')).next().unwrap_or_default())
+}
+
+fn shape_error(version: &[u8]) -> ProtocolError {
+    match version {
         [b'H', b'T', b'T', b'P', b'/', b'0'..=b'9', b'.', b'0'..=b'9'] => ProtocolError::Version,
         _ => ProtocolError::StartLine,
     }

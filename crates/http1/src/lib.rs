@@ -27,11 +27,14 @@
 extern crate alloc;
 
 mod body;
+mod chunk_extension;
 mod chunked;
 mod client;
 mod error;
+mod exchange;
 mod framing;
 mod head;
+mod host;
 mod limits;
 mod outgoing;
 mod server;

@@ -2,9 +2,9 @@
 
 use alloc::vec::Vec;
 
-use serow_message::{Headers, Known};
+use serow_message::{Headers, Known, StatusCode};
 
-use crate::Misuse;
+use crate::{Misuse, framing::NO_TRAILERS};
 
 /// What of a message has been sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,7 +58,7 @@ impl Outgoing {
             Self::Chunked => {
                 output.extend_from_slice(b"0\r\n");
                 if let Some(trailers) = trailers {
-                    trailers.write_lines(output, &FRAMING);
+                    trailers.write_lines(output, &NO_TRAILERS);
                 }
                 output.extend_from_slice(b"\r\n");
             }
@@ -71,6 +71,32 @@ impl Outgoing {
 
 /// Fields that this crate writes itself; what a caller says of them is left out.
 pub(crate) const FRAMING: [Known; 3] = [Known::ContentLength, Known::TransferEncoding, Known::Connection];
+
+/// The status line. RFC 9112 §4: the reason may be empty, the space before it may not.
+#[inline]
+pub(crate) fn write_status(status: StatusCode, output: &mut Vec<u8>) {
+    if status == StatusCode::OK {
+        output.extend_from_slice(b"HTTP/1.1 200 OK\r\n");
+        return;
+    }
+    for part in ["HTTP/1.1 ", status.as_str(), " ", status.canonical_reason().unwrap_or_default(), "\r\n"] {
+        output.extend_from_slice(part.as_bytes());
+    }
+}
+
+/// Writes the `Connection` field with the options that are set, if any is (RFC 9110 §7.6.1).
+#[inline]
+pub(crate) fn write_connection(options: &[(&str, bool)], output: &mut Vec<u8>) {
+    let mut before = "connection: ";
+    for (option, _) in options.iter().filter(|(_, set)| *set) {
+        output.extend_from_slice(before.as_bytes());
+        output.extend_from_slice(option.as_bytes());
+        before = ", ";
+    }
+    if before == ", " {
+        output.extend_from_slice(b"\r\n");
+    }
+}
 
 /// Writes a number in decimal digits.
 pub(crate) fn write_decimal(mut number: u64, output: &mut Vec<u8>) {

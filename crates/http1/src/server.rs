@@ -3,14 +3,16 @@
 use alloc::vec::Vec;
 
 use bytes::{Bytes, BytesMut};
-use serow_message::{Headers, Known, Method, RequestHead, ResponseHead, StatusCode, Version};
+use serow_message::{Headers, Known, RequestHead, ResponseHead, StatusCode, Version};
 
 use crate::{
     BodyLength, Framing, Limits, Misuse, Next, ProtocolError,
     body::{BodyEvent, BodyReceiver},
-    framing::{has_option, is_persistent, may_have_body},
+    exchange::{Exchange, Expectation},
+    framing::{content_length, may_have_body},
     head::HeadProgress,
-    outgoing::{FRAMING, Outgoing, write_decimal},
+    host,
+    outgoing::{FRAMING, Outgoing, write_connection, write_decimal, write_status},
 };
 
 /// Receives requests and sends responses, one after the other (RFC 9112 §9.3.2: answers in the order of the requests, so
@@ -34,26 +36,8 @@ enum Receiving {
     Head(HeadProgress),
     Body(BodyReceiver),
     Done,
-}
-
-/// What is remembered of the request until its response is sent.
-#[derive(Clone, Copy, Debug)]
-struct Exchange {
-    version: Version,
-    head_only: bool,
-    connect: bool,
-    takes_trailers: bool,
-    expectation: Expectation,
-    after: Next,
-}
-
-/// RFC 9110 §10.1.1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Expectation {
-    /// The client sends the body without being asked.
-    None,
-    /// The client waits to be told.
-    Waiting,
+    /// The client broke a rule. Nothing behind it is looked at: it could be taken for a request.
+    Broken(ProtocolError),
 }
 
 /// What was received.
@@ -63,7 +47,8 @@ pub enum Event<H> {
     Head(H),
     /// A piece of the body.
     Data(Bytes),
-    /// The end of the body, with its trailers if there were any. Comes for every message, also one without a body.
+    /// The end of the body, with its trailers if there were any. Comes for every message but a request whose framing is
+    /// [`Framing::None`]: that one is whole with its head.
     End(Option<Headers>),
 }
 
@@ -87,7 +72,7 @@ impl Server {
             limits,
             receiving: Receiving::Head(HeadProgress::default()),
             sending: Outgoing::Head,
-            exchange: Exchange::FIRST,
+            exchange: Exchange::NONE,
         }
     }
 
@@ -99,6 +84,16 @@ impl Server {
     /// What the client did wrong. Answer with [`Self::refuse`], if no response has begun, and close the connection.
     #[inline]
     pub fn receive(&mut self, input: &mut BytesMut) -> Result<Option<Event<ReceivedRequest>>, ProtocolError> {
+        let event = self.receive_event(input);
+        if let Err(error) = event {
+            self.receiving = Receiving::Broken(error);
+            self.exchange.after = Next::Close;
+        }
+        event
+    }
+
+    #[inline]
+    fn receive_event(&mut self, input: &mut BytesMut) -> Result<Option<Event<ReceivedRequest>>, ProtocolError> {
         match &mut self.receiving {
             Receiving::Head(progress) => match progress.receive_request(input, &self.limits)? {
                 Some(head) => self.handle_head(head).map(|request| Some(Event::Head(request))),
@@ -110,11 +105,13 @@ impl Server {
                     Event::Data(data)
                 }
                 BodyEvent::End(trailers) => {
+                    self.exchange.expectation = Expectation::None;
                     self.receiving = Receiving::Done;
                     Event::End(trailers)
                 }
             })),
             Receiving::Done => Ok(None),
+            Receiving::Broken(error) => Err(*error),
         }
     }
 
@@ -129,6 +126,7 @@ impl Server {
             Receiving::Head(_) => Err(ProtocolError::Incomplete),
             Receiving::Body(body) => body.handle_end(),
             Receiving::Done => Ok(()),
+            Receiving::Broken(error) => Err(*error),
         }
     }
 
@@ -142,6 +140,12 @@ impl Server {
     #[must_use]
     pub fn has_received_all(&self) -> bool {
         matches!(self.receiving, Receiving::Done)
+    }
+
+    /// Whether a part of the response has been written, so that it is too late for another one.
+    #[must_use]
+    pub fn has_begun_response(&self) -> bool {
+        self.sending != Outgoing::Head
     }
 
     /// Whether the client waits for `100 Continue` before it sends the body.
@@ -163,12 +167,13 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// When the response has begun already.
+    /// When no request waits for a response, the response has begun already, or the status is none of an interim
+    /// response.
     pub fn send_interim(&mut self, head: &ResponseHead, output: &mut Vec<u8>) -> Result<(), Misuse> {
-        if self.sending != Outgoing::Head {
+        if !self.awaits_response() || !is_interim(head.status) {
             return Err(Misuse::OutOfTurn);
         }
-        if self.exchange.version == Version::HTTP_11 && head.status.is_informational() {
+        if self.exchange.version == Version::HTTP_11 {
             write_status(head.status, output);
             head.headers.write_lines(output, &FRAMING);
             output.extend_from_slice(b"\r\n");
@@ -182,7 +187,8 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// When the response has begun already.
+    /// When no request waits for a response, the response has begun already, the status is that of an interim response,
+    /// or 101 where no upgrade was asked for (RFC 9110 §15.2.2).
     #[inline]
     pub fn send_head(
         &mut self,
@@ -192,13 +198,16 @@ impl Server {
         lines: &[u8],
         output: &mut Vec<u8>,
     ) -> Result<bool, Misuse> {
-        if self.sending != Outgoing::Head || matches!(self.receiving, Receiving::Head(_)) {
+        let switch = status == StatusCode::SWITCHING_PROTOCOLS;
+        if !self.awaits_response() || is_interim(status) || switch && !self.exchange.upgrade {
             return Err(Misuse::OutOfTurn);
         }
         write_status(status, output);
         output.extend_from_slice(lines);
         headers.write_lines(output, &FRAMING);
-        if status == StatusCode::SWITCHING_PROTOCOLS || self.exchange.connect && status.is_success() {
+        if matches!(self.receiving, Receiving::Broken(_)) {
+            self.exchange.after = Next::Close;
+        } else if switch || self.exchange.connect && status.is_success() {
             self.exchange.after = Next::Tunnel;
         } else if self.exchange.connect {
             // What follows a refused CONNECT may be meant for the tunnel.
@@ -216,7 +225,9 @@ impl Server {
     /// already.
     pub fn refuse(&mut self, status: StatusCode, lines: &[u8], output: &mut Vec<u8>) {
         self.exchange.after = Next::Close;
-        self.receiving = Receiving::Done;
+        if !matches!(self.receiving, Receiving::Broken(_)) {
+            self.receiving = Receiving::Done;
+        }
         if self.sending != Outgoing::Head {
             return;
         }
@@ -296,6 +307,7 @@ impl Server {
             (Next::Reuse, Receiving::Done) => {
                 self.receiving = Receiving::Head(HeadProgress::default());
                 self.sending = Outgoing::Head;
+                self.exchange = Exchange::NONE;
                 Next::Reuse
             }
             // The client was never told to send the body: what comes next may be it, or another request.
@@ -305,26 +317,20 @@ impl Server {
         }
     }
 
+    /// Whether a request is there and no response to it yet.
+    fn awaits_response(&self) -> bool {
+        self.sending == Outgoing::Head && !matches!(self.receiving, Receiving::Head(_))
+    }
+
     fn handle_head(&mut self, head: RequestHead) -> Result<ReceivedRequest, ProtocolError> {
-        let (headers, version) = (&head.headers, head.version);
-        let head_only = head.method == Method::HEAD;
-        let connect = head.method == Method::CONNECT;
-        // Known before anything is refused: a refusal of HEAD has no body either.
-        self.exchange = Exchange { version, head_only, connect, ..Exchange::FIRST };
-        check_host(&head)?;
-        let framing = Framing::of_request(headers, version)?;
-        if connect && framing != Framing::None {
+        self.exchange = Exchange::of_refusable(&head);
+        host::check(&head)?;
+        let framing = Framing::of_request(&head.headers, head.version)?;
+        if self.exchange.connect && framing != Framing::None {
             return Err(ProtocolError::ConnectWithContent);
         }
-        let upgrade = connect
-            || headers.contains(Known::Upgrade)
-                && version == Version::HTTP_11
-                && framing == Framing::None
-                && has_option(headers, b"upgrade");
-        self.exchange.expectation = expectation(headers, version, framing)?;
-        self.exchange.takes_trailers = headers.contains(Known::Te)
-            && headers.list(Known::Te).any(|coding| coding.eq_ignore_ascii_case(b"trailers"));
-        self.exchange.after = if is_persistent(headers, version) { Next::Reuse } else { Next::Close };
+        self.exchange.take_in(&head.headers, framing)?;
+        let upgrade = self.exchange.upgrade || self.exchange.connect;
         self.receiving = match framing {
             Framing::None => Receiving::Done,
             _ => Receiving::Body(BodyReceiver::new(framing, &self.limits)?),
@@ -340,13 +346,9 @@ impl Server {
         self.sending = match length {
             _ if exchange.after == Next::Tunnel || !may_have_body(status) => Outgoing::Done,
             // RFC 9110 §8.6: to HEAD, the length that GET would have; a handler that made no body may know it.
-            BodyLength::Known(0) if head_only && headers.contains(Known::ContentLength) => {
-                output.extend_from_slice(b"content-length: ");
-                output.extend_from_slice(headers.get(Known::ContentLength).unwrap_or_default());
-                output.extend_from_slice(b"\r\n");
-                Outgoing::Done
-            }
             BodyLength::Known(length) => {
+                let announced = if head_only && length == 0 { content_length(headers) } else { Ok(None) };
+                let length = announced.ok().flatten().unwrap_or(length);
                 output.extend_from_slice(b"content-length: ");
                 write_decimal(length, output);
                 output.extend_from_slice(b"\r\n");
@@ -364,69 +366,20 @@ impl Server {
         if head_only {
             self.sending = Outgoing::Done;
         }
+        let upgrade = headers.contains(Known::Upgrade);
         match exchange.after {
-            Next::Tunnel if status == StatusCode::SWITCHING_PROTOCOLS => {
-                output.extend_from_slice(b"connection: upgrade\r\n");
+            // A 2xx to CONNECT has no options: the tunnel begins behind it.
+            Next::Tunnel if status != StatusCode::SWITCHING_PROTOCOLS => {}
+            Next::Close => write_connection(&[("close", true), ("upgrade", upgrade)], output),
+            after => {
+                let keep_alive = after == Next::Reuse && exchange.version == Version::HTTP_10;
+                write_connection(&[("keep-alive", keep_alive), ("upgrade", upgrade)], output);
             }
-            Next::Close => output.extend_from_slice(b"connection: close\r\n"),
-            Next::Reuse if exchange.version == Version::HTTP_10 => {
-                output.extend_from_slice(b"connection: keep-alive\r\n");
-            }
-            _ => {}
         }
     }
 }
 
-impl Exchange {
-    /// Before the first request: enough to refuse one that cannot be understood.
-    const FIRST: Self = Self {
-        version: Version::HTTP_11,
-        head_only: false,
-        connect: false,
-        takes_trailers: false,
-        expectation: Expectation::None,
-        after: Next::Reuse,
-    };
-}
-
-/// RFC 9112 §3.2: exactly one in HTTP/1.1, at most one in HTTP/1.0, and it is a host with an optional port.
-fn check_host(head: &RequestHead) -> Result<(), ProtocolError> {
-    let mut values = head.headers.get_all(Known::Host);
-    let host = values.next();
-    if values.next().is_some() || host.is_none() && head.version == Version::HTTP_11 {
-        return Err(ProtocolError::Host);
-    }
-    let is_host_byte = |byte: &u8| {
-        matches!(byte, b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'%' | b'!' | b'$'
-            | b'&'..=b'+' | b';' | b'=' | b':' | b'[' | b']')
-    };
-    if host.is_some_and(|host| !host.iter().all(is_host_byte)) {
-        return Err(ProtocolError::Host);
-    }
-    Ok(())
-}
-
-/// RFC 9110 §10.1.1: HTTP/1.0 knows no expectations; without a body there is nothing to wait for.
-fn expectation(headers: &Headers, version: Version, framing: Framing) -> Result<Expectation, ProtocolError> {
-    if version != Version::HTTP_11 || !headers.contains(Known::Expect) {
-        return Ok(Expectation::None);
-    }
-    for value in headers.list(Known::Expect) {
-        if !value.eq_ignore_ascii_case(b"100-continue") {
-            return Err(ProtocolError::Expectation);
-        }
-    }
-    Ok(if framing == Framing::None { Expectation::None } else { Expectation::Waiting })
-}
-
-/// The status line. RFC 9112 §4: the reason may be empty, the space before it may not.
-#[inline]
-fn write_status(status: StatusCode, output: &mut Vec<u8>) {
-    if status == StatusCode::OK {
-        output.extend_from_slice(b"HTTP/1.1 200 OK\r\n");
-        return;
-    }
-    for part in ["HTTP/1.1 ", status.as_str(), " ", status.canonical_reason().unwrap_or_default(), "\r\n"] {
-        output.extend_from_slice(part.as_bytes());
-    }
+/// RFC 9110 §15.2: 101 is no interim response, it is the last of HTTP on its connection.
+fn is_interim(status: StatusCode) -> bool {
+    status.is_informational() && status != StatusCode::SWITCHING_PROTOCOLS
 }
