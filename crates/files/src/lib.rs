@@ -1,1 +1,68 @@
-//! (to be written)
+//! A folder as a handler.
+//!
+//! [`Files`] serves what lies in a folder as nginx, h2o and Caddy do: index files, listings, media types, conditional
+//! requests and ranges, caching rules, compression beforehand or on the way, rewrites, a fallback for single-page
+//! applications, a page for what is missing. [`FilesSettings`] says how.
+//!
+//! # The way of a request
+//!
+//! | step | file |
+//! | --- | --- |
+//! | the path is looked up as it came; an answer younger than a second needs no system call | `lookup.rs`, `cache.rs` |
+//! | else it is decoded, checked and rewritten | `request_path.rs`, `rewrite.rs` |
+//! | opened beneath the root, by the kernel's rules | `root.rs` |
+//! | read as one version of the file, if it is small | `steady.rs` |
+//! | and prepared in all forms, with their header fields | `resource.rs`, `representation.rs` |
+//! | one form is chosen by Accept-Encoding | `coding.rs`, `resource.rs` |
+//! | conditions are evaluated, ranges cut | `precondition.rs`, `ranges.rs` |
+//! | large bodies are sent from the file, copied, compressed or in parts | `steady.rs`, `compression.rs`, `multipart.rs` |
+//!
+//! # Whole or not at all
+//!
+//! Every response is of one version of a file. Small files are read so that no writer can have mixed into them; large
+//! ones carry the version they were announced as, and whoever sends them cuts the connection if the file changes on the
+//! way. The exceptions: files changed through shared memory maps, whose times the kernel renews late; and pages of a
+//! large file handed to the network already (see [`FilesSettings::zero_copy`]).
+//!
+//! # Without waiting
+//!
+//! System calls on files are made where the request is handled, as nginx does: the pages are in memory or soon will be.
+//! Everything long is cut into pieces between which other requests have their turn: copying, compressing, listing.
+#![forbid(unsafe_code)]
+
+mod cache;
+mod clock;
+mod coding;
+mod compression;
+mod error;
+mod files;
+mod freshness;
+mod listing;
+mod location;
+mod lookup;
+mod media_type;
+mod multipart;
+mod pattern;
+mod precondition;
+mod ranges;
+mod representation;
+mod request_path;
+mod resource;
+mod rewrite;
+mod root;
+mod settings;
+mod steady;
+mod validator;
+
+pub use self::{
+    clock::Clock,
+    coding::Coding,
+    error::FilesError,
+    files::Files,
+    freshness::{Freshness, FreshnessRule},
+    pattern::Pattern,
+    request_path::Hidden,
+    rewrite::Rewrite,
+    root::Symlinks,
+    settings::{CacheLimits, Compression, FilesSettings},
+};

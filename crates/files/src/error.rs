@@ -1,0 +1,58 @@
+//! What can be wrong with a folder or the settings before the first request.
+
+use std::{error, fmt, io, path::PathBuf};
+
+/// Why a folder cannot be served. Its text is one line that says what to do.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum FilesError {
+    /// There is nothing at this path.
+    Missing(PathBuf),
+    /// It is no folder.
+    NotAFolder(PathBuf),
+    /// The system refuses to open it.
+    Unreadable(PathBuf, io::Error),
+    /// A path in the settings is none: which setting, and its value.
+    Path {
+        /// The name of the setting, as in [`FilesSettings`](crate::FilesSettings).
+        setting: &'static str,
+        /// What it was set to.
+        value: String,
+    },
+    /// Text in the settings cannot stand in a header field: which setting, and its value.
+    Text {
+        /// The name of the setting, as in [`FilesSettings`](crate::FilesSettings).
+        setting: &'static str,
+        /// What it was set to.
+        value: String,
+    },
+}
+
+impl fmt::Display for FilesError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing(path) => {
+                write!(f, "there is no folder {}: create it, or name another one", path.display())
+            }
+            Self::NotAFolder(path) => write!(f, "{} is not a folder: name the folder it lies in", path.display()),
+            Self::Unreadable(path, error) => {
+                write!(f, "cannot open the folder {}: {error}; grant the server's user access to it", path.display())
+            }
+            Self::Path { setting, value } => {
+                write!(f, "{setting} = {value:?}: give the path of a file below the folder, without '..'")
+            }
+            Self::Text { setting, value } => {
+                write!(f, "{setting} = {value:?}: leave out control characters, since it becomes a header field")
+            }
+        }
+    }
+}
+
+impl error::Error for FilesError {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        match self {
+            Self::Unreadable(_, error) => Some(error),
+            _ => None,
+        }
+    }
+}

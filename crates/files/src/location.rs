@@ -1,0 +1,44 @@
+//! Paths as they stand in addresses: percent-encoded.
+
+/// Where a client that left out the slash behind a folder is sent: the path, which has it, and the query as it came.
+pub(crate) fn redirect_target(path: &[u8], query: Option<&str>) -> Vec<u8> {
+    let mut target = Vec::with_capacity(path.len() + 16);
+    // The path was cleaned of repeated slashes: `//host/` would be another host (RFC 3986 §4.2).
+    encode_path(path, &mut target);
+    if let Some(query) = query {
+        target.push(b'?');
+        target.extend_from_slice(query.as_bytes());
+    }
+    target
+}
+
+/// Writes a path with everything encoded that may not stand in one, slashes kept (RFC 3986 §3.3); also what would end an
+/// attribute of html.
+pub(crate) fn encode_path(path: &[u8], output: &mut Vec<u8>) {
+    for &byte in path {
+        match byte {
+            b'/' | b'-' | b'.' | b'_' | b'~' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => output.push(byte),
+            b'!' | b'$' | b'(' | b')' | b'*' | b'+' | b',' | b';' | b'=' | b':' | b'@' => output.push(byte),
+            _ => output.extend_from_slice(format!("%{byte:02X}").as_bytes()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets() {
+        let cases: [(&[u8], Option<&str>, &str); 5] = [
+            (b"/a/", None, "/a/"),
+            (b"/a/", Some("x=1&y=%20"), "/a/?x=1&y=%20"),
+            (b"/a b/", Some(""), "/a%20b/?"),
+            (b"/\xc3\xa4\"<&>'?#%/", None, "/%C3%A4%22%3C%26%3E%27%3F%23%25/"),
+            (b"/\r\nx: y/", None, "/%0D%0Ax:%20y/"),
+        ];
+        for (path, query, expected) in cases {
+            assert_eq!(String::from_utf8(redirect_target(path, query)).unwrap(), expected);
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! One form of a file, ready to be sent: its header fields made, its body in memory or open.
+
+use std::{
+    fs::File,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use bytes::Bytes;
+use serow_message::{Body, FieldName, FileRange, FileVersion, Headers, Known, Method, Request, Response, StatusCode};
+
+use crate::{
+    coding::Coding,
+    compression::{CompressedBody, Permit},
+    multipart::{Multipart, content_range},
+    precondition::{CONDITIONS, Outcome, allows_range, evaluate},
+    ranges::{Ranges, requested},
+    steady::{CopiedRange, Rest, is_unchanged},
+    validator::{EntityTag, Validators, whole_seconds},
+};
+
+/// A file as it is, or compressed.
+#[derive(Debug)]
+pub(crate) struct Representation {
+    pub(crate) version: FileVersion,
+    pub(crate) validators: Validators,
+    pub(crate) content: Content,
+    /// The fields of a 200, shared by all responses.
+    head: Headers,
+    /// The fields of a 304.
+    head_of_not_modified: Headers,
+}
+
+/// Where the bytes are.
+#[derive(Debug)]
+pub(crate) enum Content {
+    /// In memory.
+    Memory(Bytes),
+    /// In an open file. `zero_copy`: the file has rested, so the kernel may send it from its own pages.
+    File { file: Arc<File>, zero_copy: bool },
+    /// In an open file, to be compressed on the way.
+    Compressed { file: Arc<File>, coding: Coding },
+}
+
+/// What the header fields say beside the validators.
+#[derive(Clone, Debug)]
+pub(crate) struct Description {
+    pub(crate) media_type: String,
+    pub(crate) cache_control: Option<String>,
+    pub(crate) expires: Option<String>,
+    /// Whether another client may get another form.
+    pub(crate) varies: bool,
+}
+
+impl Representation {
+    pub(crate) fn new(
+        content: Content,
+        version: FileVersion,
+        validators: Validators,
+        coding: Option<Coding>,
+        description: &Description,
+    ) -> Self {
+        let mut representation =
+            Self { version, validators, content, head: Headers::new(), head_of_not_modified: Headers::new() };
+        representation.describe(coding, description);
+        representation
+    }
+
+    /// Makes the header fields anew.
+    pub(crate) fn describe(&mut self, coding: Option<Coding>, description: &Description) {
+        let mut head = Headers::new();
+        put(&mut head, Known::ContentType, &description.media_type);
+        if let Some(coding) = coding {
+            put(&mut head, Known::ContentEncoding, coding.name());
+        }
+        if let Some(modified) = self.validators.modified {
+            put(&mut head, Known::LastModified, httpdate::fmt_http_date(modified));
+        }
+        put(&mut head, Known::Etag, self.validators.tag.to_string());
+        put(&mut head, Known::AcceptRanges, if self.has_ranges() { "bytes" } else { "none" });
+        if let Some(value) = &description.cache_control {
+            put(&mut head, Known::CacheControl, value);
+        }
+        if let Some(value) = &description.expires {
+            put(&mut head, Known::Expires, value);
+        }
+        if description.varies {
+            put(&mut head, Known::Vary, "Accept-Encoding");
+        }
+        let mut not_modified = Headers::new();
+        // RFC 9110 §15.4.5: the fields that a 304 repeats.
+        for name in [Known::LastModified, Known::Etag, Known::CacheControl, Known::Expires, Known::Vary] {
+            if let Some(value) = head.get(name) {
+                put(&mut not_modified, name, value);
+            }
+        }
+        self.head = head.share();
+        self.head_of_not_modified = not_modified.share();
+    }
+
+    /// Whether what the head promises still is what the body would give. Costs nothing for what is in memory, which is
+    /// one version for sure; a file that was rewritten in place would only be noticed while it is sent, too late for
+    /// anything but a cut connection.
+    pub(crate) fn is_current(&self) -> bool {
+        match &self.content {
+            Content::Memory(_) => true,
+            Content::File { file, .. } | Content::Compressed { file, .. } => is_unchanged(file, &self.version).is_ok(),
+        }
+    }
+
+    /// Answers a GET or HEAD; `permit` is needed for content that is compressed on the way. The server leaves out the
+    /// body of a HEAD.
+    pub(crate) fn respond(
+        &self,
+        request: &Request,
+        time_of_day: fn() -> SystemTime,
+        permit: Option<Permit>,
+    ) -> Response {
+        let headers = &request.headers;
+        if headers.contains_any(&CONDITIONS) {
+            match evaluate(headers, &self.validators) {
+                Outcome::Proceed => {}
+                Outcome::NotModified => {
+                    return with_head(StatusCode::NOT_MODIFIED, self.head_of_not_modified.clone());
+                }
+                Outcome::Failed => return StatusCode::PRECONDITION_FAILED.into(),
+            }
+        }
+        // RFC 9110 §14.2: only GET has ranges.
+        if headers.contains(Known::Range)
+            && request.method == Method::GET
+            && self.has_ranges()
+            && allows_range(headers, &self.validators, time_of_day())
+            && let Some(response) = self.respond_in_part(headers, time_of_day)
+        {
+            return response;
+        }
+        self.respond_whole(time_of_day, permit)
+    }
+
+    /// A 200 whatever the conditions, for instance the body of a 404 page.
+    pub(crate) fn respond_whole(&self, time_of_day: fn() -> SystemTime, permit: Option<Permit>) -> Response {
+        let body = match &self.content {
+            Content::Memory(body) => body.clone().into(),
+            Content::File { zero_copy, .. } => {
+                let range = self.range(0, self.version.length);
+                if *zero_copy { Body::file(range) } else { Body::stream(CopiedRange::new(range, time_of_day)) }
+            }
+            Content::Compressed { coding, .. } => {
+                let copied = CopiedRange::new(self.range(0, self.version.length), time_of_day);
+                match permit.map(|permit| CompressedBody::new(copied, *coding, permit)) {
+                    Some(Ok(body)) => Body::stream(body),
+                    _ => return StatusCode::SERVICE_UNAVAILABLE.into(),
+                }
+            }
+        };
+        Response { body, ..with_head(StatusCode::OK, self.head.clone()) }
+    }
+
+    /// A 206 or 416; nothing if the Range header is to be ignored.
+    fn respond_in_part(&self, headers: &Headers, time_of_day: fn() -> SystemTime) -> Option<Response> {
+        let mut values = headers.get_all(Known::Range);
+        let value = values.next()?;
+        if values.next().is_some() {
+            return None;
+        }
+        let whole = self.length();
+        let ranges = match requested(value, whole) {
+            Ranges::Ignore => return None,
+            Ranges::Refuse => {
+                // RFC 9110 §15.5.17.
+                let refusal = Response::from(StatusCode::RANGE_NOT_SATISFIABLE);
+                return Some(refusal.with(Known::ContentRange, format!("bytes */{whole}")));
+            }
+            Ranges::Satisfy(ranges) => ranges,
+        };
+        let mut head = self.head.clone();
+        let body = match <[_; 1]>::try_from(ranges) {
+            Ok([range]) => {
+                put(&mut head, Known::ContentRange, content_range(&range, whole));
+                match &self.content {
+                    Content::Memory(body) => body.slice(range.start as usize..range.end as usize).into(),
+                    Content::File { zero_copy: true, .. } => {
+                        Body::file(self.range(range.start, range.end - range.start))
+                    }
+                    _ => Body::stream(CopiedRange::new(self.range(range.start, range.end - range.start), time_of_day)),
+                }
+            }
+            Err(ranges) => {
+                let media_type = head.get_str(Known::ContentType).unwrap_or_default();
+                let multipart = Multipart::new(ranges, media_type, whole);
+                replace(&mut head, Known::ContentType, multipart.content_type());
+                match &self.content {
+                    Content::Memory(body) => multipart.of_memory(body).into(),
+                    _ => Body::stream(
+                        multipart.of_file(&self.range(0, whole), |range| CopiedRange::new(range, time_of_day)),
+                    ),
+                }
+            }
+        };
+        Some(Response { body, ..with_head(StatusCode::PARTIAL_CONTENT, head) })
+    }
+
+    /// What is compressed on the way has no ranges: each would have to be compressed from the start.
+    fn has_ranges(&self) -> bool {
+        !matches!(self.content, Content::Compressed { .. })
+    }
+
+    fn length(&self) -> u64 {
+        match &self.content {
+            Content::Memory(body) => body.len() as u64,
+            _ => self.version.length,
+        }
+    }
+
+    /// A part of the file; an empty one of a file that is in memory, which never asks.
+    fn range(&self, offset: u64, length: u64) -> FileRange {
+        match &self.content {
+            Content::File { file, .. } | Content::Compressed { file, .. } => {
+                FileRange { file: Arc::clone(file), offset, length, version: Some(self.version) }
+            }
+            Content::Memory(_) => unreachable!("content in memory is sent from memory"),
+        }
+    }
+
+    /// Bytes kept in memory for it.
+    pub(crate) fn weight(&self) -> usize {
+        match &self.content {
+            Content::Memory(body) => body.len(),
+            _ => 0,
+        }
+    }
+}
+
+/// The validators of a file of this version.
+pub(crate) fn validators_of(version: &FileVersion, now: SystemTime) -> Validators {
+    let since_epoch = u64::try_from(version.modified.max(0)).map_or(Duration::MAX, Duration::from_nanos);
+    let rested = Rest::of_all(version, now) > Rest::Fresh;
+    let modified = SystemTime::UNIX_EPOCH.checked_add(since_epoch);
+    Validators {
+        tag: EntityTag::of_file(since_epoch, version.length, version.identity.1, rested),
+        // RFC 9110 §8.8.2.1: never later than the response itself.
+        modified: modified.map(|modified| modified.min(now)).and_then(whole_seconds),
+    }
+}
+
+fn with_head(status: StatusCode, headers: Headers) -> Response {
+    Response { headers, ..Response::new(status) }
+}
+
+/// Appends a field whose value this crate made, or whose text was checked with the settings.
+pub(crate) fn put(headers: &mut Headers, name: impl FieldName, value: impl AsRef<[u8]>) {
+    let appended = headers.append(name, value);
+    debug_assert!(appended.is_ok(), "{appended:?}");
+}
+
+fn replace(headers: &mut Headers, name: Known, value: impl AsRef<[u8]>) {
+    headers.remove(name);
+    put(headers, name, value);
+}

@@ -1,0 +1,262 @@
+//! A file that was found, in all the forms it is sent in.
+
+use std::{sync::Arc, time::SystemTime};
+
+use serow_message::{Headers, Known, Method, Request};
+
+use crate::{
+    coding::{Accepted, Coding},
+    compression::{PREFERENCE, compressed},
+    freshness::freshness_of,
+    media_type::{MediaType, MediaTypes},
+    representation::{Content, Description, Representation, validators_of},
+    root::{OpenError, OpenFile, Opened, Root},
+    settings::FilesSettings,
+    steady::{Rest, Unread, read_whole},
+    validator::Validators,
+};
+
+/// A file and its forms.
+#[derive(Debug)]
+pub(crate) struct Resource {
+    /// Where it was found, below the root.
+    path: Vec<u8>,
+    identity: Representation,
+    /// Compressed beforehand: files beside it.
+    precompressed: Vec<(Coding, Representation)>,
+    /// Compressed here; nothing where it did not pay.
+    compressed: Vec<(Coding, Option<Representation>)>,
+    /// Whether it is to be compressed here.
+    compresses: bool,
+    description: Description,
+    unsure: bool,
+}
+
+/// What a resource is made with.
+#[derive(Clone, Copy)]
+pub(crate) struct Making<'a> {
+    pub(crate) settings: &'a FilesSettings,
+    pub(crate) media_types: &'a MediaTypes,
+    pub(crate) root: &'a Root,
+    pub(crate) time_of_day: fn() -> SystemTime,
+}
+
+/// Which form of a resource a request gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    Identity,
+    Precompressed(usize),
+    Compressed(usize),
+    /// To be compressed first: [`Resource::compress`].
+    ToCompress(Coding),
+}
+
+impl Resource {
+    /// Takes in an open file; `asked` is the decoded path of the request, `path` where the file lies.
+    pub(crate) fn new(making: Making<'_>, asked: &[u8], path: Vec<u8>, opened: OpenFile) -> Result<Self, Unread> {
+        let settings = making.settings;
+        let media_type = making.media_types.of(&path);
+        let (content, version) = content_of(making, opened)?;
+        let now = (making.time_of_day)();
+        let precompressed_files = precompressed_files(making, &path, &media_type, version.modified);
+        let compresses = media_type.compressible
+            && settings
+                .compression
+                .as_ref()
+                .is_some_and(|rule| (rule.smallest..=rule.largest).contains(&version.length));
+        let description = describe(making, asked, media_type, compresses || !precompressed_files.is_empty());
+        let validators = validators_of(&version, now);
+        let mut unsure = Rest::of_all(&version, now) == Rest::Fresh;
+        let mut precompressed = Vec::new();
+        for (coding, opened) in precompressed_files {
+            let Ok((content, version)) = content_of(making, opened) else { continue };
+            let validators = Validators { modified: validators.modified, ..validators_of(&version, now) };
+            unsure |= Rest::of_all(&version, now) == Rest::Fresh;
+            let form = Representation::new(content, version, validators, Some(coding), &description);
+            precompressed.push((coding, form));
+        }
+        Ok(Self {
+            path,
+            identity: Representation::new(content, version, validators, None, &description),
+            precompressed,
+            compressed: Vec::new(),
+            compresses,
+            description,
+            unsure,
+        })
+    }
+
+    /// Whether the file found now at the path of the request is the one taken in, and the files beside it as well. If
+    /// so, the header fields are renewed.
+    pub(crate) fn renew(&mut self, making: Making<'_>, asked: &[u8], path: &[u8], opened: &OpenFile) -> bool {
+        if self.unsure || self.path != path || self.identity.version != opened.version {
+            return false;
+        }
+        let media_type = making.media_types.of(path);
+        let found = precompressed_files(making, path, &media_type, opened.version.modified);
+        let are_the_same = found.len() == self.precompressed.len()
+            && found
+                .iter()
+                .zip(&self.precompressed)
+                .all(|((coding, file), (known, form))| coding == known && file.version == form.version);
+        if !are_the_same {
+            return false;
+        }
+        let now = (making.time_of_day)();
+        self.description = describe(making, asked, media_type, self.description.varies);
+        self.settle(making.settings.zero_copy, now);
+        self.identity.describe(None, &self.description);
+        for (coding, form) in &mut self.precompressed {
+            form.describe(Some(*coding), &self.description);
+        }
+        for (coding, form) in &mut self.compressed {
+            if let Some(form) = form {
+                form.describe(Some(*coding), &self.description);
+            }
+        }
+        true
+    }
+
+    /// Large files may be sent without copying once they have rested.
+    fn settle(&mut self, allowed: bool, now: SystemTime) {
+        for form in std::iter::once(&mut self.identity).chain(self.precompressed.iter_mut().map(|pair| &mut pair.1)) {
+            if let Content::File { zero_copy, .. } = &mut form.content {
+                *zero_copy = allowed && Rest::of_content(&form.version, now) == Rest::Rested;
+            }
+        }
+    }
+
+    /// Which form this request gets.
+    #[inline]
+    pub(crate) fn form_for(&self, request: &Request) -> Form {
+        if self.description.varies && request.headers.contains(Known::AcceptEncoding) {
+            self.negotiated(&request.headers, request.method == Method::GET)
+        } else {
+            Form::Identity
+        }
+    }
+
+    fn negotiated(&self, headers: &Headers, is_get: bool) -> Form {
+        let accepted = Accepted::parse(headers.list(Known::AcceptEncoding));
+        if let Some(best) = accepted.best(self.precompressed.iter().map(|(coding, _)| *coding)) {
+            return self
+                .precompressed
+                .iter()
+                .position(|(coding, _)| *coding == best)
+                .map_or(Form::Identity, Form::Precompressed);
+        }
+        // A range of something compressed on the way would need all that stands before it.
+        if !self.compresses || is_get && headers.contains(Known::Range) {
+            return Form::Identity;
+        }
+        match accepted.best(PREFERENCE) {
+            None => Form::Identity,
+            Some(best) => match self.compressed.iter().position(|(coding, _)| *coding == best) {
+                Some(place) if self.compressed[place].1.is_none() => Form::Identity,
+                Some(place) => Form::Compressed(place),
+                None => Form::ToCompress(best),
+            },
+        }
+    }
+
+    /// The form; identity for what there is none of.
+    pub(crate) fn representation(&self, form: Form) -> &Representation {
+        match form {
+            Form::Precompressed(place) => self.precompressed.get(place).map(|pair| &pair.1),
+            Form::Compressed(place) => self.compressed.get(place).and_then(|pair| pair.1.as_ref()),
+            Form::Identity | Form::ToCompress(_) => None,
+        }
+        .unwrap_or(&self.identity)
+    }
+
+    /// Compresses what is in memory, or prepares to compress what is not; says which form that is.
+    pub(crate) fn compress(&mut self, coding: Coding) -> Form {
+        let content = match &self.identity.content {
+            Content::Memory(body) => match compressed(coding, body) {
+                Ok(smaller) if smaller.len() < body.len() => Some(Content::Memory(smaller.into())),
+                _ => None,
+            },
+            Content::File { file, .. } | Content::Compressed { file, .. } => {
+                Some(Content::Compressed { file: Arc::clone(file), coding })
+            }
+        };
+        let form = content.map(|content| {
+            let tag = self.identity.validators.tag.compressed(coding.name());
+            let validators = Validators { tag, ..self.identity.validators.clone() };
+            Representation::new(content, self.identity.version, validators, Some(coding), &self.description)
+        });
+        let is_smaller = form.is_some();
+        self.compressed.push((coding, form));
+        if is_smaller { Form::Compressed(self.compressed.len() - 1) } else { Form::Identity }
+    }
+
+    /// Whether it was written so lately that its times cannot tell whether it was written again.
+    pub(crate) fn is_unsure(&self) -> bool {
+        self.unsure
+    }
+
+    /// Bytes kept in memory.
+    pub(crate) fn weight(&self) -> usize {
+        self.forms().map(Representation::weight).sum()
+    }
+
+    /// Files kept open.
+    pub(crate) fn open_files(&self) -> usize {
+        // Forms compressed here share the file of the original.
+        let beside = self.precompressed.iter().map(|(_, form)| form);
+        std::iter::once(&self.identity).chain(beside).filter(|form| !matches!(form.content, Content::Memory(_))).count()
+    }
+
+    fn forms(&self) -> impl Iterator<Item = &Representation> {
+        let beside = self.precompressed.iter().map(|(_, form)| form);
+        let made = self.compressed.iter().filter_map(|(_, form)| form.as_ref());
+        std::iter::once(&self.identity).chain(beside).chain(made)
+    }
+}
+
+/// A small file is read, a large one kept open.
+fn content_of(making: Making<'_>, opened: OpenFile) -> Result<(Content, serow_message::FileVersion), Unread> {
+    let limit = making.settings.cache.body;
+    if opened.version.length <= limit {
+        match read_whole(&opened.file, limit, making.time_of_day) {
+            Ok(whole) => return Ok((Content::Memory(whole.body), whole.version)),
+            Err(Unread::TooLarge) => {}
+            Err(other) => return Err(other),
+        }
+    }
+    let version = serow_message::FileVersion::of(&opened.file.metadata()?);
+    let rest = Rest::of_content(&version, (making.time_of_day)());
+    let zero_copy = making.settings.zero_copy && rest == Rest::Rested;
+    Ok((Content::File { file: Arc::new(opened.file), zero_copy }, version))
+}
+
+/// The files beside a file that hold it compressed, none older than it.
+fn precompressed_files(
+    making: Making<'_>,
+    path: &[u8],
+    media_type: &MediaType,
+    modified: i128,
+) -> Vec<(Coding, OpenFile)> {
+    if !making.settings.precompressed || !media_type.compressible {
+        return Vec::new();
+    }
+    let beside = |coding: Coding| match making.root.open_below(&[path, coding.suffix().as_bytes()].concat()) {
+        Ok(Opened::File(file)) if whole_seconds(file.version.modified) >= whole_seconds(modified) => {
+            Some((coding, file))
+        }
+        Ok(_) | Err(OpenError::Absent | OpenError::Forbidden | OpenError::Exhausted | OpenError::Failed) => None,
+    };
+    Coding::ALL.into_iter().filter_map(beside).collect()
+}
+
+/// Compared by whole seconds, since archives and some copies keep no more.
+fn whole_seconds(nanoseconds: i128) -> i128 {
+    nanoseconds.div_euclid(1_000_000_000)
+}
+
+fn describe(making: Making<'_>, asked: &[u8], media_type: MediaType, varies: bool) -> Description {
+    let freshness = freshness_of(&making.settings.freshness, asked);
+    let fields = freshness.map(|freshness| freshness.fields((making.time_of_day)()));
+    let (cache_control, expires) = fields.map_or((None, None), |(control, expires)| (Some(control), expires));
+    Description { media_type: media_type.value, cache_control, expires, varies }
+}

@@ -1,0 +1,337 @@
+//! The folder that is served, and opening what lies beneath it.
+//!
+//! The kernel keeps every path within the folder (`openat2` with `RESOLVE_BENEATH`): a symbolic link that leaves it, or
+//! a folder that is moved away while a path is walked, is refused where no check of strings could see it.
+
+use std::{
+    fs::File,
+    os::fd::{AsFd, OwnedFd},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use rustix::{
+    fs::{self, AtFlags, FileType, Mode, OFlags, Stat},
+    io::Errno,
+};
+use serow_message::FileVersion;
+
+use crate::{error::FilesError, lookup::below};
+
+/// What symbolic links may do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Symlinks {
+    /// They are followed as long as they stay within the folder. One with an absolute target leaves it, whatever the
+    /// target.
+    #[default]
+    WithinRoot,
+    /// Paths with a symbolic link in them answer 404.
+    Refuse,
+}
+
+/// An open folder, beneath which everything served lies. Clones share the descriptor.
+#[derive(Clone, Debug)]
+pub(crate) struct Root {
+    folder: Arc<OwnedFd>,
+    symlinks: Symlinks,
+    walk: Walk,
+}
+
+/// How paths are kept within the root.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Walk {
+    /// By `openat2`, Linux 5.6 and later.
+    Kernel,
+    /// Name by name, following no symbolic link at all: for kernels and sandboxes without `openat2`. Stricter than
+    /// need be, but as safe.
+    ByName,
+}
+
+/// What was opened.
+#[derive(Debug)]
+pub(crate) enum Opened {
+    /// A regular file.
+    File(OpenFile),
+    /// A folder.
+    Folder(OwnedFd),
+}
+
+/// A regular file, and what it was when it was opened.
+#[derive(Debug)]
+pub(crate) struct OpenFile {
+    pub(crate) file: File,
+    pub(crate) version: FileVersion,
+}
+
+/// Why nothing was opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OpenError {
+    /// There is nothing that may be served (404): no such name, a path that leaves the root, a device or socket.
+    Absent,
+    /// The server's user may not read it (403).
+    Forbidden,
+    /// No descriptors or memory are left for the moment (503).
+    Exhausted,
+    /// The disk or the file system fails (500).
+    Failed,
+}
+
+impl Root {
+    /// Opens the folder.
+    pub(crate) fn open(path: &Path, symlinks: Symlinks) -> Result<Self, FilesError> {
+        let folder = fs::open(path, FOLDER_FLAGS, Mode::empty()).map_err(|error| explained(path, error))?;
+        let walk = if has_openat2(&folder) { Walk::Kernel } else { Walk::ByName };
+        Ok(Self { folder: Arc::new(folder), symlinks, walk })
+    }
+
+    /// Opens a file or folder below the root, for reading. The path has no empty name, no `.` and no `..`; an empty
+    /// path is the root itself.
+    pub(crate) fn open_below(&self, path: &[u8]) -> Result<Opened, OpenError> {
+        let descriptor = self.descriptor(path, READ_FLAGS)?;
+        let file = File::from(descriptor);
+        let metadata = file.metadata().map_err(|_| OpenError::Failed)?;
+        if metadata.is_file() {
+            Ok(Opened::File(OpenFile { version: FileVersion::of(&metadata), file }))
+        } else if metadata.is_dir() {
+            Ok(Opened::Folder(file.into()))
+        } else {
+            Err(OpenError::Absent)
+        }
+    }
+
+    /// What the file system says about a name within an open folder that lies at `folder_path` below the root; nothing
+    /// for what [`Self::open_below`] would refuse as absent.
+    pub(crate) fn describe(&self, folder: impl AsFd, folder_path: &[u8], name: &[u8]) -> Option<Stat> {
+        let stat = fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        let described = match FileType::from_raw_mode(stat.st_mode) {
+            FileType::Symlink => {
+                fs::fstat(self.descriptor(&below(folder_path, name), OFlags::PATH | OFlags::CLOEXEC).ok()?).ok()?
+            }
+            _ => stat,
+        };
+        matches!(FileType::from_raw_mode(described.st_mode), FileType::RegularFile | FileType::Directory)
+            .then_some(described)
+    }
+
+    fn descriptor(&self, path: &[u8], flags: OFlags) -> Result<OwnedFd, OpenError> {
+        let path = if path.is_empty() { b"." } else { path };
+        let opened = match self.walk {
+            Walk::Kernel => self.open_by_kernel(path, flags),
+            Walk::ByName => self.open_by_name(path, flags),
+        };
+        opened.map_err(|error| match error {
+            // EXDEV: the path leaves the root. ELOOP: a refused or circular link. ENXIO, ENODEV: a socket or a device
+            // without driver. ESTALE: it went away on a network file system. EINVAL: a name this file system
+            // cannot have.
+            Errno::NOENT
+            | Errno::NOTDIR
+            | Errno::NAMETOOLONG
+            | Errno::LOOP
+            | Errno::XDEV
+            | Errno::NXIO
+            | Errno::NODEV
+            | Errno::STALE
+            | Errno::INVAL
+            | Errno::ILSEQ => OpenError::Absent,
+            Errno::ACCESS | Errno::PERM => OpenError::Forbidden,
+            Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::AGAIN => OpenError::Exhausted,
+            _ => OpenError::Failed,
+        })
+    }
+
+    #[cfg(target_os = "linux")]
+    fn open_by_kernel(&self, path: &[u8], flags: OFlags) -> rustix::io::Result<OwnedFd> {
+        use rustix::fs::ResolveFlags;
+        let mut resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+        if self.symlinks == Symlinks::Refuse {
+            resolve |= ResolveFlags::NO_SYMLINKS;
+        }
+        let mut tries = AGAIN_TRIES;
+        loop {
+            match fs::openat2(&self.folder, path, flags, Mode::empty(), resolve) {
+                Err(Errno::INTR) => {}
+                // openat2(2): a rename somewhere in the system while `..` of a link was walked; ask again.
+                Err(Errno::AGAIN) if tries > 0 => tries -= 1,
+                opened => return opened,
+            }
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn open_by_kernel(&self, path: &[u8], flags: OFlags) -> rustix::io::Result<OwnedFd> {
+        self.open_by_name(path, flags)
+    }
+
+    fn open_by_name(&self, path: &[u8], flags: OFlags) -> rustix::io::Result<OwnedFd> {
+        let open = |folder: &OwnedFd, name: &[u8], flags| {
+            rustix::io::retry_on_intr(|| fs::openat(folder, name, flags | OFlags::NOFOLLOW, Mode::empty()))
+        };
+        let Some(slash) = path.iter().rposition(|&byte| byte == b'/') else {
+            return open(&self.folder, path, flags);
+        };
+        let mut names = path[..slash].split(|&byte| byte == b'/');
+        let first = names.next().unwrap_or_default();
+        let mut folder = open(&self.folder, first, FOLDER_FLAGS)?;
+        for name in names {
+            folder = open(&folder, name, FOLDER_FLAGS)?;
+        }
+        open(&folder, &path[slash + 1..], flags)
+    }
+}
+
+/// Old kernels lack `openat2` (ENOSYS), and so do sandboxes whose list of system calls is older than it (EPERM).
+#[cfg(target_os = "linux")]
+fn has_openat2(folder: &OwnedFd) -> bool {
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let opened = fs::openat2(folder, ".", flags, Mode::empty(), rustix::fs::ResolveFlags::BENEATH);
+    !matches!(opened, Err(Errno::NOSYS | Errno::PERM))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn has_openat2(_folder: &OwnedFd) -> bool {
+    false
+}
+
+fn explained(path: &Path, error: Errno) -> FilesError {
+    let path = PathBuf::from(path);
+    match error {
+        Errno::NOENT => FilesError::Missing(path),
+        Errno::NOTDIR => FilesError::NotAFolder(path),
+        error => FilesError::Unreadable(path, error.into()),
+    }
+}
+
+/// To pass through a folder needs only search permission, which `O_PATH` asks for.
+const FOLDER_FLAGS: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+/// `O_NONBLOCK`: opening a FIFO must not wait for a writer that never comes. `O_NOCTTY`: nor may a terminal become ours.
+const READ_FLAGS: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC).union(OFlags::NOCTTY);
+
+/// Renames happen, but not this often while one short path is walked; beyond, the client asks again (503).
+#[cfg(target_os = "linux")]
+const AGAIN_TRIES: usize = 8;
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    /// A folder with a file of each kind, beside one that must not be reached.
+    fn playground() -> tempfile::TempDir {
+        let place = tempfile::tempdir().unwrap();
+        let root = place.path().join("root");
+        std::fs::create_dir_all(root.join("folder/inner")).unwrap();
+        std::fs::write(place.path().join("secret"), "secret").unwrap();
+        std::fs::write(root.join("file"), "file").unwrap();
+        std::fs::write(root.join("folder/inner/deep"), "deep").unwrap();
+        for (target, link) in [
+            ("file", "to-file"),
+            ("folder", "to-folder"),
+            ("../secret", "to-secret"),
+            ("../../root/file", "folder/out-and-in"),
+            ("../file", "folder/up"),
+            ("/etc/passwd", "absolute"),
+            ("..", "parent"),
+            ("circle", "circle"),
+            ("nowhere", "dangling"),
+            ("/proc/self/root/etc/passwd", "magic"),
+        ] {
+            symlink(target, root.join(link)).unwrap();
+        }
+        rustix::fs::mknodat(rustix::fs::CWD, root.join("fifo"), FileType::Fifo, Mode::from_raw_mode(0o644), 0).unwrap();
+        std::os::unix::net::UnixListener::bind(root.join("socket")).unwrap();
+        place
+    }
+
+    fn open(root: &Root, path: &str) -> Result<&'static str, OpenError> {
+        root.open_below(path.as_bytes()).map(|opened| match opened {
+            Opened::File(_) => "file",
+            Opened::Folder(_) => "folder",
+        })
+    }
+
+    #[test]
+    fn paths_stay_within_the_root() {
+        let place = playground();
+        let path = place.path().join("root");
+        let within = Root::open(&path, Symlinks::WithinRoot).unwrap();
+        let none = Root::open(&path, Symlinks::Refuse).unwrap();
+        let by_name = Root { walk: Walk::ByName, ..within.clone() };
+        let absent = Err(OpenError::Absent);
+        let long = "x".repeat(300);
+        // Path; with links within the root; without links, by the kernel and name by name.
+        let cases = [
+            ("", Ok("folder"), Ok("folder")),
+            ("file", Ok("file"), Ok("file")),
+            ("folder", Ok("folder"), Ok("folder")),
+            ("folder/inner/deep", Ok("file"), Ok("file")),
+            ("file/deep", absent, absent),
+            ("nothing", absent, absent),
+            ("to-file", Ok("file"), absent),
+            ("to-folder/inner/deep", Ok("file"), absent),
+            ("folder/up", Ok("file"), absent),
+            ("folder/out-and-in", absent, absent),
+            ("to-secret", absent, absent),
+            ("absolute", absent, absent),
+            ("parent", absent, absent),
+            ("parent/secret", absent, absent),
+            ("circle", absent, absent),
+            ("dangling", absent, absent),
+            ("magic", absent, absent),
+            ("fifo", absent, absent),
+            ("socket", absent, absent),
+            (&long, absent, absent),
+        ];
+        for (path, with_links, without) in cases {
+            assert_eq!(open(&within, path), with_links, "{path}");
+            assert_eq!(open(&none, path), without, "{path} without links");
+            assert_eq!(open(&by_name, path), without, "{path} by name");
+        }
+        // What the first fence lets nobody ask for, the kernel refuses too.
+        assert_eq!(open(&within, "../secret"), absent);
+        assert_eq!(open(&within, "/etc/passwd"), absent);
+    }
+
+    #[test]
+    fn unreadable_files_are_forbidden() {
+        if rustix::process::geteuid().is_root() {
+            return;
+        }
+        let place = playground();
+        let path = place.path().join("root");
+        std::fs::set_permissions(path.join("file"), std::fs::Permissions::from_mode(0o000)).unwrap();
+        let root = Root::open(&path, Symlinks::WithinRoot).unwrap();
+        assert_eq!(open(&root, "file"), Err(OpenError::Forbidden));
+    }
+
+    #[test]
+    fn a_root_that_is_none_is_explained() {
+        let place = playground();
+        let open = |name: &str| Root::open(&place.path().join(name), Symlinks::WithinRoot).unwrap_err();
+        assert!(matches!(open("nothing"), FilesError::Missing(_)));
+        assert!(matches!(open("secret"), FilesError::NotAFolder(_)));
+        assert!(open("nothing").to_string().contains("create it"));
+    }
+
+    #[test]
+    fn links_that_leave_the_root_have_no_description() {
+        let place = playground();
+        let root = Root::open(&place.path().join("root"), Symlinks::WithinRoot).unwrap();
+        let Ok(Opened::Folder(folder)) = root.open_below(b"") else { panic!("no folder") };
+        let cases = [
+            ("file", true),
+            ("folder", true),
+            ("to-file", true),
+            ("to-secret", false),
+            ("absolute", false),
+            ("dangling", false),
+            ("fifo", false),
+            ("socket", false),
+            ("nothing", false),
+        ];
+        for (name, described) in cases {
+            assert_eq!(root.describe(&folder, b"", name.as_bytes()).is_some(), described, "{name}");
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! How a folder is served.
+
+use crate::{freshness::FreshnessRule, request_path::Hidden, rewrite::Rewrite, root::Symlinks};
+
+/// How a folder is served; the default suits a web site.
+///
+/// ```
+/// use serow_files::{Files, FilesSettings};
+///
+/// let settings = FilesSettings { listing: true, ..FilesSettings::default() };
+/// let files = Files::with_settings(".", settings)?;
+/// # Ok::<(), serow_files::FilesError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct FilesSettings {
+    /// Names tried, in order, where a folder is asked for. Default: `index.html`.
+    pub index: Vec<String>,
+    /// Whether a folder without an index shows what is in it, as html or, where `Accept` or `?format=json` says so,
+    /// as json. Default: no, since a web site should not show what nothing links to.
+    pub listing: bool,
+    /// How many entries a listing shows at most; default 10,000. A folder with a hundred thousand would take a tenth of
+    /// a second to sort, in which nobody else is answered.
+    pub listing_limit: usize,
+    /// Media types over those of the table: an ending (`md`) and the value of Content-Type.
+    pub media_types: Vec<(String, String)>,
+    /// What a file without a known ending is sent as; default `application/octet-stream`.
+    pub default_media_type: String,
+    /// `Cache-Control` and `Expires` by path; the first rule that fits counts. Default: none.
+    pub freshness: Vec<FreshnessRule>,
+    /// Whether `site.css.br`, `.zst` and `.gz` are sent in place of `site.css` to clients that take them. Such a file
+    /// must be at least as new as its original, so that a forgotten one is never served. Default: yes.
+    pub precompressed: bool,
+    /// Compression while sending; `None` turns it off.
+    pub compression: Option<Compression>,
+    /// Paths served from another place; the first rule that fits is applied, once.
+    pub rewrite: Vec<Rewrite>,
+    /// A file sent with 200 where a page would be missing (404): the start page of a single-page application. Only for
+    /// clients that ask for a page: `Accept` names html, or anything at all and the path has no dot in its last name.
+    pub fallback: Option<String>,
+    /// A file sent with 404 where something is missing.
+    pub not_found: Option<String>,
+    /// Names that begin with a dot.
+    pub hidden: Hidden,
+    /// Symbolic links.
+    pub symlinks: Symlinks,
+    /// Whether large files that have rested are handed to the kernel to send (`sendfile`), which copies nothing.
+    /// Default: yes. Turn it off where large files are rewritten in place while they are downloaded: pages on their way
+    /// can change until the network card has them.
+    pub zero_copy: bool,
+    /// What may be kept in memory, for each core.
+    pub cache: CacheLimits,
+}
+
+impl Default for FilesSettings {
+    fn default() -> Self {
+        Self {
+            index: vec!["index.html".to_owned()],
+            listing: false,
+            listing_limit: 10_000,
+            media_types: Vec::new(),
+            default_media_type: "application/octet-stream".to_owned(),
+            freshness: Vec::new(),
+            precompressed: true,
+            compression: Some(Compression::default()),
+            rewrite: Vec::new(),
+            fallback: None,
+            not_found: None,
+            hidden: Hidden::default(),
+            symlinks: Symlinks::default(),
+            zero_copy: true,
+            cache: CacheLimits::default(),
+        }
+    }
+}
+
+/// Compression while sending: which files.
+///
+/// Files that fit the cache are compressed once; larger ones as they are sent, a piece at a time, so that other
+/// requests get their turn between two pieces.
+#[derive(Clone, Debug)]
+pub struct Compression {
+    /// The smallest file that is compressed, in bytes; default 1,024: with its head, less fits one packet anyhow.
+    pub smallest: u64,
+    /// The largest one, in bytes; default 64 MiB, about a second of one core. Whoever asks for larger files again and
+    /// again would keep the server busy with nothing else; compress those beforehand.
+    pub largest: u64,
+    /// How many larger files a core compresses at once; default 64. Each keeps one to three megabytes while its
+    /// client reads, however slowly; beyond this number files are sent as they are.
+    pub concurrent: usize,
+}
+
+impl Default for Compression {
+    fn default() -> Self {
+        Self { smallest: 1024, largest: 64 << 20, concurrent: 64 }
+    }
+}
+
+/// What the cache of one core may hold. What was used least recently goes first.
+#[derive(Clone, Debug)]
+pub struct CacheLimits {
+    /// Paths, found or missing; default 4,096. A client that asks for ever new paths fills no more than this.
+    pub entries: usize,
+    /// Open files; default 128. They count against the process's limit (`ulimit -n`), which connections share.
+    pub open_files: usize,
+    /// Bytes of bodies; default 32 MiB.
+    pub bytes: usize,
+    /// The largest body kept in memory, in bytes; default 64 KiB: copying that much costs about what setting up a
+    /// `sendfile` of it does, and a socket's send buffer takes it in one call.
+    pub body: u64,
+}
+
+impl Default for CacheLimits {
+    fn default() -> Self {
+        Self { entries: 4096, open_files: 128, bytes: 32 << 20, body: 64 << 10 }
+    }
+}
