@@ -64,13 +64,28 @@ impl HeadProgress {
 
     #[inline]
     fn receive<P: Parts>(&mut self, input: &mut BytesMut, limits: &Limits) -> Result<Option<P::Head>, ProtocolError> {
+        if input.is_empty() {
+            return Ok(None);
+        }
         let window = &input[..input.len().min(limits.head)];
-        let new = &window[self.seen.min(window.len())..];
-        let worth_parsing = self.seen == 0 || new.contains(&b'\n');
+        let worth_parsing = self.seen == 0 || window[self.seen.min(window.len())..].contains(&b'\n');
         if worth_parsing && let Ok(Some((parts, length))) = P::parse(window, limits) {
             self.seen = 0;
             return parts.into_head(input.split_to(length).freeze()).map(Some);
         }
+        self.judge_lines::<P>(input, limits, worth_parsing)?;
+        Ok(None)
+    }
+
+    /// Judges a head that is not complete, or not right.
+    #[cold]
+    fn judge_lines<P: Parts>(
+        &mut self,
+        input: &[u8],
+        limits: &Limits,
+        worth_parsing: bool,
+    ) -> Result<(), ProtocolError> {
+        let window = &input[..input.len().min(limits.head)];
         // Anything but a complete head is judged by complete lines only, so that the verdict does not depend on how the
         // bytes came.
         let first_line = window.iter().position(|&byte| byte == b'\n').unwrap_or(window.len());
@@ -82,7 +97,7 @@ impl HeadProgress {
             return Err(ProtocolError::HeadTooLarge);
         }
         self.seen = input.len();
-        Ok(None)
+        Ok(())
     }
 }
 

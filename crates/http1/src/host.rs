@@ -35,6 +35,14 @@ pub(crate) fn check(request: &RequestHead) -> Result<(), ProtocolError> {
 /// RFC 9110 §7.2: uri-host [ ":" port ], with the host as RFC 3986 §3.2.2 has it.
 #[inline]
 fn is_authority(text: &[u8]) -> bool {
+    // Nearly all are letters, digits, dots and a port, which costs no more than this look.
+    let plain = text.iter().position(|&byte| !PLAIN[byte as usize]);
+    let plain = plain.is_none_or(|end| text[end] == b':' && text[end + 1..].iter().all(u8::is_ascii_digit));
+    plain || is_unusual_authority(text)
+}
+
+#[cold]
+fn is_unusual_authority(text: &[u8]) -> bool {
     let (is_host, rest) = match text {
         [b'[', inner @ ..] => {
             let end = inner.iter().position(|&byte| byte == b']');
@@ -51,7 +59,6 @@ fn is_authority(text: &[u8]) -> bool {
 }
 
 /// A registered name or an IPv4 address: letters, digits, `-._~`, sub-delims and percent-encoded bytes.
-#[inline]
 fn is_name(name: &[u8]) -> bool {
     name.iter().enumerate().all(|(place, byte)| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => true,
@@ -69,6 +76,17 @@ fn is_address(address: &[u8]) -> bool {
         _ => core::str::from_utf8(address).is_ok_and(|text| text.parse::<core::net::Ipv6Addr>().is_ok()),
     }
 }
+
+/// The bytes that most names are made of.
+const PLAIN: [bool; 256] = {
+    let mut plain = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        plain[byte] = (byte as u8).is_ascii_alphanumeric() || matches!(byte as u8, b'-' | b'.' | b'_' | b'~');
+        byte += 1;
+    }
+    plain
+};
 
 #[cfg(test)]
 mod tests {

@@ -311,7 +311,10 @@ impl Server {
                 Next::Reuse
             }
             // The client was never told to send the body: what comes next may be it, or another request.
-            (Next::Reuse, _) if self.awaits_continue() => Next::Close,
+            (Next::Reuse, _) if self.awaits_continue() => {
+                self.exchange.after = Next::Close;
+                Next::Close
+            }
             (Next::Reuse, _) => Next::Unfinished,
             (after, _) => after,
         }

@@ -43,7 +43,8 @@ pub enum BodyKind {
     /// Bytes in memory.
     Bytes(Bytes),
     /// A range of an open file.
-    File(FileRange),
+    /// (Boxed, since messages are moved often and files are rare among them.)
+    File(Box<FileRange>),
     /// What a connection receives.
     Incoming(Incoming),
     /// Pieces made while they are sent.
@@ -60,7 +61,7 @@ impl Body {
     /// A range of an open file.
     #[must_use]
     pub fn file(range: FileRange) -> Self {
-        Self { kind: BodyKind::File(range) }
+        Self { kind: BodyKind::File(Box::new(range)) }
     }
 
     /// Pieces that are made while they are sent. The next piece is asked for only when the peer has taken the last.

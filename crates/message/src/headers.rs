@@ -3,10 +3,11 @@
 //! A flat list of slices, in the order of the message. The text of received fields stays where it was received; fields
 //! added later are kept as the lines that HTTP/1 will send, so that writing them is one copy.
 
-use alloc::vec::Vec;
+use alloc::{sync::Arc, vec::Vec};
 use core::fmt;
 
 use bytes::Bytes;
+use smallvec::SmallVec;
 
 use crate::field::{FieldName, InvalidHeader, Known, is_token_byte, is_value_byte};
 
@@ -22,24 +23,30 @@ use crate::field::{FieldName, InvalidHeader, Known, is_token_byte, is_value_byte
 /// ```
 #[derive(Clone, Default)]
 pub struct Headers {
-    /// Text that others may share: a received head, or lines made once and used for many responses.
-    shared: Bytes,
-    /// Lines `name: value\r\n` added to this list only.
-    added: Vec<u8>,
-    fields: Vec<Field>,
+    /// Shared by clones until one of them is changed, so that a list made once costs nothing to be sent again, and small,
+    /// since messages are moved often. `None` while it is empty.
+    list: Option<Arc<List>>,
+}
+
+#[derive(Clone, Default)]
+struct List {
+    /// The received head that fields are slices of.
+    received: Bytes,
+    /// The lines `name: value\r\n` of fields that were added.
+    added: SmallVec<[u8; FIRST_LINES]>,
+    fields: SmallVec<[Field; FIRST_FIELDS]>,
     /// Which well-known names occur, a bit each: answers most questions without a walk.
     present: u64,
-    /// How much of `shared` and `added` is exactly the lines of the fields.
     layout: Layout,
 }
 
 /// Whether the text may be copied as it stands.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Layout {
-    /// `shared` and `added` hold the lines of all fields and nothing else.
+    /// What was added is the lines of all fields and nothing else.
     #[default]
     Lines,
-    /// `shared` is a received head with its own spacing, or a field was removed: fields are copied one by one.
+    /// Fields were received, with their own spacing, or removed: they are copied one by one.
     Scattered,
 }
 
@@ -56,14 +63,14 @@ struct Field {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Text {
-    Shared,
+    Received,
     Added,
 }
 
 /// The fields of a head while it is parsed: where they stand in it.
 #[derive(Debug, Default)]
 pub struct ReceivedFields {
-    fields: Vec<Field>,
+    fields: SmallVec<[Field; FIRST_FIELDS]>,
     present: u64,
     end: usize,
 }
@@ -85,7 +92,7 @@ impl ReceivedFields {
     /// An empty list with room for so many fields.
     #[must_use]
     pub fn with_capacity(fields: usize) -> Self {
-        Self { fields: Vec::with_capacity(fields), present: 0, end: 0 }
+        Self { fields: SmallVec::with_capacity(fields), present: 0, end: 0 }
     }
 
     /// Adds a field; `name` is its text.
@@ -104,7 +111,7 @@ impl ReceivedFields {
             value_length: narrow(span.value_length)?,
             name_length: u16::try_from(span.name_length).map_err(|_| InvalidHeader::TooLarge)?,
             known,
-            text: Text::Shared,
+            text: Text::Received,
         });
         Ok(())
     }
@@ -118,8 +125,14 @@ impl ReceivedFields {
         if self.end > head.len() {
             return Err(InvalidHeader::TooLarge);
         }
-        let Self { fields, present, .. } = self;
-        Ok(Headers { shared: head, added: Vec::new(), fields, present, layout: Layout::Scattered })
+        let list = List {
+            received: head,
+            added: SmallVec::new(),
+            fields: self.fields,
+            present: self.present,
+            layout: Layout::Scattered,
+        };
+        Ok(Headers { list: Some(Arc::new(list)) })
     }
 }
 
@@ -127,26 +140,26 @@ impl Headers {
     /// An empty list; allocates nothing.
     #[must_use]
     pub const fn new() -> Self {
-        Self { shared: Bytes::new(), added: Vec::new(), fields: Vec::new(), present: 0, layout: Layout::Lines }
+        Self { list: None }
     }
 
     /// How many fields there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.fields.len()
+        self.fields().len()
     }
 
     /// Whether there is no field.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.fields.is_empty()
+        self.fields().is_empty()
     }
 
     /// Whether a field of this name occurs.
     #[inline]
     pub fn contains(&self, name: impl FieldName) -> bool {
         match name.known() {
-            Some(known) => self.present & known.bit() != 0,
+            Some(known) => self.present() & known.bit() != 0,
             None => self.get(name).is_some(),
         }
     }
@@ -159,7 +172,7 @@ impl Headers {
         for name in names {
             set |= name.bit();
         }
-        self.present & set != 0
+        self.present() & set != 0
     }
 
     /// The value of the first field of this name.
@@ -177,9 +190,10 @@ impl Headers {
     #[inline]
     pub fn get_all<N: FieldName>(&self, name: N) -> impl Iterator<Item = &[u8]> + use<'_, N> {
         let known = name.known();
-        let absent = known.is_some_and(|known| self.present & known.bit() == 0);
-        let fields = if absent { &[][..] } else { &self.fields[..] };
-        fields.iter().filter(move |field| self.is_named(field, known, &name)).map(|field| self.value(field))
+        let absent = known.is_some_and(|known| self.present() & known.bit() == 0);
+        let list = self.list.as_deref().unwrap_or(&EMPTY);
+        let fields = if absent { &[][..] } else { &list.fields[..] };
+        fields.iter().filter(move |field| list.is_named(field, known, name.bytes())).map(move |field| list.value(field))
     }
 
     /// The members of a field whose value is a comma-separated list (RFC 9110 §5.6.1), over all its lines, without the
@@ -196,29 +210,123 @@ impl Headers {
     /// # Errors
     ///
     /// A name that is no token or a value with control characters: nothing was added.
+    #[inline]
     pub fn append(&mut self, name: impl FieldName, value: impl AsRef<[u8]>) -> Result<(), InvalidHeader> {
-        let value = value.as_ref();
         let known = name.known();
-        if known.is_none() && (name.bytes().is_empty() || !name.bytes().iter().copied().all(is_token_byte)) {
+        if known.is_none() && !is_token(name.bytes()) {
             return Err(InvalidHeader::Name);
         }
+        self.change().append(name.bytes(), known, value.as_ref())
+    }
+
+    /// Removes all fields of this name and adds one.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::append`]; then the fields of that name are gone.
+    pub fn insert(&mut self, name: impl FieldName, value: impl AsRef<[u8]>) -> Result<(), InvalidHeader> {
+        self.remove(name.bytes());
+        self.append(name, value)
+    }
+
+    /// Removes all fields of this name; says whether there was one.
+    pub fn remove(&mut self, name: impl FieldName) -> bool {
+        let name = name.bytes();
+        let found = self.contains(name);
+        if found {
+            self.retain(|other, _| !other.eq_ignore_ascii_case(name));
+        }
+        found
+    }
+
+    /// Removes the fields that the closure refuses; it sees name and value.
+    pub fn retain(&mut self, mut keep: impl FnMut(&[u8], &[u8]) -> bool) {
+        if self.is_empty() {
+            return;
+        }
+        let list = self.change();
+        let before = list.fields.len();
+        let mut fields = core::mem::take(&mut list.fields);
+        fields.retain(|field| keep(list.name(field), list.value(field)));
+        list.fields = fields;
+        if list.fields.len() != before {
+            list.layout = Layout::Scattered;
+            list.present = list.fields.iter().filter_map(|field| field.known).fold(0, |set, known| set | known.bit());
+        }
+    }
+
+    /// Name and value of each field, in order.
+    pub fn iter(&self) -> HeaderIter<'_> {
+        HeaderIter { list: self.list.as_deref(), fields: self.fields().iter() }
+    }
+
+    /// A list whose clones are cheap: they all are.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn share(self) -> Self {
+        self
+    }
+
+    /// Writes the fields as lines `name: value\r\n`, without those named in `except`.
+    #[inline]
+    pub fn write_lines(&self, output: &mut Vec<u8>, except: &[Known]) {
+        let Some(list) = self.list.as_deref() else { return };
+        if list.layout == Layout::Lines && !self.contains_any(except) {
+            output.extend_from_slice(&list.added);
+            return;
+        }
+        for field in &list.fields {
+            if field.known.is_some_and(|known| except.contains(&known)) {
+                continue;
+            }
+            for part in [list.name(field), b": ", list.value(field), b"\r\n"] {
+                output.extend_from_slice(part);
+            }
+        }
+    }
+
+    /// The value of a field, sharing the text it stands in where that is possible.
+    pub(crate) fn value_bytes(&self, index: usize) -> Bytes {
+        let Some(list) = self.list.as_deref() else { return Bytes::new() };
+        match list.fields.get(index) {
+            Some(field) if field.text == Text::Received => {
+                let start = field.value_start as usize;
+                list.received.slice(start..start + field.value_length as usize)
+            }
+            Some(field) => Bytes::copy_from_slice(list.value(field)),
+            None => Bytes::new(),
+        }
+    }
+
+    fn fields(&self) -> &[Field] {
+        self.list.as_deref().map_or(&[], |list| &list.fields)
+    }
+
+    fn present(&self) -> u64 {
+        self.list.as_deref().map_or(0, |list| list.present)
+    }
+
+    /// The list to be changed: a copy, if clones share it.
+    fn change(&mut self) -> &mut List {
+        Arc::make_mut(self.list.get_or_insert_default())
+    }
+}
+
+impl List {
+    fn append(&mut self, name: &[u8], known: Option<Known>, value: &[u8]) -> Result<(), InvalidHeader> {
         if !value.iter().copied().all(is_value_byte) {
             return Err(InvalidHeader::Value);
         }
-        if self.added.capacity() == 0 {
-            self.added.reserve(FIRST_LINES);
-            self.fields.reserve(FIRST_FIELDS);
-        }
-        let name = name.bytes();
-        let name_start = narrow(self.added.len())?;
+        let name_start = self.added.len();
         let field = Field {
-            name_start,
-            value_start: narrow(self.added.len() + name.len() + 2)?,
+            name_start: narrow(name_start)?,
+            value_start: narrow(name_start + name.len() + 2)?,
             value_length: narrow(value.len())?,
             name_length: u16::try_from(name.len()).map_err(|_| InvalidHeader::TooLarge)?,
             known,
             text: Text::Added,
         };
+        self.added.reserve(name.len() + value.len() + 4);
         self.added.extend_from_slice(name);
         self.added.extend_from_slice(b": ");
         self.added.extend_from_slice(value);
@@ -228,121 +336,16 @@ impl Headers {
         Ok(())
     }
 
-    /// Removes all fields of this name and adds one.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::append`]; then the fields of that name are gone.
-    pub fn insert(&mut self, name: impl FieldName, value: impl AsRef<[u8]>) -> Result<(), InvalidHeader> {
-        if self.contains(name.bytes()) {
-            self.remove(name.bytes());
-        }
-        self.append(name, value)
-    }
-
-    /// Removes all fields of this name; says whether there was one.
-    pub fn remove(&mut self, name: impl FieldName) -> bool {
-        let known = name.known();
-        let before = self.fields.len();
-        let mut fields = core::mem::take(&mut self.fields);
-        fields.retain(|field| !self.is_named(field, known, &name));
-        self.fields = fields;
-        let removed = self.fields.len() != before;
-        if removed {
-            self.layout = Layout::Scattered;
-            self.present &= !known.map_or(0, Known::bit);
-        }
-        removed
-    }
-
-    /// Removes the fields that the closure refuses; it sees name and value.
-    pub fn retain(&mut self, mut keep: impl FnMut(&[u8], &[u8]) -> bool) {
-        let before = self.fields.len();
-        let mut fields = core::mem::take(&mut self.fields);
-        fields.retain(|field| keep(self.name(field), self.value(field)));
-        self.fields = fields;
-        if self.fields.len() != before {
-            self.layout = Layout::Scattered;
-            self.present = self.fields.iter().filter_map(|field| field.known).fold(0, |set, known| set | known.bit());
-        }
-    }
-
-    /// Name and value of each field, in order.
-    pub fn iter(&self) -> HeaderIter<'_> {
-        HeaderIter { headers: self, fields: self.fields.iter() }
-    }
-
-    /// Makes the text shared, so that clones of this list copy none of it. For lists that are made once and sent many
-    /// times.
-    ///
-    /// ```
-    /// let mut headers = serow_message::Headers::new();
-    /// headers.append("content-type", "text/css").unwrap();
-    /// let prepared = headers.share();
-    /// let response = prepared.clone();
-    /// assert_eq!(response.get("content-type"), Some(&b"text/css"[..]));
-    /// ```
-    #[must_use]
-    pub fn share(self) -> Self {
-        let mut lines = Vec::with_capacity(self.shared.len() + self.added.len());
-        let mut fields = Vec::with_capacity(self.fields.len());
-        for field in &self.fields {
-            let (name, value) = (self.name(field), self.value(field));
-            // These offsets are below those of a list that was within its bounds.
-            let start = lines.len() as u32;
-            fields.push(Field {
-                name_start: start,
-                value_start: start + u32::from(field.name_length) + 2,
-                text: Text::Shared,
-                ..*field
-            });
-            for part in [name, b": ", value, b"\r\n"] {
-                lines.extend_from_slice(part);
-            }
-        }
-        Self { shared: lines.into(), added: Vec::new(), fields, present: self.present, layout: Layout::Lines }
-    }
-
-    /// Writes the fields as lines `name: value\r\n`, without those named in `except`.
-    #[inline]
-    pub fn write_lines(&self, output: &mut Vec<u8>, except: &[Known]) {
-        if self.layout == Layout::Lines && !self.contains_any(except) {
-            output.extend_from_slice(&self.shared);
-            output.extend_from_slice(&self.added);
-            return;
-        }
-        for field in &self.fields {
-            if field.known.is_some_and(|known| except.contains(&known)) {
-                continue;
-            }
-            for part in [self.name(field), b": ", self.value(field), b"\r\n"] {
-                output.extend_from_slice(part);
-            }
-        }
-    }
-
-    /// The value of the first field of this name, sharing the text it stands in where that is possible.
-    pub(crate) fn value_bytes(&self, index: usize) -> Bytes {
-        match self.fields.get(index) {
-            Some(field) if field.text == Text::Shared => {
-                let start = field.value_start as usize;
-                self.shared.slice(start..start + field.value_length as usize)
-            }
-            Some(field) => Bytes::copy_from_slice(self.value(field)),
-            None => Bytes::new(),
-        }
-    }
-
-    fn is_named(&self, field: &Field, known: Option<Known>, name: &impl FieldName) -> bool {
+    fn is_named(&self, field: &Field, known: Option<Known>, name: &[u8]) -> bool {
         match known {
             Some(_) => field.known == known,
-            None => field.known.is_none() && self.name(field).eq_ignore_ascii_case(name.bytes()),
+            None => field.known.is_none() && self.name(field).eq_ignore_ascii_case(name),
         }
     }
 
     fn text(&self, field: &Field) -> &[u8] {
         match field.text {
-            Text::Shared => &self.shared,
+            Text::Received => &self.received,
             Text::Added => &self.added,
         }
     }
@@ -358,10 +361,15 @@ impl Headers {
     }
 }
 
+/// RFC 9110 §5.6.2.
+fn is_token(text: &[u8]) -> bool {
+    !text.is_empty() && text.iter().copied().all(is_token_byte)
+}
+
 /// Iterator over name and value of each field; see [`Headers::iter`].
 #[derive(Clone)]
 pub struct HeaderIter<'a> {
-    headers: &'a Headers,
+    list: Option<&'a List>,
     fields: core::slice::Iter<'a, Field>,
 }
 
@@ -369,8 +377,8 @@ impl<'a> Iterator for HeaderIter<'a> {
     type Item = (&'a [u8], &'a [u8]);
 
     fn next(&mut self) -> Option<Self::Item> {
-        let field = self.fields.next()?;
-        Some((self.headers.name(field), self.headers.value(field)))
+        let (list, field) = (self.list?, self.fields.next()?);
+        Some((list.name(field), list.value(field)))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -417,8 +425,17 @@ fn narrow(offset: usize) -> Result<u32, InvalidHeader> {
     u32::try_from(offset).map_err(|_| InvalidHeader::TooLarge)
 }
 
-/// Room for the lines of a usual response, so that it is allocated once.
-const FIRST_LINES: usize = 120;
+/// What a message without fields looks into.
+static EMPTY: List = List {
+    received: Bytes::new(),
+    added: SmallVec::new_const(),
+    fields: SmallVec::new_const(),
+    present: 0,
+    layout: Layout::Lines,
+};
+
+/// Room for the lines of a usual response, so that it is one allocation.
+const FIRST_LINES: usize = 96;
 
 /// Fields of a usual response.
 const FIRST_FIELDS: usize = 4;
@@ -472,7 +489,6 @@ mod tests {
         let mut headers = Headers::new();
         headers.append("a", "1").unwrap();
         headers.append(Known::Etag, "\"x\"").unwrap();
-        let headers = headers.share();
         let mut clone = headers.clone();
         clone.append("b", "2").unwrap();
         let mut output = Vec::new();
@@ -482,6 +498,7 @@ mod tests {
         output.clear();
         clone.write_lines(&mut output, &[]);
         assert_eq!(output, b"etag: \"x\"\r\nb: 2\r\n");
+        assert_eq!(headers.len(), 2);
         clone.insert("etag", "\"y\"").unwrap();
         assert_eq!(clone.get_all(Known::Etag).collect::<Vec<_>>(), [b"\"y\""]);
     }

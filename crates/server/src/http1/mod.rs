@@ -5,9 +5,15 @@ mod feeding;
 mod respond;
 mod tunnel;
 
-use std::{future::poll_fn, io, rc::Rc, task::Poll, thread};
+use std::{
+    future::poll_fn,
+    io,
+    rc::Rc,
+    task::{Context, Poll},
+    thread,
+};
 
-use serow_http1::{Event, Next, ProtocolError, ReceivedRequest, Server};
+use serow_http1::{Event, Next, ProtocolError, Server};
 use serow_message::{Connection, Handler, InterimQueue, PendingUpgrade, StatusCode};
 use serow_net::More;
 
@@ -63,52 +69,50 @@ impl<H: Handler> Http1<H> {
     /// Request after request, until the connection ends.
     async fn exchanges(&mut self) -> End {
         loop {
-            let request = match self.receive_head().await {
-                Ok(Some(request)) => request,
-                Ok(None) => return End::Close,
-                Err(end) => return end,
-            };
-            if let Err(end) = self.exchange(request).await {
-                return end;
+            match self.machine.receive(&mut self.transport.input) {
+                Ok(Some(Event::Head(request))) => {
+                    if let Err(end) = self.exchange(request).await {
+                        return end;
+                    }
+                    let timeouts = &self.worker.settings.timeouts;
+                    self.transport.allow(if self.transport.input.is_empty() { timeouts.idle } else { timeouts.head });
+                }
+                Ok(_) => match poll_fn(|context| self.poll_more_of_head(context)).await {
+                    Ok(()) => {}
+                    Err(end) => return end,
+                },
+                Err(error) => return self.mistake(error),
             }
-            let timeouts = &self.worker.settings.timeouts;
-            self.transport.allow(if self.transport.input.is_empty() { timeouts.idle } else { timeouts.head });
         }
     }
 
-    /// Waits for the next request; `None` when the client has no more, or is asked to have no more.
-    async fn receive_head(&mut self) -> Result<Option<ReceivedRequest>, End> {
-        poll_fn(|context| {
-            loop {
-                match self.machine.receive(&mut self.transport.input) {
-                    Ok(Some(Event::Head(request))) => return Poll::Ready(Ok(Some(request))),
-                    Ok(_) => {}
-                    Err(error) => return Poll::Ready(Err(self.mistake(error))),
-                }
-                // Responses to pipelined requests leave together, but not later than this.
-                if let Poll::Ready(Err(broken)) = self.transport.poll_flush(context, More::Nothing) {
-                    return Poll::Ready(Err(End::Cut(broken)));
-                }
-                let was_idle = self.transport.input.is_empty();
-                match self.transport.poll_fill(context) {
-                    Poll::Ready(Ok(0)) => {
-                        let clean = self.machine.handle_end(&self.transport.input);
-                        return Poll::Ready(clean.map(|()| None).map_err(|error| self.mistake(error)));
-                    }
-                    Poll::Ready(Ok(_)) if was_idle => self.transport.allow(self.worker.settings.timeouts.head),
-                    Poll::Ready(Ok(_)) => {}
-                    Poll::Ready(Err(broken)) => return Poll::Ready(Err(End::Cut(broken))),
-                    Poll::Pending if was_idle && self.worker.is_draining() => return Poll::Ready(Ok(None)),
-                    Poll::Pending => {
-                        return self
-                            .transport
-                            .poll_overdue(context)
-                            .map(|()| if was_idle { Ok(None) } else { Err(End::Refuse(StatusCode::REQUEST_TIMEOUT)) });
-                    }
-                }
+    /// Receives more of the next request's head.
+    fn poll_more_of_head(&mut self, context: &mut Context<'_>) -> Poll<Result<(), End>> {
+        // Responses to pipelined requests leave together, but not later than this.
+        if !self.transport.output.is_empty()
+            && let Poll::Ready(Err(broken)) = self.transport.poll_flush(context, More::Nothing)
+        {
+            return Poll::Ready(Err(End::Cut(broken)));
+        }
+        let was_idle = self.transport.input.is_empty();
+        match self.transport.poll_fill(context) {
+            Poll::Ready(Ok(0)) => {
+                let clean = self.machine.handle_end(&self.transport.input);
+                Poll::Ready(Err(clean.map_or_else(|error| self.mistake(error), |()| End::Close)))
             }
-        })
-        .await
+            Poll::Ready(Ok(_)) => {
+                if was_idle {
+                    self.transport.allow(self.worker.settings.timeouts.head);
+                }
+                Poll::Ready(Ok(()))
+            }
+            Poll::Ready(Err(broken)) => Poll::Ready(Err(End::Cut(broken))),
+            Poll::Pending if was_idle && self.worker.is_draining() => Poll::Ready(Err(End::Close)),
+            Poll::Pending => self
+                .transport
+                .poll_overdue(context)
+                .map(|()| Err(if was_idle { End::Close } else { End::Refuse(StatusCode::REQUEST_TIMEOUT) })),
+        }
     }
 
     fn mistake(&self, error: ProtocolError) -> End {

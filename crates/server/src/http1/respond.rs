@@ -29,7 +29,7 @@ impl<H: Handler> Http1<H> {
             BodyKind::File(range) => {
                 self.machine.begin_chunk(range.length, self.transport.output()).map_err(misuse)?;
                 sent.body_bytes = range.length;
-                self.transport.flush_with_file(range).await.map_err(End::Cut)?;
+                self.transport.flush_with_file(*range).await.map_err(End::Cut)?;
             }
             BodyKind::Incoming(incoming) => return self.send_stream(incoming.into(), feeding, sent).await,
             BodyKind::Stream(stream) => return self.send_stream(Body::from(stream), feeding, sent).await,
