@@ -1,0 +1,40 @@
+"""The peers and tools that come from Debian's packages."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+
+from . import machine
+
+# What each is for: a peer that cannot be had is left out of the comparison, a tool takes its subcommand with it.
+PACKAGES = ("nginx", "h2o", "ghc", "libghc-warp-dev", "wrk", "valgrind", "strace", "gcc", "libc6-dev", "util-linux")
+
+INSTALL_LIMIT = 900
+
+
+def missing() -> list[str]:
+    if not shutil.which("dpkg-query"):
+        return []
+    return [package for package in PACKAGES if not machine.package_version(package)]
+
+
+def install() -> str | None:
+    """Installs what is missing where it may; otherwise returns the line to show."""
+    wanted = missing()
+    if not wanted:
+        return None
+    command = ["apt-get", "install", "-y", "--no-install-recommends", *wanted]
+    if os.geteuid() != 0:
+        return f"not installed: {' '.join(wanted)}; run: sudo {' '.join(command)}"
+    print(f"installing {' '.join(wanted)}", flush=True)
+    environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
+    try:
+        for step in (["apt-get", "update"], command):
+            subprocess.run(step, check=True, env=environment, timeout=INSTALL_LIMIT,
+                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    except (OSError, subprocess.SubprocessError) as error:
+        reason = (getattr(error, "stderr", None) or str(error)).strip().splitlines()[-1]
+        return f"could not install {' '.join(wanted)}: {reason}"
+    return None
