@@ -1,15 +1,12 @@
-//! Parsing of heads: the first line and the header fields.
-//!
-//! `httparse` finds the parts; the rules that it does not have, or has laxer than RFC 9112 asks, are here.
-
-use core::mem::MaybeUninit;
+//! Receiving heads: the first line and the header fields.
 
 use bytes::{Bytes, BytesMut};
-use serow_message::{Headers, Method, ReceivedFields, RequestHead, ResponseHead, Span, StatusCode, Target, Version};
+use serow_message::{Headers, Method, ReceivedFields, RequestHead, ResponseHead, StatusCode, Target, Version};
 
 use crate::{
     Limits, ProtocolError,
-    limits::{LONGEST_METHOD, MOST_FIELDS},
+    limits::LONGEST_METHOD,
+    scan::{Scanner, TARGET, TOKEN},
 };
 
 /// How much of an unfinished head has been looked at, so that a peer that sends it byte by byte does not have it parsed
@@ -65,6 +62,8 @@ impl HeadProgress {
     #[inline]
     fn receive<P: Parts>(&mut self, input: &mut BytesMut, limits: &Limits) -> Result<Option<P::Head>, ProtocolError> {
         if input.is_empty() {
+            // What was seen may have been half of an empty line.
+            self.seen = 0;
             return Ok(None);
         }
         let window = &input[..input.len().min(limits.head)];
@@ -140,32 +139,31 @@ struct RequestParts {
 impl Parts for RequestParts {
     type Head = RequestHead;
 
+    /// RFC 9112 §3: method SP request-target SP HTTP-version CRLF.
     #[inline]
     fn parse(text: &[u8], limits: &Limits) -> Result<Found<Self>, ProtocolError> {
-        let mut slots = [const { MaybeUninit::uninit() }; MOST_FIELDS];
-        let mut request = httparse::Request::new(&mut []);
-        let length = match request.parse_with_uninit_headers(text, &mut slots[..limits.fields.min(MOST_FIELDS)]) {
-            Ok(httparse::Status::Complete(length)) => length,
-            Ok(httparse::Status::Partial) => return Ok(None),
-            Err(httparse::Error::Version) => return Err(version_error(text)),
-            Err(error) => return Err(parse_error(error)),
-        };
-        let (method, path) = (request.method.unwrap_or_default(), request.path.unwrap_or_default());
-        let target = (offset(path.as_bytes(), text), path.len());
-        let first_line = target.0 + target.1 + VERSION_LENGTH;
-        Self::check_first_line(first_line, limits)?;
-        if target.1 > limits.target {
+        let mut scanner = Scanner::new(text);
+        let Some(method) = scanner.word(&TOKEN)? else { return Ok(None) };
+        let start = scanner.place();
+        let Some(target) = scanner.word(&TARGET)? else { return Ok(None) };
+        let Some(version) = scanner.bytes::<8>() else { return Ok(None) };
+        let version = parse_version(version)?;
+        if scanner.line_end(ProtocolError::StartLine)?.is_none() {
+            return Ok(None);
+        }
+        Self::check_first_line(scanner.place() - 1, limits)?;
+        if target.len() > limits.target {
             return Err(ProtocolError::TargetTooLong);
         }
         if method.len() > LONGEST_METHOD {
             return Err(ProtocolError::MethodTooLong);
         }
-        let method = Method::from_bytes(method.as_bytes()).map_err(|_| ProtocolError::StartLine)?;
-        let version = if request.version == Some(0) { Version::HTTP_10 } else { Version::HTTP_11 };
-        let fields = collect_fields(request.headers, text, line_end(text, first_line)?, length)?;
-        Ok(Some((Self { method, target, version, fields }, length)))
+        let method = Method::from_bytes(method).map_err(|_| ProtocolError::StartLine)?;
+        let Some(fields) = scanner.fields(limits)? else { return Ok(None) };
+        Ok(Some((Self { method, target: (start, target.len()), version, fields }, scanner.place())))
     }
 
+    #[inline]
     fn check_first_line(length: usize, limits: &Limits) -> Result<(), ProtocolError> {
         let beside_target = LONGEST_METHOD + 1 + VERSION_LENGTH + 1;
         if length > limits.target + beside_target { Err(ProtocolError::TargetTooLong) } else { Ok(()) }
@@ -190,27 +188,22 @@ struct ResponseParts {
 impl Parts for ResponseParts {
     type Head = ResponseHead;
 
+    /// RFC 9112 §4: HTTP-version SP status-code SP [ reason-phrase ] CRLF. The space before a reason that is empty is
+    /// often left out.
     fn parse(text: &[u8], limits: &Limits) -> Result<Found<Self>, ProtocolError> {
-        let mut slots = [const { MaybeUninit::uninit() }; MOST_FIELDS];
-        let mut response = httparse::Response::new(&mut []);
-        let slots = &mut slots[..limits.fields.min(MOST_FIELDS)];
-        let parser = httparse::ParserConfig::default();
-        let length = match parser.parse_response_with_uninit_headers(&mut response, text, slots) {
-            Ok(httparse::Status::Complete(length)) => length,
-            Ok(httparse::Status::Partial) => return Ok(None),
-            Err(httparse::Error::Version) => return Err(status_line_error(text)),
-            Err(error) => return Err(parse_error(error)),
+        let mut scanner = Scanner::new(text);
+        let Some(version) = scanner.bytes::<8>() else { return Ok(None) };
+        let version = parse_version(version)?;
+        let Some([b' ', digits @ ..]) = scanner.bytes::<4>() else {
+            return if text.len() < 12 { Ok(None) } else { Err(ProtocolError::StartLine) };
         };
-        // `httparse` passes over empty lines; RFC 9112 §2.2 allows that before requests only.
-        if !text.starts_with(b"HTTP/") {
+        let status = StatusCode::from_bytes(digits).map_err(|_| ProtocolError::StartLine)?;
+        let Some(reason) = scanner.rest_of_line(ProtocolError::StartLine)? else { return Ok(None) };
+        if !matches!(reason, [] | [b' ', ..]) {
             return Err(ProtocolError::StartLine);
         }
-        let first_line = text.iter().position(|&byte| byte == b'\n').unwrap_or_default();
-        let start = line_end(text, first_line.saturating_sub(1))?;
-        let status = StatusCode::from_u16(response.code.unwrap_or_default()).map_err(|_| ProtocolError::StartLine)?;
-        let version = if response.version == Some(0) { Version::HTTP_10 } else { Version::HTTP_11 };
-        let fields = collect_fields(response.headers, text, start, length)?;
-        Ok(Some((Self { status, version, fields }, length)))
+        let Some(fields) = scanner.fields(limits)? else { return Ok(None) };
+        Ok(Some((Self { status, version, fields }, scanner.place())))
     }
 
     fn check_first_line(_: usize, _: &Limits) -> Result<(), ProtocolError> {
@@ -229,13 +222,8 @@ impl Parts for Trailers {
     type Head = Headers;
 
     fn parse(text: &[u8], limits: &Limits) -> Result<Found<Self>, ProtocolError> {
-        let mut slots = [httparse::EMPTY_HEADER; MOST_FIELDS];
-        match httparse::parse_headers(text, &mut slots[..limits.fields.min(MOST_FIELDS)]).map_err(parse_error)? {
-            httparse::Status::Partial => Ok(None),
-            httparse::Status::Complete((length, fields)) => {
-                Ok(Some((Self(collect_fields(fields, text, 0, length)?), length)))
-            }
-        }
+        let mut scanner = Scanner::new(text);
+        Ok(scanner.fields(limits)?.map(|fields| (Self(fields), scanner.place())))
     }
 
     fn check_first_line(_: usize, _: &Limits) -> Result<(), ProtocolError> {
@@ -247,89 +235,16 @@ impl Parts for Trailers {
     }
 }
 
-/// The places of parsed fields; the first line of fields begins at `start`, the head ends at `end`.
-///
-/// What stands between a value and the next name must be optional white space and CR LF, nothing else: `httparse` lets a
-/// bare LF end a line (RFC 9112 §2.2 allows it; but two servers that differ in this see different requests).
-#[inline]
-fn collect_fields(
-    fields: &[httparse::Header<'_>],
-    text: &[u8],
-    start: usize,
-    end: usize,
-) -> Result<ReceivedFields, ProtocolError> {
-    let mut received = ReceivedFields::with_capacity(fields.len());
-    let mut line = start;
-    for field in fields {
-        let name = field.name.as_bytes();
-        let span = Span {
-            name_start: offset(name, text),
-            name_length: name.len(),
-            value_start: offset(field.value, text),
-            value_length: field.value.len(),
-        };
-        // RFC 9112 §5.2: a line folded from the one before has no name of its own.
-        if span.name_start != line {
-            return Err(ProtocolError::Field);
-        }
-        received.push(name, span).map_err(|_| ProtocolError::HeadTooLarge)?;
-        line = line_end(text, span.value_start + span.value_length)?;
-    }
-    if line_end(text, line)? == end { Ok(received) } else { Err(ProtocolError::LineEnd) }
-}
-
-/// Where the next line begins, if nothing but white space and CR LF stands at `place`.
-#[inline]
-fn line_end(text: &[u8], place: usize) -> Result<usize, ProtocolError> {
-    let mut place = place;
-    while let Some(b' ' | b'\t') = text.get(place) {
-        place += 1;
-    }
-    match text.get(place..place + 2) {
-        Some(b"\r\n") => Ok(place + 2),
-        _ => Err(ProtocolError::LineEnd),
-    }
-}
-
-/// Where a part that a parser gave stands in the text it was given. A part that is none would give a place outside of it,
-/// which every use of the place refuses.
-#[inline]
-fn offset(part: &[u8], text: &[u8]) -> usize {
-    (part.as_ptr() as usize).wrapping_sub(text.as_ptr() as usize)
-}
-
 /// RFC 9110 §15.6.6: a version of the right shape is refused as such, anything else as a malformed line.
-fn version_error(text: &[u8]) -> ProtocolError {
-    let line = text.split(|&byte| byte == b'\n').next().unwrap_or_default();
-    let line = line.strip_suffix(b"\r").unwrap_or_default();
-    let mut words = line.split(|&byte| byte == b' ');
-    match (words.nth(2), words.next()) {
-        (Some(version), None) => shape_error(version),
-        _ => ProtocolError::StartLine,
-    }
-}
-
-/// The same of a response, whose line begins with the version.
-fn status_line_error(text: &[u8]) -> ProtocolError {
-    shape_error(text.split(|&byte| matches!(byte, b' ' | b'\r' | b'\n')).next().unwrap_or_default())
-}
-
-fn shape_error(version: &[u8]) -> ProtocolError {
+#[inline]
+fn parse_version(version: &[u8; 8]) -> Result<Version, ProtocolError> {
     match version {
-        [b'H', b'T', b'T', b'P', b'/', b'0'..=b'9', b'.', b'0'..=b'9'] => ProtocolError::Version,
-        _ => ProtocolError::StartLine,
+        b"HTTP/1.1" => Ok(Version::HTTP_11),
+        b"HTTP/1.0" => Ok(Version::HTTP_10),
+        [b'H', b'T', b'T', b'P', b'/', b'0'..=b'9', b'.', b'0'..=b'9'] => Err(ProtocolError::Version),
+        _ => Err(ProtocolError::StartLine),
     }
 }
 
-fn parse_error(error: httparse::Error) -> ProtocolError {
-    match error {
-        httparse::Error::HeaderName | httparse::Error::HeaderValue => ProtocolError::Field,
-        httparse::Error::NewLine => ProtocolError::LineEnd,
-        httparse::Error::TooManyHeaders => ProtocolError::HeadTooLarge,
-        httparse::Error::Version => ProtocolError::Version,
-        httparse::Error::Status | httparse::Error::Token => ProtocolError::StartLine,
-    }
-}
-
-/// ` HTTP/1.1`
+/// `HTTP/1.1` and CR
 const VERSION_LENGTH: usize = 9;

@@ -37,6 +37,7 @@ mod head;
 mod host;
 mod limits;
 mod outgoing;
+mod scan;
 mod server;
 
 pub use self::{

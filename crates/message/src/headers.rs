@@ -95,6 +95,19 @@ impl ReceivedFields {
         Self { fields: SmallVec::with_capacity(fields), present: 0, end: 0 }
     }
 
+    /// How many fields there are.
+    #[must_use]
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.fields.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.fields.is_empty()
+    }
+
     /// Adds a field; `name` is its text.
     ///
     /// # Errors
