@@ -99,7 +99,16 @@ pub(crate) fn write_connection(options: &[(&str, bool)], output: &mut Vec<u8>) {
 }
 
 /// Writes a number in decimal digits.
-pub(crate) fn write_decimal(mut number: u64, output: &mut Vec<u8>) {
+#[inline]
+pub(crate) fn write_decimal(number: u64, output: &mut Vec<u8>) {
+    match number {
+        // Small bodies are the ones whose cost shows.
+        10..=99 => output.extend_from_slice(&[b'0' + (number / 10) as u8, b'0' + (number % 10) as u8]),
+        number => write_any_decimal(number, output),
+    }
+}
+
+fn write_any_decimal(mut number: u64, output: &mut Vec<u8>) {
     let mut digits = [0; 20];
     let mut start = digits.len();
     loop {

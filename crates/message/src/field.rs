@@ -152,15 +152,79 @@ impl Known {
     #[must_use]
     #[inline]
     pub fn recognise(name: &[u8]) -> Option<Self> {
+        // The spellings that clients send are found by a tree of comparisons; others are compared one by one.
+        Some(match name {
+            b"accept" | b"Accept" => Self::Accept,
+            b"accept-encoding" | b"Accept-Encoding" => Self::AcceptEncoding,
+            b"accept-language" | b"Accept-Language" => Self::AcceptLanguage,
+            b"accept-ranges" | b"Accept-Ranges" => Self::AcceptRanges,
+            b"age" | b"Age" => Self::Age,
+            b"allow" | b"Allow" => Self::Allow,
+            b"alt-svc" | b"Alt-Svc" => Self::AltSvc,
+            b"authorization" | b"Authorization" => Self::Authorization,
+            b"cache-control" | b"Cache-Control" => Self::CacheControl,
+            b"connection" | b"Connection" => Self::Connection,
+            b"content-disposition" | b"Content-Disposition" => Self::ContentDisposition,
+            b"content-encoding" | b"Content-Encoding" => Self::ContentEncoding,
+            b"content-language" | b"Content-Language" => Self::ContentLanguage,
+            b"content-length" | b"Content-Length" => Self::ContentLength,
+            b"content-location" | b"Content-Location" => Self::ContentLocation,
+            b"content-range" | b"Content-Range" => Self::ContentRange,
+            b"content-security-policy" | b"Content-Security-Policy" => Self::ContentSecurityPolicy,
+            b"content-type" | b"Content-Type" => Self::ContentType,
+            b"cookie" | b"Cookie" => Self::Cookie,
+            b"date" | b"Date" => Self::Date,
+            b"etag" | b"Etag" | b"ETag" => Self::Etag,
+            b"expect" | b"Expect" => Self::Expect,
+            b"expires" | b"Expires" => Self::Expires,
+            b"forwarded" | b"Forwarded" => Self::Forwarded,
+            b"from" | b"From" => Self::From,
+            b"host" | b"Host" => Self::Host,
+            b"http2-settings" | b"Http2-Settings" | b"HTTP2-Settings" => Self::Http2Settings,
+            b"if-match" | b"If-Match" => Self::IfMatch,
+            b"if-modified-since" | b"If-Modified-Since" => Self::IfModifiedSince,
+            b"if-none-match" | b"If-None-Match" => Self::IfNoneMatch,
+            b"if-range" | b"If-Range" => Self::IfRange,
+            b"if-unmodified-since" | b"If-Unmodified-Since" => Self::IfUnmodifiedSince,
+            b"keep-alive" | b"Keep-Alive" => Self::KeepAlive,
+            b"last-modified" | b"Last-Modified" => Self::LastModified,
+            b"link" | b"Link" => Self::Link,
+            b"location" | b"Location" => Self::Location,
+            b"max-forwards" | b"Max-Forwards" => Self::MaxForwards,
+            b"origin" | b"Origin" => Self::Origin,
+            b"pragma" | b"Pragma" => Self::Pragma,
+            b"priority" | b"Priority" => Self::Priority,
+            b"proxy-authenticate" | b"Proxy-Authenticate" => Self::ProxyAuthenticate,
+            b"proxy-authorization" | b"Proxy-Authorization" => Self::ProxyAuthorization,
+            b"proxy-connection" | b"Proxy-Connection" => Self::ProxyConnection,
+            b"range" | b"Range" => Self::Range,
+            b"referer" | b"Referer" => Self::Referer,
+            b"retry-after" | b"Retry-After" => Self::RetryAfter,
+            b"server" | b"Server" => Self::Server,
+            b"set-cookie" | b"Set-Cookie" => Self::SetCookie,
+            b"strict-transport-security" | b"Strict-Transport-Security" => Self::StrictTransportSecurity,
+            b"te" | b"Te" | b"TE" => Self::Te,
+            b"trailer" | b"Trailer" => Self::Trailer,
+            b"transfer-encoding" | b"Transfer-Encoding" => Self::TransferEncoding,
+            b"upgrade" | b"Upgrade" => Self::Upgrade,
+            b"user-agent" | b"User-Agent" => Self::UserAgent,
+            b"vary" | b"Vary" => Self::Vary,
+            b"via" | b"Via" => Self::Via,
+            b"www-authenticate" | b"Www-Authenticate" | b"WWW-Authenticate" => Self::WwwAuthenticate,
+            b"x-content-type-options" | b"X-Content-Type-Options" => Self::XContentTypeOptions,
+            b"x-forwarded-for" | b"X-Forwarded-For" => Self::XForwardedFor,
+            b"x-forwarded-host" | b"X-Forwarded-Host" => Self::XForwardedHost,
+            b"x-forwarded-proto" | b"X-Forwarded-Proto" => Self::XForwardedProto,
+            b"x-request-id" | b"X-Request-Id" | b"X-Request-ID" => Self::XRequestId,
+            _ => return Self::recognise_any_case(name),
+        })
+    }
+
+    #[cold]
+    fn recognise_any_case(name: &[u8]) -> Option<Self> {
         let candidates = BY_LENGTH.get(name.len())?;
-        let first = name.first()?.to_ascii_lowercase();
-        for &candidate in candidates.members() {
-            let known = NAMES[candidate as usize].as_bytes();
-            if known[0] == first && known.eq_ignore_ascii_case(name) {
-                return Some(Self::ALL[candidate as usize]);
-            }
-        }
-        None
+        let known = |number: &&u8| NAMES[**number as usize].as_bytes().eq_ignore_ascii_case(name);
+        candidates.members().iter().find(known).map(|number| Self::ALL[*number as usize])
     }
 
     /// The place of this name in a set of names kept in one word.

@@ -1,7 +1,7 @@
 //! A whole response.
 
 use http::{Extensions, StatusCode};
-use std::string::String;
+use std::{string::String, sync::LazyLock};
 
 use crate::{Body, FieldName, Headers, Known};
 
@@ -31,13 +31,15 @@ impl Response {
     /// Text, as `text/plain; charset=utf-8`.
     #[must_use]
     pub fn text(text: impl Into<Text>) -> Self {
-        Self::new(StatusCode::OK).with(Known::ContentType, "text/plain; charset=utf-8").body(text.into().0)
+        static HEADERS: LazyLock<Headers> = LazyLock::new(|| content_type("text/plain; charset=utf-8"));
+        Self { headers: HEADERS.clone(), body: text.into().0, ..Self::default() }
     }
 
     /// A page, as `text/html; charset=utf-8`.
     #[must_use]
     pub fn html(text: impl Into<Text>) -> Self {
-        Self::new(StatusCode::OK).with(Known::ContentType, "text/html; charset=utf-8").body(text.into().0)
+        static HEADERS: LazyLock<Headers> = LazyLock::new(|| content_type("text/html; charset=utf-8"));
+        Self { headers: HEADERS.clone(), body: text.into().0, ..Self::default() }
     }
 
     /// A short text that names the status: `404 Not Found`.
@@ -79,6 +81,14 @@ impl Response {
         self.body = body.into();
         self
     }
+}
+
+/// Headers that are made once; their clones cost no copy.
+fn content_type(value: &str) -> Headers {
+    let mut headers = Headers::new();
+    // A constant of this file is a valid value.
+    let _ = headers.append(Known::ContentType, value);
+    headers
 }
 
 /// Text for [`Response::text`]: borrowed for ever, or owned.

@@ -12,7 +12,5 @@ fn main() -> Result<(), serow::Error> {
     for address in server.addresses() {
         eprintln!("listening at {}", address.url());
     }
-    server.run(|_: Request| async {
-        Response::default().with(serow::Known::ContentType, "text/plain").body("Hello, World!")
-    })
+    server.run(|_: Request| async { Response::text("Hello, World!") })
 }

@@ -69,19 +69,25 @@ impl<H: Handler> Http1<H> {
     /// Request after request, until the connection ends.
     async fn exchanges(&mut self) -> End {
         loop {
-            match self.machine.receive(&mut self.transport.input) {
-                Ok(Some(Event::Head(request))) => {
-                    if let Err(end) = self.exchange(request).await {
-                        return end;
+            if let Err(end) = poll_fn(|context| self.poll_more_of_head(context)).await {
+                return end;
+            }
+            loop {
+                match self.machine.receive(&mut self.transport.input) {
+                    Ok(Some(Event::Head(request))) => {
+                        if let Err(end) = self.exchange(request).await {
+                            return end;
+                        }
                     }
-                    let timeouts = &self.worker.settings.timeouts;
-                    self.transport.allow(if self.transport.input.is_empty() { timeouts.idle } else { timeouts.head });
+                    Ok(_) => break,
+                    Err(error) => return self.mistake(error),
                 }
-                Ok(_) => match poll_fn(|context| self.poll_more_of_head(context)).await {
-                    Ok(()) => {}
-                    Err(end) => return end,
-                },
-                Err(error) => return self.mistake(error),
+                let timeouts = &self.worker.settings.timeouts;
+                if self.transport.input.is_empty() {
+                    self.transport.allow(timeouts.idle);
+                    break;
+                }
+                self.transport.allow(timeouts.head);
             }
         }
     }
