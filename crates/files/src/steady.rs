@@ -134,7 +134,9 @@ fn wait_for_writer(file: &File) {
 /// before it is handed out, and a change ends the body with an error, so that the server cuts the connection.
 #[derive(Debug)]
 pub(crate) struct CopiedRange {
+    /// Without a version: it is checked here.
     range: FileRange,
+    version: Option<FileVersion>,
     state: Copying,
     time_of_day: fn() -> SystemTime,
 }
@@ -150,7 +152,8 @@ enum Copying {
 impl CopiedRange {
     /// The range must say which version it is of; without one nothing could be checked.
     pub(crate) fn new(range: FileRange, time_of_day: fn() -> SystemTime) -> Self {
-        Self { range, state: Copying::Waiting, time_of_day }
+        let version = range.version;
+        Self { range: FileRange { version: None, ..range }, version, state: Copying::Waiting, time_of_day }
     }
 
     /// How many bytes are still to come.
@@ -172,16 +175,24 @@ impl CopiedRange {
         if self.range.length == 0 || self.state == Copying::Failed {
             return Poll::Ready(None);
         }
-        let piece = self.range.read(PIECE);
+        let piece = self.range.read(PIECE).and_then(|piece| self.check().map(|()| piece));
         if piece.is_err() {
             self.state = Copying::Failed;
         }
         Poll::Ready(Some(piece))
     }
 
+    /// The time of change (`ctime`) does not count here: it is renewed as well when another file takes this one's name,
+    /// and whoever was downloading it by then shall have it whole.
+    fn check(&self) -> io::Result<()> {
+        let Some(promised) = self.version else { return Ok(()) };
+        let found = FileVersion::of(&self.range.file.metadata()?);
+        if (FileVersion { changed: promised.changed, ..found }) == promised { Ok(()) } else { Err(FileChanged.into()) }
+    }
+
     fn is_fresh(&self) -> bool {
         let now = (self.time_of_day)();
-        self.range.version.is_some_and(|version| Rest::of_content(&version, now) == Rest::Fresh)
+        self.version.is_some_and(|version| Rest::of_content(&version, now) == Rest::Fresh)
     }
 }
 
