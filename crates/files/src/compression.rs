@@ -11,7 +11,7 @@ use bytes::Bytes;
 use flate2::write::GzEncoder;
 use http_body::{Body, Frame};
 
-use crate::{coding::Coding, steady::CopiedRange};
+use crate::{coding::Coding, copied_range::CopiedRange};
 
 /// The order of preference where the client has none: Zstandard costs a third of brotli's time for about its size.
 pub(crate) const PREFERENCE: [Coding; 3] = [Coding::Zstd, Coding::Brotli, Coding::Gzip];

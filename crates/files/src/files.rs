@@ -10,9 +10,9 @@ use std::{
 use serow_message::{Body, Handler, Headers, Known, Method, Request, Response, StatusCode};
 
 use crate::{
+    absence::missing,
     cache::Answer,
     clock::Clock,
-    coding::weighted,
     error::FilesError,
     freshness::Freshness,
     listing,
@@ -61,8 +61,8 @@ pub(crate) struct Shared {
     pub(crate) settings: FilesSettings,
     pub(crate) media_types: MediaTypes,
     pub(crate) clock: Clock,
-    fallback: Option<RequestPath>,
-    not_found: Option<RequestPath>,
+    pub(crate) fallback: Option<RequestPath>,
+    pub(crate) not_found: Option<RequestPath>,
 }
 
 impl Files {
@@ -173,7 +173,7 @@ fn file(shared: &Shared, lookup: &mut Lookup, mut place: usize, request: &Reques
 
 /// Which form a request gets of the file at a place, compressed by now if need be.
 #[inline]
-fn form_at(lookup: &mut Lookup, place: usize, request: &Request) -> Form {
+pub(crate) fn form_at(lookup: &mut Lookup, place: usize, request: &Request) -> Form {
     let Answer::Found(resource) = lookup.cache.answer(place) else {
         return Form::Identity;
     };
@@ -195,9 +195,9 @@ fn is_current(lookup: &mut Lookup, place: usize, form: Form) -> bool {
 }
 
 #[inline]
-fn send(shared: &Shared, lookup: &mut Lookup, place: usize, form: Form, request: &Request) -> Response {
+pub(crate) fn send(shared: &Shared, lookup: &mut Lookup, place: usize, form: Form, request: &Request) -> Response {
     let Answer::Found(resource) = lookup.cache.answer(place) else {
-        return missing_plainly();
+        return StatusCode::NOT_FOUND.into();
     };
     let mut representation = resource.representation(form);
     let mut permit = None;
@@ -235,59 +235,6 @@ fn answer(shared: &Shared, lookup: &mut Lookup, found: Found, request: &Request)
         Found::Unavailable => Response::from(StatusCode::SERVICE_UNAVAILABLE).with(Known::RetryAfter, "1"),
         Found::Failed => StatusCode::INTERNAL_SERVER_ERROR.into(),
     }
-}
-
-/// Answers what is missing: with the fallback, the page for it, or a line of text.
-fn missing(shared: &Shared, lookup: &mut Lookup, request: &Request) -> Response {
-    let mut response = missing_page(shared, lookup, request);
-    if shared.fallback.is_some() {
-        put(&mut response.headers, Known::Vary, "Accept");
-    }
-    response
-}
-
-fn missing_page(shared: &Shared, lookup: &mut Lookup, request: &Request) -> Response {
-    if let Some(page) = &shared.fallback
-        && wants_page(request)
-        && let Some(place) = lookup.find_page(shared, page)
-    {
-        let form = form_at(lookup, place, request);
-        return send(shared, lookup, place, form, request);
-    }
-    if let Some(page) = &shared.not_found
-        && let Some(place) = lookup.find_page(shared, page)
-        && let Answer::Found(resource) = lookup.cache.answer(place)
-    {
-        let page = resource.representation(Form::Identity).respond_whole(shared.clock.time_of_day, None);
-        let mut response = Response { body: page.body, ..Response::new(StatusCode::NOT_FOUND) };
-        if let Some(media_type) = page.headers.get(Known::ContentType) {
-            put(&mut response.headers, Known::ContentType, media_type);
-        }
-        return response;
-    }
-    missing_plainly()
-}
-
-fn missing_plainly() -> Response {
-    StatusCode::NOT_FOUND.into()
-}
-
-/// Whether a client that misses something wants a page: it names html, or takes anything and asks for what does not look
-/// like a file. So a browser's missing script (`*/*`, `/app.js`) is no page, and `curl /some/route` is.
-fn wants_page(request: &Request) -> bool {
-    let names = |wanted: &[u8]| {
-        request
-            .headers
-            .list(Known::Accept)
-            .map(weighted)
-            .any(|(name, quality)| quality > 0 && name.eq_ignore_ascii_case(wanted))
-    };
-    if names(b"text/html") || names(b"application/xhtml+xml") {
-        return true;
-    }
-    let takes_anything = !request.headers.contains(Known::Accept) || names(b"*/*") || names(b"text/*");
-    let last_name = request.target.path().rsplit('/').next().unwrap_or_default();
-    takes_anything && !last_name.contains('.')
 }
 
 /// Answers methods that read no file.

@@ -18,7 +18,8 @@ use crate::pattern::Pattern;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FreshnessRule {
-    /// Which paths it is for, as the client asked for them, before any rewrite.
+    /// Which paths it is for: as the client asked for them, or where the file lies. So `*.html` holds for the index of
+    /// `/` as well.
     pub pattern: Pattern,
     /// What they are sent with.
     pub freshness: Freshness,
@@ -50,9 +51,10 @@ impl Freshness {
     }
 }
 
-/// What the first rule that fits a decoded path says.
-pub(crate) fn freshness_of<'rules>(rules: &'rules [FreshnessRule], path: &[u8]) -> Option<&'rules Freshness> {
-    rules.iter().find(|rule| rule.pattern.matches(path)).map(|rule| &rule.freshness)
+/// What the first rule says that fits one of the decoded paths.
+pub(crate) fn freshness_of<'rules>(rules: &'rules [FreshnessRule], paths: &[&[u8]]) -> Option<&'rules Freshness> {
+    let fits = |rule: &&FreshnessRule| paths.iter().any(|path| rule.pattern.matches(path));
+    rules.iter().find(fits).map(|rule| &rule.freshness)
 }
 
 /// The first second that an HTTP date cannot say: 1 January 10000.
@@ -83,8 +85,9 @@ mod tests {
     fn the_first_rule_that_fits_counts() {
         let rule = |pattern, freshness| FreshnessRule { pattern: Pattern::new(pattern), freshness };
         let rules = [rule("*.css", Freshness::Revalidate), rule("/a/*", Freshness::Directives("private".to_owned()))];
-        assert_eq!(freshness_of(&rules, b"/a/x.css"), Some(&Freshness::Revalidate));
-        assert_eq!(freshness_of(&rules, b"/a/x.js"), Some(&Freshness::Directives("private".to_owned())));
-        assert_eq!(freshness_of(&rules, b"/x.js"), None);
+        assert_eq!(freshness_of(&rules, &[b"/a/x.css"]), Some(&Freshness::Revalidate));
+        assert_eq!(freshness_of(&rules, &[b"/a/x.js"]), Some(&Freshness::Directives("private".to_owned())));
+        assert_eq!(freshness_of(&rules, &[b"/", b"/index.css"]), Some(&Freshness::Revalidate));
+        assert_eq!(freshness_of(&rules, &[b"/x.js"]), None);
     }
 }

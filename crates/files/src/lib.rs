@@ -15,7 +15,7 @@
 //! | and prepared in all forms, with their header fields | `resource.rs`, `representation.rs` |
 //! | one form is chosen by Accept-Encoding | `coding.rs`, `resource.rs` |
 //! | conditions are evaluated, ranges cut | `precondition.rs`, `ranges.rs` |
-//! | large bodies are sent from the file, copied, compressed or in parts | `steady.rs`, `compression.rs`, `multipart.rs` |
+//! | large bodies are sent from the file, copied, compressed or in parts | `copied_range.rs`, `compression.rs`, `multipart.rs` |
 //!
 //! # Whole or not at all
 //!
@@ -27,13 +27,16 @@
 //! # Without waiting
 //!
 //! System calls on files are made where the request is handled, as nginx does: the pages are in memory or soon will be.
-//! Everything long is cut into pieces between which other requests have their turn: copying, compressing, listing.
+//! Everything long is cut into pieces between which other requests have their turn: copying, compressing, listing. Who
+//! reads a file that was written less than two seconds ago waits for the `write` in progress, if there is one.
 #![forbid(unsafe_code)]
 
+mod absence;
 mod cache;
 mod clock;
 mod coding;
 mod compression;
+mod copied_range;
 mod error;
 mod files;
 mod freshness;

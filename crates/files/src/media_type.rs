@@ -89,7 +89,7 @@ fn is_compressible(value: &str) -> bool {
 }
 
 /// Endings in order, with the types registered at IANA where there is one, else what nginx's `mime.types` says.
-const TABLE: [(&str, &str); 98] = [
+const TABLE: [(&str, &str); 97] = [
     ("7z", "application/x-7z-compressed"),
     ("aac", "audio/aac"),
     ("apk", "application/vnd.android.package-archive"),
@@ -166,7 +166,6 @@ const TABLE: [(&str, &str); 98] = [
     ("sh", "application/x-sh"),
     ("sql", "application/sql"),
     ("svg", "image/svg+xml"),
-    ("svgz", "image/svg+xml"),
     ("tar", "application/x-tar"),
     ("tgz", "application/gzip"),
     ("tif", "image/tiff"),

@@ -14,7 +14,7 @@ use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use serow_message::FileRange;
 
-use crate::steady::CopiedRange;
+use crate::copied_range::CopiedRange;
 
 /// The ranges of one representation, and the lines between them.
 pub(crate) struct Multipart {

@@ -12,10 +12,11 @@ use serow_message::{Body, FieldName, FileRange, FileVersion, Headers, Known, Met
 use crate::{
     coding::Coding,
     compression::{CompressedBody, Permit},
+    copied_range::CopiedRange,
     multipart::{Multipart, content_range},
     precondition::{CONDITIONS, Outcome, allows_range, evaluate},
     ranges::{Ranges, requested},
-    steady::{CopiedRange, Rest, is_unchanged},
+    steady::{Rest, is_unchanged},
     validator::{EntityTag, Validators, whole_seconds},
 };
 
@@ -77,7 +78,7 @@ impl Representation {
             put(&mut head, Known::LastModified, httpdate::fmt_http_date(modified));
         }
         put(&mut head, Known::Etag, self.validators.tag.to_string());
-        put(&mut head, Known::AcceptRanges, if self.has_ranges() { "bytes" } else { "none" });
+        put(&mut head, Known::AcceptRanges, "bytes");
         if let Some(value) = &description.cache_control {
             put(&mut head, Known::CacheControl, value);
         }
@@ -104,7 +105,7 @@ impl Representation {
     pub(crate) fn is_current(&self) -> bool {
         match &self.content {
             Content::Memory(_) => true,
-            Content::File { file, .. } | Content::Compressed { file, .. } => is_unchanged(file, &self.version).is_ok(),
+            Content::File { file, .. } | Content::Compressed { file, .. } => is_unchanged(file, &self.version),
         }
     }
 

@@ -64,7 +64,7 @@ impl Resource {
                 .compression
                 .as_ref()
                 .is_some_and(|rule| (rule.smallest..=rule.largest).contains(&version.length));
-        let description = describe(making, asked, media_type, compresses || !precompressed_files.is_empty());
+        let description = describe(making, asked, &path, media_type, compresses || !precompressed_files.is_empty());
         let validators = validators_of(&version, now);
         let mut unsure = Rest::of_all(&version, now) == Rest::Fresh;
         let mut precompressed = Vec::new();
@@ -103,7 +103,7 @@ impl Resource {
             return false;
         }
         let now = (making.time_of_day)();
-        self.description = describe(making, asked, media_type, self.description.varies);
+        self.description = describe(making, asked, path, media_type, self.description.varies);
         self.settle(making.settings.zero_copy, now);
         self.identity.describe(None, &self.description);
         for (coding, form) in &mut self.precompressed {
@@ -254,8 +254,8 @@ fn whole_seconds(nanoseconds: i128) -> i128 {
     nanoseconds.div_euclid(1_000_000_000)
 }
 
-fn describe(making: Making<'_>, asked: &[u8], media_type: MediaType, varies: bool) -> Description {
-    let freshness = freshness_of(&making.settings.freshness, asked);
+fn describe(making: Making<'_>, asked: &[u8], path: &[u8], media_type: MediaType, varies: bool) -> Description {
+    let freshness = freshness_of(&making.settings.freshness, &[asked, &[b"/", path].concat()]);
     let fields = freshness.map(|freshness| freshness.fields((making.time_of_day)()));
     let (cache_control, expires) = fields.map_or((None, None), |(control, expires)| (Some(control), expires));
     Description { media_type: media_type.value, cache_control, expires, varies }

@@ -11,7 +11,7 @@ use std::{
 };
 
 use rustix::{
-    fs::{self, AtFlags, FileType, Mode, OFlags, Stat},
+    fs::{self, AtFlags, FileType, Mode, OFlags, ResolveFlags, Stat},
     io::Errno,
 };
 use serow_message::FileVersion;
@@ -139,9 +139,7 @@ impl Root {
         })
     }
 
-    #[cfg(target_os = "linux")]
     fn open_by_kernel(&self, path: &[u8], flags: OFlags) -> rustix::io::Result<OwnedFd> {
-        use rustix::fs::ResolveFlags;
         let mut resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
         if self.symlinks == Symlinks::Refuse {
             resolve |= ResolveFlags::NO_SYMLINKS;
@@ -155,11 +153,6 @@ impl Root {
                 opened => return opened,
             }
         }
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn open_by_kernel(&self, path: &[u8], flags: OFlags) -> rustix::io::Result<OwnedFd> {
-        self.open_by_name(path, flags)
     }
 
     fn open_by_name(&self, path: &[u8], flags: OFlags) -> rustix::io::Result<OwnedFd> {
@@ -180,16 +173,10 @@ impl Root {
 }
 
 /// Old kernels lack `openat2` (ENOSYS), and so do sandboxes whose list of system calls is older than it (EPERM).
-#[cfg(target_os = "linux")]
 fn has_openat2(folder: &OwnedFd) -> bool {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
-    let opened = fs::openat2(folder, ".", flags, Mode::empty(), rustix::fs::ResolveFlags::BENEATH);
+    let opened = fs::openat2(folder, ".", flags, Mode::empty(), ResolveFlags::BENEATH);
     !matches!(opened, Err(Errno::NOSYS | Errno::PERM))
-}
-
-#[cfg(not(target_os = "linux"))]
-fn has_openat2(_folder: &OwnedFd) -> bool {
-    false
 }
 
 fn explained(path: &Path, error: Errno) -> FilesError {
@@ -208,7 +195,6 @@ const FOLDER_FLAGS: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags:
 const READ_FLAGS: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC).union(OFlags::NOCTTY);
 
 /// Renames happen, but not this often while one short path is walked; beyond, the client asks again (503).
-#[cfg(target_os = "linux")]
 const AGAIN_TRIES: usize = 8;
 
 #[cfg(test)]
