@@ -81,7 +81,7 @@ impl Client {
         // RFC 9110 §7.8, §10.1.4: both speak of this connection and have to be named as such.
         self.asked_for_upgrade = head.headers.contains(Known::Upgrade);
         let te = head.headers.contains(Known::Te);
-        write_connection(&[("upgrade", self.asked_for_upgrade), ("te", te)], output);
+        write_connection([("upgrade", self.asked_for_upgrade), ("te", te)], output);
         self.sending = match length {
             BodyLength::Known(length) => {
                 // RFC 9110 §8.6: no length where the method foresees no content and there is none.

@@ -35,7 +35,7 @@ trait Parts: Sized {
 
 impl HeadProgress {
     /// Takes a request's head from the front of the input.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn receive_request(
         &mut self,
         input: &mut BytesMut,
@@ -59,7 +59,7 @@ impl HeadProgress {
         self.seen != 0
     }
 
-    #[inline]
+    #[inline(always)]
     fn receive<P: Parts>(&mut self, input: &mut BytesMut, limits: &Limits) -> Result<Option<P::Head>, ProtocolError> {
         if input.is_empty() {
             // What was seen may have been half of an empty line.
@@ -140,7 +140,7 @@ impl Parts for RequestParts {
     type Head = RequestHead;
 
     /// RFC 9112 §3: method SP request-target SP HTTP-version CRLF.
-    #[inline]
+    #[inline(always)]
     fn parse(text: &[u8], limits: &Limits) -> Result<Found<Self>, ProtocolError> {
         let mut scanner = Scanner::new(text);
         let Some(method) = scanner.word(&TOKEN)? else { return Ok(None) };

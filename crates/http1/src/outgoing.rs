@@ -86,16 +86,21 @@ pub(crate) fn write_status(status: StatusCode, output: &mut Vec<u8>) {
 
 /// Writes the `Connection` field with the options that are set, if any is (RFC 9110 §7.6.1).
 #[inline]
-pub(crate) fn write_connection(options: &[(&str, bool)], output: &mut Vec<u8>) {
+pub(crate) fn write_connection<const COUNT: usize>(options: [(&str, bool); COUNT], output: &mut Vec<u8>) {
+    if options.iter().any(|(_, set)| *set) {
+        write_connection_options(&options, output);
+    }
+}
+
+#[cold]
+fn write_connection_options(options: &[(&str, bool)], output: &mut Vec<u8>) {
     let mut before = "connection: ";
     for (option, _) in options.iter().filter(|(_, set)| *set) {
         output.extend_from_slice(before.as_bytes());
         output.extend_from_slice(option.as_bytes());
         before = ", ";
     }
-    if before == ", " {
-        output.extend_from_slice(b"\r\n");
-    }
+    output.extend_from_slice(b"\r\n");
 }
 
 /// Writes a number in decimal digits.

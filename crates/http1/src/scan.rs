@@ -70,7 +70,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Takes fields, each a line, and the empty line behind them (RFC 9112 §5).
-    #[inline]
+    #[inline(always)]
     pub(crate) fn fields(&mut self, limits: &Limits) -> Partial<ReceivedFields> {
         let most = limits.fields.min(MOST_FIELDS);
         let mut fields = ReceivedFields::default();
@@ -87,7 +87,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Takes one field: name, colon, value between optional white space, end of the line.
-    #[inline]
+    #[inline(always)]
     fn field(&mut self) -> Partial<(&'a [u8], Span)> {
         let name_start = self.place;
         let rest = &self.text[name_start..];

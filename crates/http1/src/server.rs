@@ -82,7 +82,7 @@ impl Server {
     /// # Errors
     ///
     /// What the client did wrong. Answer with [`Self::refuse`], if no response has begun, and close the connection.
-    #[inline]
+    #[inline(always)]
     pub fn receive(&mut self, input: &mut BytesMut) -> Result<Option<Event<ReceivedRequest>>, ProtocolError> {
         let event = self.receive_event(input);
         if let Err(error) = event {
@@ -92,7 +92,7 @@ impl Server {
         event
     }
 
-    #[inline]
+    #[inline(always)]
     fn receive_event(&mut self, input: &mut BytesMut) -> Result<Option<Event<ReceivedRequest>>, ProtocolError> {
         match &mut self.receiving {
             Receiving::Head(progress) => match progress.receive_request(input, &self.limits)? {
@@ -373,10 +373,10 @@ impl Server {
         match exchange.after {
             // A 2xx to CONNECT has no options: the tunnel begins behind it.
             Next::Tunnel if status != StatusCode::SWITCHING_PROTOCOLS => {}
-            Next::Close => write_connection(&[("close", true), ("upgrade", upgrade)], output),
+            Next::Close => write_connection([("close", true), ("upgrade", upgrade)], output),
             after => {
                 let keep_alive = after == Next::Reuse && exchange.version == Version::HTTP_10;
-                write_connection(&[("keep-alive", keep_alive), ("upgrade", upgrade)], output);
+                write_connection([("keep-alive", keep_alive), ("upgrade", upgrade)], output);
             }
         }
     }

@@ -56,15 +56,22 @@ impl Socket {
         self.descriptor.poll_read_ready(context).map_ok(|_| ())
     }
 
-    /// Receives into the free room of the buffer, of which there must be some; 0 is the end of the input.
+    /// Receives into the free room of the buffer; 0 is the end of the input. `prepare` is called when there may be something
+    /// to receive, and sees to it that there is room.
     ///
     /// # Errors
     ///
     /// Those of recv(2).
     #[inline]
-    pub fn poll_receive(&self, context: &mut Context<'_>, buffer: &mut BytesMut) -> Poll<io::Result<usize>> {
+    pub fn poll_receive(
+        &self,
+        context: &mut Context<'_>,
+        buffer: &mut BytesMut,
+        prepare: impl Fn(&mut BytesMut),
+    ) -> Poll<io::Result<usize>> {
         loop {
             let mut guard = ready!(self.descriptor.poll_read_ready(context))?;
+            prepare(buffer);
             let room = buffer.spare_capacity_mut();
             let room_length = room.len();
             match rustix::net::recv(guard.get_inner(), room, RecvFlags::empty()) {
@@ -83,6 +90,20 @@ impl Socket {
                 Err(Errno::INTR) => {}
                 Err(error) => return Poll::Ready(Err(error.into())),
             }
+        }
+    }
+
+    /// Sends what the kernel takes of the bytes at once, which may be none.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::poll_send`].
+    #[inline]
+    pub fn send(&self, bytes: &[u8]) -> io::Result<usize> {
+        match rustix::net::send(self.descriptor.get_ref(), bytes, More::Nothing.flags()) {
+            Ok(sent) => Ok(sent),
+            Err(Errno::AGAIN | Errno::INTR) => Ok(0),
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -177,7 +198,7 @@ impl More {
 impl AsyncRead for Socket {
     fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let mut received = BytesMut::with_capacity(buffer.remaining());
-        ready!(self.poll_receive(context, &mut received))?;
+        ready!(self.poll_receive(context, &mut received, |_| ()))?;
         let count = received.len().min(buffer.remaining());
         buffer.put_slice(&received[..count]);
         Poll::Ready(Ok(()))

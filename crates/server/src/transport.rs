@@ -107,18 +107,18 @@ impl<H: Handler> Transport<H> {
     /// Receives more into the input; 0 is the end.
     #[inline]
     pub(crate) fn poll_fill(&mut self, context: &mut Context<'_>) -> Poll<Result<usize, Broken>> {
-        if self.input.capacity() == 0 {
-            self.input = self.worker.buffers.take_input();
-        } else if self.input.len() == self.input.capacity() {
-            self.input.reserve(INPUT_LENGTH);
-        }
-        match self.socket.poll_receive(context, &mut self.input) {
-            Poll::Ready(result) => Poll::Ready(result.map_err(Broken::Lost)),
-            Poll::Pending => {
-                self.rest();
-                Poll::Pending
+        let buffers = &self.worker.buffers;
+        let received = self.socket.poll_receive(context, &mut self.input, |input| {
+            if input.capacity() == 0 {
+                *input = buffers.take_input();
+            } else if input.len() == input.capacity() {
+                input.reserve(INPUT_LENGTH);
             }
+        });
+        if received.is_pending() {
+            self.rest();
         }
+        received.map_err(Broken::Lost)
     }
 
     /// Gives back the buffers that are empty.
@@ -153,6 +153,18 @@ impl<H: Handler> Transport<H> {
         self.output.clear();
         self.sent = 0;
         Poll::Ready(Ok(()))
+    }
+
+    /// Sends the output, if the kernel takes all of it without waiting; says whether it did.
+    #[inline]
+    pub(crate) fn send_at_once(&mut self) -> Result<bool, Broken> {
+        self.sent += self.socket.send(&self.output[self.sent..]).map_err(Broken::Lost)?;
+        if self.sent < self.output.len() {
+            return Ok(false);
+        }
+        self.output.clear();
+        self.sent = 0;
+        Ok(true)
     }
 
     /// Sends the output, within the time for bodies.

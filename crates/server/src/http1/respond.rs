@@ -25,6 +25,7 @@ impl<H: Handler> Http1<H> {
         match response.body.into_kind() {
             _ if !has_body => {}
             BodyKind::Empty => {}
+            BodyKind::Bytes(bytes) if bytes.len() <= MOST_COPIED => self.copy_bytes(&bytes, sent)?,
             BodyKind::Bytes(bytes) => self.send_bytes(bytes, sent).await?,
             BodyKind::File(range) => {
                 self.machine.begin_chunk(range.length, self.transport.output()).map_err(misuse)?;
@@ -38,13 +39,16 @@ impl<H: Handler> Http1<H> {
         self.send_unless_more_comes().await
     }
 
-    /// A small body travels behind the head in one piece; a larger one is not copied, but sent along in the same call.
+    /// Puts a small body behind the head, so that both travel in one piece.
     #[inline]
+    fn copy_bytes(&mut self, bytes: &[u8], sent: &mut Sent) -> Result<(), End> {
+        sent.body_bytes += bytes.len() as u64;
+        self.machine.send_data(bytes, self.transport.output()).map_err(misuse)
+    }
+
+    /// Sends a larger body along with the head in the same call, without copying it.
     async fn send_bytes(&mut self, bytes: Bytes, sent: &mut Sent) -> Result<(), End> {
         sent.body_bytes += bytes.len() as u64;
-        if bytes.len() <= MOST_COPIED {
-            return self.machine.send_data(&bytes, self.transport.output()).map_err(misuse);
-        }
         let length = bytes.len() as u64;
         self.machine.begin_chunk(length, self.transport.output()).map_err(misuse)?;
         self.transport.flush_with(bytes).await.map_err(End::Cut)?;
@@ -69,6 +73,7 @@ impl<H: Handler> Http1<H> {
             let Some(frame) = frame else { break };
             let frame = frame.map_err(|error| End::Cut(Broken::Unfinished(io::Error::other(error))))?;
             match frame.into_data() {
+                Ok(data) if data.len() <= MOST_COPIED => self.copy_bytes(&data, sent)?,
                 Ok(data) => self.send_bytes(data, sent).await?,
                 Err(frame) => trailers = frame.trailers_ref().and_then(|map| map.try_into().ok()),
             }
@@ -89,7 +94,12 @@ impl<H: Handler> Http1<H> {
         {
             return Ok(());
         }
-        self.transport.flush(More::Nothing).await.map_err(End::Cut)
+        // Nearly always the kernel takes it all, and there is nothing to wait for.
+        match self.transport.send_at_once() {
+            Ok(true) => Ok(()),
+            Ok(false) => self.transport.flush(More::Nothing).await.map_err(End::Cut),
+            Err(broken) => Err(End::Cut(broken)),
+        }
     }
 }
 
