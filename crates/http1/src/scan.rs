@@ -123,7 +123,7 @@ fn text_length(text: &[u8]) -> usize {
     while let Some(chunk) = text[place..].first_chunk::<8>() {
         let word = u64::from_le_bytes(*chunk);
         let below_space = word.wrapping_sub(ONES * 0x20) & !word;
-        let turned = word ^ ONES * 0x7f;
+        let turned = word ^ (ONES * 0x7f);
         let delete = turned.wrapping_sub(ONES) & !turned;
         let found = (below_space | delete) & HIGH;
         if found == 0 {

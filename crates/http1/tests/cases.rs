@@ -92,7 +92,7 @@ fn response_framing() {
 
 fn run(file: &str, role: Role) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases").join(file);
-    let cases = parse(&fs::read_to_string(path).unwrap());
+    let cases = parse(&fs::read_to_string(path).expect("a file of cases"));
     assert!(!cases.is_empty(), "{file} is empty");
     let mut wrong = 0;
     for case in &cases {

@@ -212,7 +212,7 @@ impl Reader for Requests {
         if !self.stopped {
             let idle = self.server.is_idle() && self.input.is_empty();
             match self.server.handle_end(&self.input) {
-                Ok(()) => assert!(idle, "an end within a request was taken for one between two"),
+                Ok(()) => assert!(idle, "an end within a request was taken for one between two: {:?}", self.seen),
                 Err(error) => self.seen.fail(error),
             }
         }
