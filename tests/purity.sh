@@ -1,0 +1,45 @@
+#!/bin/bash
+# Proves that the protocol crates are pure: no socket, clock or thread can slip into what has no standard library and
+# depends on nothing that does I/O. Needs a stable toolchain only.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# What a pure crate may be built from: buffers, the words of `http`, a short list, and our own words without the feature `std`.
+allowed=" bytes http itoa smallvec serow-message "
+pure=(serow-http1)
+[ -f crates/http2/Cargo.toml ] && pure+=(serow-http2)
+
+fail() {
+    echo "purity: $*" >&2
+    exit 1
+}
+
+for crate in "${pure[@]}"; do
+    folder=crates/${crate#serow-}
+    for rule in '#![no_std]' '#![forbid(unsafe_code)]'; do
+        grep -qxF "$rule" "$folder/src/lib.rs" || fail "$crate does not say $rule"
+    done
+    # Tests may use the standard library; they stand at the end of a file.
+    while IFS= read -r file; do
+        if sed '/#\[cfg(test)\]/,$d' "$file" | grep -nE '^[^/]*(extern crate std|\bstd::)'; then
+            fail "$file uses the standard library"
+        fi
+    done < <(find "$folder/src" -name '*.rs' -not -name 'tests.rs')
+
+    tree=$(cargo tree -q -p "$crate" -e normal --prefix none --no-dedupe -f '{p}|{f}' | sort -u)
+    while IFS='|' read -r package features; do
+        name=${package%% *}
+        [ "$name" = "$crate" ] && continue
+        [[ $allowed == *" $name "* ]] || fail "$crate depends on $name"
+        if [ "$name" = serow-message ] && [[ ,$features, == *,std,* || ,$features, == *,default,* ]]; then
+            fail "$crate builds serow-message with the features $features"
+        fi
+    done <<<"$tree"
+
+    for target in wasm32-unknown-unknown; do
+        if rustup target list --installed 2>/dev/null | grep -qx "$target"; then
+            cargo build -q -p "$crate" --target "$target" || fail "$crate does not build for $target"
+        fi
+    done
+    echo "purity: $crate is pure ($(wc -l <<<"$tree") packages)"
+done
