@@ -157,14 +157,17 @@ impl Lookup {
             time_of_day: shared.clock.time_of_day,
         };
         let asked = asked.absolute();
+        let mut earlier = None;
         if let Some(kept) = self.cache.place(key)
             && let Answer::Found(resource) = self.cache.answer(kept)
-            && resource.renew(making, &asked, &place, &file)
         {
-            self.cache.note(kept, Some(now));
-            return Found::File(kept);
+            if resource.renew(making, &asked, &place, &file) {
+                self.cache.note(kept, Some(now));
+                return Found::File(kept);
+            }
+            earlier = Some(&**resource);
         }
-        match Resource::new(making, &asked, place, file) {
+        match Resource::new(making, &asked, place, file, earlier) {
             Ok(resource) => Found::File(self.cache.keep(key, Answer::Found(Box::new(resource)), now)),
             Err(error) => {
                 self.cache.forget(key);

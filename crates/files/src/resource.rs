@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::SystemTime};
 
-use serow_message::{Headers, Known, Method, Request};
+use serow_message::{FileVersion, Headers, Known, Method, Request};
 
 use crate::{
     coding::{Accepted, Coding},
@@ -30,6 +30,8 @@ pub(crate) struct Resource {
     compresses: bool,
     description: Description,
     unsure: bool,
+    /// Somebody writes into this very file, rather than put a new one in its place.
+    rewritten: bool,
 }
 
 /// What a resource is made with.
@@ -52,8 +54,15 @@ pub(crate) enum Form {
 }
 
 impl Resource {
-    /// Takes in an open file; `asked` is the decoded path of the request, `path` where the file lies.
-    pub(crate) fn new(making: Making<'_>, asked: &[u8], path: Vec<u8>, opened: OpenFile) -> Result<Self, Unread> {
+    /// Takes in an open file; `asked` is the decoded path of the request, `path` where the file lies, `earlier` what was
+    /// found there before.
+    pub(crate) fn new(
+        making: Making<'_>,
+        asked: &[u8],
+        path: Vec<u8>,
+        opened: OpenFile,
+        earlier: Option<&Self>,
+    ) -> Result<Self, Unread> {
         let settings = making.settings;
         let media_type = making.media_types.of(&path);
         let (content, version) = content_of(making, opened)?;
@@ -67,6 +76,7 @@ impl Resource {
         let description = describe(making, asked, &path, media_type, compresses || !precompressed_files.is_empty());
         let validators = validators_of(&version, now);
         let mut unsure = Rest::of_all(&version, now) == Rest::Fresh;
+        let rewritten = earlier.is_some_and(|earlier| earlier.was_rewritten_into(&version));
         let mut precompressed = Vec::new();
         for (coding, opened) in precompressed_files {
             let Ok((content, version)) = content_of(making, opened) else { continue };
@@ -75,7 +85,7 @@ impl Resource {
             let form = Representation::new(content, version, validators, Some(coding), &description);
             precompressed.push((coding, form));
         }
-        Ok(Self {
+        let mut resource = Self {
             path,
             identity: Representation::new(content, version, validators, None, &description),
             precompressed,
@@ -83,7 +93,16 @@ impl Resource {
             compresses,
             description,
             unsure,
-        })
+            rewritten,
+        };
+        resource.settle(making.settings.zero_copy, now);
+        Ok(resource)
+    }
+
+    /// Whether this was the same file before somebody wrote into it, now or earlier.
+    fn was_rewritten_into(&self, version: &FileVersion) -> bool {
+        let before = &self.identity.version;
+        before.identity == version.identity && (self.rewritten || before.modified != version.modified)
     }
 
     /// Whether the file found now at the path of the request is the one taken in, and the files beside it as well. If
@@ -117,11 +136,12 @@ impl Resource {
         true
     }
 
-    /// Large files may be sent without copying once they have rested.
+    /// Large files may be sent without copying once they have rested, unless they are of those that are rewritten in
+    /// place: the pages that a socket holds would change with the file.
     fn settle(&mut self, allowed: bool, now: SystemTime) {
         for form in std::iter::once(&mut self.identity).chain(self.precompressed.iter_mut().map(|pair| &mut pair.1)) {
             if let Content::File { zero_copy, .. } = &mut form.content {
-                *zero_copy = allowed && Rest::of_content(&form.version, now) == Rest::Rested;
+                *zero_copy = allowed && !self.rewritten && Rest::of_content(&form.version, now) == Rest::Rested;
             }
         }
     }
@@ -214,8 +234,8 @@ impl Resource {
     }
 }
 
-/// A small file is read, a large one kept open.
-fn content_of(making: Making<'_>, opened: OpenFile) -> Result<(Content, serow_message::FileVersion), Unread> {
+/// A small file is read, a large one kept open; [`Resource::settle`] says how that is sent.
+fn content_of(making: Making<'_>, opened: OpenFile) -> Result<(Content, FileVersion), Unread> {
     let limit = making.settings.cache.body;
     if opened.version.length <= limit {
         match read_whole(&opened.file, limit, making.time_of_day) {
@@ -224,10 +244,8 @@ fn content_of(making: Making<'_>, opened: OpenFile) -> Result<(Content, serow_me
             Err(other) => return Err(other),
         }
     }
-    let version = serow_message::FileVersion::of(&opened.file.metadata()?);
-    let rest = Rest::of_content(&version, (making.time_of_day)());
-    let zero_copy = making.settings.zero_copy && rest == Rest::Rested;
-    Ok((Content::File { file: Arc::new(opened.file), zero_copy }, version))
+    let version = FileVersion::of(&opened.file.metadata()?);
+    Ok((Content::File { file: Arc::new(opened.file), zero_copy: false }, version))
 }
 
 /// The files beside a file that hold it compressed, none older than it.

@@ -44,8 +44,8 @@ pub struct FilesSettings {
     /// Symbolic links.
     pub symlinks: Symlinks,
     /// Whether large files that have rested are handed to the kernel to send (`sendfile`), which copies nothing.
-    /// Default: yes. Turn it off where large files are rewritten in place while they are downloaded: pages on their way
-    /// can change until the network card has them.
+    /// Default: yes. A file that was seen to be rewritten in place is copied from then on: pages on their way can change
+    /// until the network card has them. Turn it off where not even the first such rewrite may show.
     pub zero_copy: bool,
     /// What may be kept in memory, for each core.
     pub cache: CacheLimits,

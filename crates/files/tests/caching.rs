@@ -94,6 +94,21 @@ fn a_large_file_rewritten_in_place_is_noticed_at_once() {
 }
 
 #[test]
+fn a_file_rewritten_in_place_is_copied_from_then_on() {
+    let site = Site::new(&[("large", &"x".repeat(100_000))]);
+    let files = site.serve();
+    let is_copied = || {
+        pass(1000);
+        matches!(files.respond(&request("GET".parse().unwrap(), "/large", &[])).body.kind(), BodyKind::Stream(_))
+    };
+    assert!(!is_copied());
+    site.write("large", "y".repeat(100_000));
+    assert!(is_copied() && is_copied());
+    site.replace("large", "z".repeat(100_000));
+    assert!(!is_copied() && !is_copied());
+}
+
+#[test]
 fn a_large_file_changed_while_it_is_sent_cuts_the_answer() {
     let site = Site::new(&[("large", &"x".repeat(300_000))]);
     for zero_copy in [true, false] {
