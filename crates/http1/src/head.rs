@@ -146,7 +146,7 @@ impl Parts for RequestParts {
         let Some(method) = scanner.word(&TOKEN)? else { return Ok(None) };
         let start = scanner.place();
         let Some(target) = scanner.word(&TARGET)? else { return Ok(None) };
-        let Some(version) = scanner.bytes::<8>() else { return Ok(None) };
+        let Some(version) = scanner.bytes::<8>()? else { return Ok(None) };
         let version = parse_version(version)?;
         if scanner.line_end(ProtocolError::StartLine)?.is_none() {
             return Ok(None);
@@ -192,11 +192,10 @@ impl Parts for ResponseParts {
     /// often left out.
     fn parse(text: &[u8], limits: &Limits) -> Result<Found<Self>, ProtocolError> {
         let mut scanner = Scanner::new(text);
-        let Some(version) = scanner.bytes::<8>() else { return Ok(None) };
+        let Some(version) = scanner.bytes::<8>()? else { return Ok(None) };
         let version = parse_version(version)?;
-        let Some([b' ', digits @ ..]) = scanner.bytes::<4>() else {
-            return if text.len() < 12 { Ok(None) } else { Err(ProtocolError::StartLine) };
-        };
+        let Some(status) = scanner.bytes::<4>()? else { return Ok(None) };
+        let [b' ', digits @ ..] = status else { return Err(ProtocolError::StartLine) };
         let status = StatusCode::from_bytes(digits).map_err(|_| ProtocolError::StartLine)?;
         let Some(reason) = scanner.rest_of_line(ProtocolError::StartLine)? else { return Ok(None) };
         if !matches!(reason, [] | [b' ', ..]) {

@@ -23,9 +23,6 @@ impl Default for Limits {
     }
 }
 
-/// Header fields that are parsed at all, whatever [`Limits::fields`] says: their slots lie on the stack.
-pub(crate) const MOST_FIELDS: usize = 128;
-
 /// RFC 9112 §3: a method longer than all that are known is answered with 501. The longest registered one,
 /// `UPDATEREDIRECTREF`, has 17 letters.
 pub(crate) const LONGEST_METHOD: usize = 32;

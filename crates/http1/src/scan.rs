@@ -6,7 +6,7 @@
 
 use serow_message::{ReceivedFields, Span};
 
-use crate::{Limits, ProtocolError, limits::MOST_FIELDS};
+use crate::{Limits, ProtocolError};
 
 /// A reading place in a text.
 pub(crate) struct Scanner<'a> {
@@ -38,12 +38,15 @@ impl<'a> Scanner<'a> {
         Ok(Some(&rest[..length]))
     }
 
-    /// Takes exactly so many bytes.
+    /// Takes exactly so many bytes of a first line; one that ends before is none.
     #[inline]
-    pub(crate) fn bytes<const LENGTH: usize>(&mut self) -> Option<&'a [u8; LENGTH]> {
-        let bytes = self.text[self.place..].first_chunk()?;
+    pub(crate) fn bytes<const LENGTH: usize>(&mut self) -> Partial<&'a [u8; LENGTH]> {
+        let rest = &self.text[self.place..];
+        let Some(bytes) = rest.first_chunk() else {
+            return if rest.contains(&b'\n') { Err(ProtocolError::StartLine) } else { Ok(None) };
+        };
         self.place += LENGTH;
-        Some(bytes)
+        Ok(Some(bytes))
     }
 
     /// Takes CR LF.
@@ -72,13 +75,12 @@ impl<'a> Scanner<'a> {
     /// Takes fields, each a line, and the empty line behind them (RFC 9112 §5).
     #[inline(always)]
     pub(crate) fn fields(&mut self, limits: &Limits) -> Partial<ReceivedFields> {
-        let most = limits.fields.min(MOST_FIELDS);
         let mut fields = ReceivedFields::default();
         loop {
             match self.text.get(self.place) {
                 None => return Ok(None),
                 Some(b'\r' | b'\n') => return Ok(self.line_end(ProtocolError::LineEnd)?.map(|()| fields)),
-                Some(_) if fields.len() == most => return Err(ProtocolError::HeadTooLarge),
+                Some(_) if fields.len() == limits.fields => return Err(ProtocolError::HeadTooLarge),
                 Some(_) => {}
             }
             let Some((name, span)) = self.field()? else { return Ok(None) };
