@@ -31,7 +31,7 @@ pub use serow_message::{
     HandlerService, Headers, Incoming, IncomingError, Interim, InvalidHeader, Known, Method, OnUpgrade, Peer, Request,
     Response, Scheme, ServiceHandler, StatusCode, Target, TargetForm, UpgradeRefused, Upgraded, Version,
 };
-pub use serow_net::{Address, AddressError, BindError};
+pub use serow_net::{Address, AddressError, BindError, ListenOptions};
 
 pub use self::{
     access::{AccessLog, Served},
