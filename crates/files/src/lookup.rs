@@ -60,13 +60,12 @@ impl Lookup {
     #[inline]
     pub(crate) fn find(&mut self, shared: &Shared, request: &Request) -> Found {
         let now = (shared.clock.milliseconds)();
-        let encoded = request.target.path();
-        match self.cache.fresh(encoded.as_bytes(), now) {
+        match self.cache.fresh(request.target.path_bytes(), now) {
             Some(place) => match self.cache.answer(place) {
                 Answer::Found(_) => Found::File(place),
                 Answer::Missing => Found::Missing,
             },
-            None => self.find_anew(shared, encoded, now),
+            None => self.find_anew(shared, request.target.path(), now),
         }
     }
 

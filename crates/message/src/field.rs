@@ -151,6 +151,7 @@ impl Known {
     /// Recognises a name whatever its case.
     #[must_use]
     #[inline]
+    #[allow(clippy::too_many_lines, reason = "a table")]
     pub fn recognise(name: &[u8]) -> Option<Self> {
         // The spellings that clients send are found by a tree of comparisons; others are compared one by one.
         Some(match name {

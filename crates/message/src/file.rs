@@ -48,7 +48,9 @@ impl FileRange {
     /// [`FileChanged`] (as `InvalidData`) if it is another, and the system's errors.
     pub fn check(&self) -> io::Result<()> {
         match self.version {
-            Some(version) if version != FileVersion::of(&self.file.metadata()?) => Err(FileChanged.into()),
+            Some(promised) if !FileVersion::of(&self.file.metadata()?).has_content_of(&promised) => {
+                Err(FileChanged.into())
+            }
             _ => Ok(()),
         }
     }
@@ -78,6 +80,15 @@ impl FileVersion {
             modified: nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
             changed: nanoseconds(metadata.ctime(), metadata.ctime_nsec()),
         }
+    }
+}
+
+impl FileVersion {
+    /// Whether the content is the same, as far as the kernel tells. A file that was renamed, linked or given other
+    /// permissions has been [changed](Self::changed), but not in its content: whoever was being sent it gets it whole.
+    #[must_use]
+    pub fn has_content_of(&self, other: &Self) -> bool {
+        Self { changed: other.changed, ..*self } == *other
     }
 }
 
@@ -128,6 +139,14 @@ mod tests {
         assert_eq!(range.read(4).unwrap(), "678");
         assert_eq!(range.length, 0);
         fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn a_file_that_is_removed_meanwhile_is_sent_to_its_end() {
+        let path = scratch("removed", b"0123456789");
+        let mut range = range(&path);
+        fs::remove_file(path).unwrap();
+        assert_eq!(range.read(100).unwrap(), "0123456789");
     }
 
     #[test]

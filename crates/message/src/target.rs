@@ -96,6 +96,17 @@ impl Target {
         }
     }
 
+    /// [`Self::path`] as bytes.
+    #[must_use]
+    #[inline]
+    pub fn path_bytes(&self) -> &[u8] {
+        match self.form {
+            TargetForm::Authority => b"",
+            _ if self.path_start == self.path_end => b"/",
+            _ => &self.text[self.path_start as usize..self.path_end as usize],
+        }
+    }
+
     /// What stands behind the first question mark.
     #[must_use]
     pub fn query(&self) -> Option<&str> {
@@ -224,6 +235,7 @@ mod tests {
                 "{text}"
             );
             assert_eq!(target.as_str(), text);
+            assert_eq!(target.path_bytes(), path.as_bytes());
         }
     }
 

@@ -16,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 mod access;
+pub mod clock;
 mod connection;
 mod error;
 mod http1;
