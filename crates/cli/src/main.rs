@@ -1,70 +1,61 @@
 //! The command `serow`.
+//!
+//! | step | file |
+//! | --- | --- |
+//! | what was written: options and their values | `command_line.rs`, `arguments/`, `written/` |
+//! | what it means: the settings of the parts, checked | `settings.rs` |
+//! | what is said where it means nothing | `failure.rs`, `misuse.rs` |
+//! | serving a folder | `folder.rs` |
+//! | a line for each request | `access_log.rs` |
+//! | a line for what goes wrong | `error_log.rs` |
+//! | the manual, from the same source as the help | `manual.rs` |
 #![forbid(unsafe_code)]
 
+mod access_log;
+mod arguments;
+mod command_line;
+mod error_log;
+mod failure;
+mod folder;
+mod manual;
+mod misuse;
+mod settings;
+mod written;
+
 use std::{
+    env,
     io::{self, Write},
-    path::PathBuf,
     process::ExitCode,
 };
 
-use clap::{Args, Parser, Subcommand};
 use mimalloc::MiMalloc;
-use serow::Server;
-use serow_files::{Files, FilesSettings};
 
+use self::{
+    command_line::{Command, CommandLine},
+    failure::Failure,
+};
+
+/// Faster than the system's, above all for many small pieces of several threads.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
-/// A web server.
-#[derive(Parser)]
-#[command(name = "serow", version)]
-struct CommandLine {
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(Subcommand)]
-enum Command {
-    /// Serve a folder.
-    Files(FilesArguments),
-}
-
-#[derive(Args)]
-struct FilesArguments {
-    /// The folder to serve.
-    #[arg(default_value = ".")]
-    dir: PathBuf,
-    /// Where to listen.
-    #[arg(long, default_value = "127.0.0.1:8080")]
-    listen: Vec<String>,
-    /// How many cores to use; all by default.
-    #[arg(long, default_value_t = 0, hide_default_value = true)]
-    workers: usize,
-    /// Whether and where requests are logged.
-    #[arg(long, default_value = "off", value_parser = ["off"])]
-    access_log: String,
-}
-
 fn main() -> ExitCode {
-    let Command::Files(arguments) = CommandLine::parse().command;
-    match serve(arguments) {
+    let outcome = match CommandLine::read(env::args_os()) {
+        Ok(Command::Files(arguments)) => settings::FolderSettings::new(*arguments).and_then(folder::serve),
+        Ok(Command::Manual) => manual::print(),
+        Err(failure) => Err(failure),
+    };
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            // Nobody is left to tell where even this fails.
-            let _ = writeln!(io::stderr(), "serow: {error}");
-            ExitCode::FAILURE
+        Err(Failure::Help(help)) => {
+            // Whoever asked for it may have seen enough and left (`serow --help | head -1`).
+            let _ = help.print();
+            ExitCode::SUCCESS
+        }
+        Err(failure) => {
+            // Where even this fails, nobody is left to be told.
+            let _ = writeln!(io::stderr(), "serow: {}", failure.line());
+            failure.exit_code()
         }
     }
-}
-
-fn serve(arguments: FilesArguments) -> Result<(), Box<dyn std::error::Error>> {
-    let settings = FilesSettings { listing: true, ..FilesSettings::default() };
-    let files = Files::with_settings(&arguments.dir, settings)?;
-    let server = arguments.listen.iter().fold(Server::new(), |server, address| server.listen(address));
-    let server = server.workers(arguments.workers).bind()?;
-    let urls: Vec<_> = server.addresses().map(serow::Address::url).collect();
-    // A closed stderr is no reason not to serve.
-    let _ = writeln!(io::stderr(), "Serving {} at {}", arguments.dir.display(), urls.join(" "));
-    server.run(files)?;
-    Ok(())
 }
