@@ -2,6 +2,7 @@
 
 use std::{
     env, fs,
+    io::{self, Write},
     path::{Path, PathBuf},
     process::Command,
 };
@@ -19,8 +20,9 @@ impl Suite {
         let from = env::var_os("SEROW_SUITES").map_or(beside, PathBuf::from);
         let archive = from.join(name).with_extension("tar.xz");
         if !archive.exists() {
-            println!("NOT RUN: {} is not there (SEROW_SUITES names the folder)", archive.display());
-            eprintln!("NOT RUN: {name}: no archive in {}", from.display());
+            // Not by `println!`, which the test harness keeps to itself where a test passes.
+            let _ =
+                writeln!(io::stderr(), "NOT RUN: {} is not there; SEROW_SUITES names its folder", archive.display());
             return None;
         }
         let folder = env::temp_dir().join(format!("serow-{name}-{}", std::process::id()));
