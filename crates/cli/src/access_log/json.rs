@@ -1,0 +1,162 @@
+//! A json object for each request, on a line of its own.
+
+use std::{io::Write, time::Duration};
+
+use serow::{Headers, Known, Peer, Served};
+
+use super::{combined::version, date::Date};
+
+/// Appends the line of a request.
+pub(super) fn write(served: &Served<'_>, date: &mut Date, line: &mut Vec<u8>) {
+    let (second, milliseconds) = date.rfc_3339(served.began);
+    line.extend_from_slice(b"{\"time\":\"");
+    line.extend_from_slice(second);
+    line.push(b'.');
+    decimals(milliseconds, 3, line);
+    line.extend_from_slice(b"Z\",\"peer\":\"");
+    match served.connection.peer() {
+        // Writing to memory does not fail.
+        Peer::Tcp(address) => drop(write!(line, "{address}")),
+        Peer::Unix => line.extend_from_slice(b"unix:"),
+    }
+    line.extend_from_slice(b"\",\"method\":");
+    string(served.method.as_str().as_bytes(), line);
+    line.extend_from_slice(b",\"target\":");
+    string(served.target.as_str().as_bytes(), line);
+    line.extend_from_slice(b",\"host\":");
+    match served.target.authority() {
+        Some(host) => string(host.as_bytes(), line),
+        None => field(served.headers, Known::Host, line),
+    }
+    line.extend_from_slice(b",\"version\":\"");
+    line.extend_from_slice(version(served.version).as_bytes());
+    line.extend_from_slice(b"\",\"status\":");
+    line.extend_from_slice(served.status.as_str().as_bytes());
+    line.extend_from_slice(b",\"bytes\":");
+    number(served.body_bytes, line);
+    line.extend_from_slice(b",\"duration\":");
+    seconds(served.took, line);
+    line.extend_from_slice(b",\"whole\":");
+    line.extend_from_slice(if served.whole { b"true" } else { b"false" });
+    line.extend_from_slice(b",\"referer\":");
+    field(served.headers, Known::Referer, line);
+    line.extend_from_slice(b",\"user_agent\":");
+    field(served.headers, Known::UserAgent, line);
+    line.extend_from_slice(b"}\n");
+}
+
+/// Appends a header field, or `null` where there is none.
+fn field(headers: &Headers, name: Known, line: &mut Vec<u8>) {
+    match headers.get(name) {
+        Some(value) => string(value, line),
+        None => line.extend_from_slice(b"null"),
+    }
+}
+
+/// Appends a string. Bytes that are no UTF-8 become U+FFFD; control characters are escaped, also those beyond ASCII,
+/// which some terminals obey.
+fn string(text: &[u8], line: &mut Vec<u8>) {
+    line.push(b'"');
+    for chunk in text.utf8_chunks() {
+        let mut rest = chunk.valid();
+        while let Some(place) = rest.find(must_be_escaped) {
+            let (before, at) = rest.split_at(place);
+            line.extend_from_slice(before.as_bytes());
+            let mut characters = at.chars();
+            if let Some(character) = characters.next() {
+                escape(character, line);
+            }
+            rest = characters.as_str();
+        }
+        line.extend_from_slice(rest.as_bytes());
+        if !chunk.invalid().is_empty() {
+            line.extend_from_slice("\u{fffd}".as_bytes());
+        }
+    }
+    line.push(b'"');
+}
+
+fn must_be_escaped(character: char) -> bool {
+    matches!(character, '"' | '\\') || character.is_control()
+}
+
+fn escape(character: char, line: &mut Vec<u8>) {
+    match character {
+        '"' | '\\' => line.extend_from_slice(&[b'\\', character as u8]),
+        // Control characters have numbers below 0xa0. Writing to memory does not fail.
+        _ => drop(write!(line, "\\u{:04x}", u32::from(character))),
+    }
+}
+
+/// Appends a duration in seconds, to the microsecond.
+fn seconds(duration: Duration, line: &mut Vec<u8>) {
+    number(duration.as_secs(), line);
+    line.push(b'.');
+    decimals(duration.subsec_micros(), 6, line);
+}
+
+fn number(number: u64, line: &mut Vec<u8>) {
+    line.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+}
+
+/// Appends a number with zeros in front, so that it has so many digits.
+fn decimals(number: u32, digits: usize, line: &mut Vec<u8>) {
+    let mut buffer = itoa::Buffer::new();
+    let text = buffer.format(number);
+    line.resize(line.len() + digits.saturating_sub(text.len()), b'0');
+    line.extend_from_slice(text.as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::access_log::lines::example::Example;
+
+    fn line(example: &Example) -> String {
+        let mut line = Vec::new();
+        write(&example.served(), &mut Date::new(), &mut line);
+        String::from_utf8(line).unwrap()
+    }
+
+    #[test]
+    fn lines() {
+        let mut example = Example::new("127.0.0.1:4711");
+        assert_eq!(
+            line(&example),
+            "{\"time\":\"1994-11-06T08:49:37.042Z\",\"peer\":\"127.0.0.1:4711\",\"method\":\"GET\",\"target\":\"/\",\
+             \"host\":null,\"version\":\"HTTP/1.1\",\"status\":200,\"bytes\":13,\"duration\":1.000250,\"whole\":true,\
+             \"referer\":null,\"user_agent\":null}\n"
+        );
+        example.header("Host", b"a.example");
+        example.header("Referer", b"\"\\\t");
+        example.header("User-Agent", b"\xff\xc3\xa9\xc2\x9b31m");
+        let line = line(&example);
+        assert!(line.contains(r#""host":"a.example""#), "{line}");
+        assert!(line.contains(r#""referer":"\"\\\u0009""#), "{line}");
+        assert!(line.contains("\"user_agent\":\"\u{fffd}é\\u009b31m\""), "{line}");
+    }
+
+    #[test]
+    fn the_host_of_an_absolute_target_counts() {
+        let mut example = Example::new("[::1]:1");
+        example.header("Host", b"other.example");
+        example.target("http://a.example/b");
+        let line = line(&example);
+        assert!(line.contains(r#""peer":"[::1]:1""#), "{line}");
+        assert!(line.contains(r#""target":"http://a.example/b","host":"a.example""#), "{line}");
+    }
+
+    proptest! {
+        /// Whatever a client sends, it is one json string, and text comes back as it was.
+        #[test]
+        fn strings_are_json(text: Vec<u8>) {
+            let mut line = Vec::new();
+            string(&text, &mut line);
+            let read: String = serde_json::from_slice(&line).unwrap();
+            prop_assert!(!line.contains(&b'\n'));
+            prop_assert_eq!(read, String::from_utf8_lossy(&text));
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! The options of the commands, as they are written. What they mean is found out in `settings.rs`.
+
+mod caching;
+mod content;
+mod limits;
+mod listening;
+mod logging;
+mod timeouts;
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+pub(crate) use self::{
+    caching::CachingArguments,
+    content::{ContentArguments, SymlinksArgument},
+    limits::LimitArguments,
+    listening::ListeningArguments,
+    logging::{LevelArgument, LogArgument, LogFormatArgument, LoggingArguments},
+    timeouts::TimeoutArguments,
+};
+
+/// The options of `serow files`.
+#[derive(Debug, Args)]
+pub(crate) struct FilesArguments {
+    /// The folder to serve.
+    #[arg(default_value = ".")]
+    pub(crate) dir: PathBuf,
+    #[command(flatten)]
+    pub(crate) listening: ListeningArguments,
+    #[command(flatten)]
+    pub(crate) logging: LoggingArguments,
+    #[command(flatten)]
+    pub(crate) content: ContentArguments,
+    #[command(flatten)]
+    pub(crate) caching: CachingArguments,
+    #[command(flatten)]
+    pub(crate) limits: LimitArguments,
+    #[command(flatten)]
+    pub(crate) timeouts: TimeoutArguments,
+}
+
+/// Something that is done or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Switch {
+    /// It is done.
+    #[value(help = None)]
+    On,
+    /// It is not.
+    #[value(help = None)]
+    Off,
+}
+
+impl Switch {
+    /// Whether it is done.
+    pub(crate) fn is_on(self) -> bool {
+        self == Self::On
+    }
+}

@@ -1,0 +1,30 @@
+//! How much a client may ask for.
+
+use clap::Args;
+
+use crate::written::{Count, Size};
+
+/// How much a client may ask for.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Limits")]
+pub(crate) struct LimitArguments {
+    /// Connections at the same time; more wait until one ends [default: what the limit of open files allows]
+    #[arg(long, value_name = "N")]
+    pub(crate) max_connections: Option<Count<1, 0xffff_ffff>>,
+
+    /// Bytes of a request's body; 413 beyond [default: no limit]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) max_body: Option<Size>,
+
+    /// Bytes of a request's head; 431 beyond.
+    #[arg(long, value_name = "SIZE", default_value = "32k")]
+    pub(crate) max_head: Size,
+
+    /// Header fields of a request; 431 beyond.
+    #[arg(long, value_name = "N", default_value = "100")]
+    pub(crate) max_fields: Count<1, 128>,
+
+    /// Bytes of a request's target, which is path and query; 414 beyond.
+    #[arg(long, value_name = "SIZE", default_value = "8k")]
+    pub(crate) max_target: Size,
+}

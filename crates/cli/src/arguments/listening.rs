@@ -1,0 +1,46 @@
+//! Where the server listens, and with how many threads.
+
+use clap::Args;
+use serow::Address;
+
+use crate::written::{Count, Mode};
+
+/// Where the server listens, and with how many threads.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Listening")]
+pub(crate) struct ListeningArguments {
+    /// Where to listen (repeatable).
+    ///
+    /// 8080 (on 127.0.0.1), 127.0.0.1:8080, [::1]:8080, :8080 (all addresses of the machine), unix:/path, or fd:3 for a
+    /// listening socket that is handed over. Port 0 lets the system choose.
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080")]
+    pub(crate) listen: Vec<Address>,
+
+    /// How many cores to use [default: all]
+    #[arg(long, value_name = "N")]
+    pub(crate) workers: Option<Count<1, 1024>>,
+
+    /// Connections that may wait to be accepted, for each socket.
+    ///
+    /// The system lowers it to its own limit, the sysctl net.core.somaxconn.
+    #[arg(long, value_name = "N", default_value = "4096")]
+    pub(crate) backlog: Count<1, 0x7fff_ffff>,
+
+    /// Permissions of the file of a unix socket, as chmod writes them, such as 660 [default: by umask]
+    #[arg(long, value_name = "MODE")]
+    pub(crate) unix_mode: Option<Mode>,
+
+    /// Listen beside other programs of this user that share the port too.
+    ///
+    /// The system deals the connections out among all (SO_REUSEPORT). Without it, a second start is told that the port
+    /// is in use.
+    #[arg(long)]
+    pub(crate) share_port: bool,
+
+    /// Expect the PROXY protocol (versions 1 and 2), in which the proxy in front says who the client is.
+    ///
+    /// Connections without it are closed. Only for addresses that nobody but the proxy reaches: whoever can write the
+    /// header can be anybody.
+    #[arg(long)]
+    pub(crate) proxy_protocol: bool,
+}

@@ -1,0 +1,26 @@
+//! How long a client may take.
+
+use clap::Args;
+
+use crate::written::Span;
+
+/// How long a client may take.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Timeouts")]
+pub(crate) struct TimeoutArguments {
+    /// For the head of a request, from its first byte to its last.
+    #[arg(long, value_name = "TIME", default_value = "10s")]
+    pub(crate) head_timeout: Span,
+
+    /// Between two requests of a connection.
+    #[arg(long, value_name = "TIME", default_value = "75s")]
+    pub(crate) idle_timeout: Span,
+
+    /// For each 4k of a body, sent or received, that is waited for.
+    #[arg(long, value_name = "TIME", default_value = "30s")]
+    pub(crate) body_timeout: Span,
+
+    /// For what still runs when the server is told to stop; then it is cut.
+    #[arg(long, value_name = "TIME", default_value = "30s")]
+    pub(crate) grace: Span,
+}

@@ -1,0 +1,108 @@
+//! The commands, and which one is meant.
+
+use std::ffi::OsString;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+use crate::{arguments::FilesArguments, failure::Failure};
+
+/// A web server.
+#[derive(Debug, Parser)]
+#[command(
+    name = "serow",
+    version,
+    override_usage = "serow [DIR] [OPTIONS]\n       serow <COMMAND>",
+    max_term_width = 100,
+    subcommand_required = true,
+    after_help = EXAMPLES
+)]
+pub(crate) struct CommandLine {
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// What is to be done.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Serve a folder; `serow DIR` is short for `serow files DIR`.
+    ///
+    /// Without any option: at http://127.0.0.1:8080/, on all cores, with index files, listings of folders without one,
+    /// and compression. The folder and the URLs are printed on standard error; standard output carries nothing but the
+    /// access log, where that is asked for with `--access-log -`.
+    #[command(override_usage = "serow [files] [DIR] [OPTIONS]", after_help = FILES_EXAMPLES)]
+    Files(Box<FilesArguments>),
+    /// Print the manual of all options, in Markdown.
+    #[command(hide = true)]
+    Manual,
+}
+
+impl CommandLine {
+    /// Reads the arguments of the process, its own name first.
+    pub(crate) fn read(arguments: impl Iterator<Item = OsString>) -> Result<Command, Failure> {
+        let mut arguments: Vec<OsString> = arguments.collect();
+        if !arguments.get(1).is_some_and(names_command) {
+            arguments.insert(1.min(arguments.len()), "files".into());
+        }
+        Self::try_parse_from(arguments).map(|line| line.command).map_err(Failure::of_command_line)
+    }
+}
+
+/// Whether the first argument chooses a command; otherwise it belongs to `serow files`.
+fn names_command(argument: &OsString) -> bool {
+    let command = CommandLine::command();
+    let is_command = |text: &str| command.get_subcommands().any(|command| command.get_name() == text);
+    argument
+        .to_str()
+        .is_some_and(|text| matches!(text, "help" | "-h" | "--help" | "-V" | "--version") || is_command(text))
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  serow                      serve this folder at http://127.0.0.1:8080/
+  serow public --listen :80  serve another one to everybody
+  serow ./files              serve a folder that is named like a command
+  serow files -h             all options in short (--help: at length)";
+
+const FILES_EXAMPLES: &str = "\
+Examples:
+  serow
+      this folder, at http://127.0.0.1:8080/
+  serow public --listen :80 --access-log -
+      to everybody, showing the requests
+  serow dist --spa index.html --expires '/assets/*=365d'
+      a single-page application with hashed names below /assets
+  serow public --listen unix:/run/site.sock --unix-mode 660
+      behind a proxy
+
+Values:
+  durations: 500ms 10s 5m 24h 30d; sizes: 500 64k 1M 2G
+  PATTERN: /assets/* is compared with the whole path, *.css with its last name
+
+Signals:
+  TERM, INT  stop: finish what runs, then end; a second one ends at once
+  USR1       open the file of the access log anew, after it was moved away";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(arguments: &[&str]) -> Result<Command, Failure> {
+        CommandLine::read(std::iter::once("serow").chain(arguments.iter().copied()).map(OsString::from))
+    }
+
+    #[test]
+    fn the_definition_is_consistent() {
+        CommandLine::command().debug_assert();
+    }
+
+    #[test]
+    fn files_is_meant_where_no_command_is_named() {
+        for arguments in [&[][..], &["public"], &["--workers", "2", "public"], &["files", "public"], &["./files"]] {
+            assert!(matches!(read(arguments), Ok(Command::Files(_))), "{arguments:?}");
+        }
+        assert!(matches!(read(&["manual"]), Ok(Command::Manual)));
+        for arguments in [&["help"][..], &["--help"], &["-V"], &["files", "-h"], &["public", "--help"]] {
+            assert!(matches!(read(arguments), Err(Failure::Help(_))), "{arguments:?}");
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Why a command did not do what it was told, in one line.
+
+use std::{io, path::PathBuf, process::ExitCode};
+
+use clap::error::ErrorKind;
+use serow_files::FilesError;
+
+use crate::misuse;
+
+/// Why a command ended.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// Help or the version was asked for, which is no failure.
+    Help(clap::Error),
+    /// The command line cannot be understood.
+    Misuse(String),
+    /// The folder, or what was said about it.
+    Folder(FilesError),
+    /// The access log's file cannot be opened.
+    AccessLog(PathBuf, io::Error),
+    /// The server cannot be started, or broke down.
+    Server(serow::Error),
+    /// Standard output cannot be written to.
+    Output(io::Error),
+    /// The system refused what every program needs.
+    System(io::Error),
+}
+
+impl Failure {
+    /// What clap has to say of the command line.
+    pub(crate) fn of_command_line(error: clap::Error) -> Self {
+        match error.kind() {
+            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Self::Help(error),
+            _ => Self::Misuse(misuse::line(&error)),
+        }
+    }
+
+    /// What is wrong and what to do, on one line whatever text it quotes.
+    pub(crate) fn line(&self) -> String {
+        let line = match self {
+            Self::Help(error) => error.to_string(),
+            Self::Misuse(line) => line.clone(),
+            Self::Folder(error) => of_folder(error),
+            Self::AccessLog(path, error) => {
+                let path = path.display();
+                format!("cannot write the access log {path}: {error}; name another file with --access-log")
+            }
+            Self::Server(error) => error.to_string(),
+            Self::Output(error) => format!("cannot write to standard output: {error}"),
+            Self::System(error) => format!("the system refuses what a server needs: {error}"),
+        };
+        on_one_line(&line)
+    }
+
+    /// What the process ends with: 2 where the command line is wrong, as clap and most programs have it, else 1.
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::Misuse(_) => ExitCode::from(2),
+            _ => ExitCode::FAILURE,
+        }
+    }
+}
+
+impl From<FilesError> for Failure {
+    fn from(error: FilesError) -> Self {
+        Self::Folder(error)
+    }
+}
+
+impl From<serow::Error> for Failure {
+    fn from(error: serow::Error) -> Self {
+        Self::Server(error)
+    }
+}
+
+/// The library names its settings; here they are options.
+fn of_folder(error: &FilesError) -> String {
+    let (setting, value, advice) = match error {
+        FilesError::Path { setting: "index", value } => ("index", value, "give a name, without a folder"),
+        FilesError::Path { setting, value } => {
+            (*setting, value, "give the path of a file below the served folder, without '..'")
+        }
+        FilesError::Text { setting, value } => {
+            (*setting, value, "leave out control characters, since it becomes a header field")
+        }
+        error => return error.to_string(),
+    };
+    let option = match setting {
+        "index" => "--index",
+        "fallback" => "--spa",
+        "not_found" => "--not-found",
+        "media_types" => "--type",
+        "default_media_type" => "--default-type",
+        "freshness" => "--cache-control",
+        other => other,
+    };
+    format!("{option} {value:?}: {advice}")
+}
+
+/// Shows control characters as escapes: names of folders may hold anything.
+pub(crate) fn on_one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for character in text.chars() {
+        if character.is_control() { line.extend(character.escape_default()) } else { line.push(character) }
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whatever_is_quoted_stays_on_one_line() {
+        let failure = Failure::Folder(FilesError::Missing("a\nb\x1b[31m é".into()));
+        assert_eq!(failure.line(), r"there is no folder a\nb\u{1b}[31m é: create it, or name another one");
+    }
+
+    #[test]
+    fn settings_are_named_as_options() {
+        for (setting, expected) in [
+            ("index", r#"--index "../x": give a name, without a folder"#),
+            ("fallback", r#"--spa "../x": give the path of a file below the served folder, without '..'"#),
+        ] {
+            let error = FilesError::Path { setting, value: "../x".to_owned() };
+            assert_eq!(Failure::from(error).line(), expected);
+        }
+        let error = FilesError::Text { setting: "freshness", value: "a\nb".to_owned() };
+        assert!(Failure::from(error).line().starts_with(r#"--cache-control "a\nb": leave out control characters"#));
+    }
+}

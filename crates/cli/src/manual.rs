@@ -1,0 +1,81 @@
+//! The manual: every command with all its options, in Markdown, from the same source as the help.
+
+use std::io::{self, Write};
+
+use clap::{Arg, Command, CommandFactory};
+
+use crate::{command_line::CommandLine, failure::Failure};
+
+/// Prints the manual.
+pub(crate) fn print() -> Result<(), Failure> {
+    io::stdout().write_all(text().as_bytes()).map_err(Failure::Output)
+}
+
+fn text() -> String {
+    let mut command = CommandLine::command();
+    command.build();
+    let mut text = "# The command line\n\n".to_owned();
+    text.push_str("<!-- Made by `serow manual > docs/manual.md`; do not edit. -->\n\n");
+    text.push_str(&description(&command));
+    for command in command.get_subcommands().filter(|command| !command.is_hide_set() && command.get_name() != "help") {
+        text.push_str(&section(command));
+    }
+    text
+}
+
+/// A command and its options.
+fn section(command: &Command) -> String {
+    let name = command.get_name();
+    let dir = command.get_positionals().map(|positional| format!(" [{}]", value_name(positional))).collect::<String>();
+    let mut text = format!("## serow {name}{dir} [OPTIONS]\n\n{}", description(command));
+    let mut heading = None;
+    for argument in command.get_arguments().filter(|argument| !matches!(argument.get_id().as_str(), "help" | "version"))
+    {
+        if argument.get_help_heading() != heading {
+            heading = argument.get_help_heading();
+            text.push_str(&format!("### {}\n\n", heading.unwrap_or("Other")));
+        }
+        text.push_str(&entry(argument));
+    }
+    if let Some(examples) = command.get_after_help() {
+        text.push_str(&format!("### In short\n\n```text\n{examples}\n```\n"));
+    }
+    text
+}
+
+/// What a command does, and of it what the long help says.
+fn description(command: &Command) -> String {
+    let about = command.get_long_about().or(command.get_about()).map(ToString::to_string).unwrap_or_default();
+    format!("{about}\n\n")
+}
+
+/// One option.
+fn entry(argument: &Arg) -> String {
+    let value = value_name(argument);
+    let name = match argument.get_long() {
+        Some(long) if argument.get_action().takes_values() => format!("--{long} {value}"),
+        Some(long) => format!("--{long}"),
+        None => value,
+    };
+    let help = argument.get_long_help().or(argument.get_help()).map(ToString::to_string).unwrap_or_default();
+    let mut text = format!("**`{name}`**\n\n{help}\n\n");
+    let defaults: Vec<_> = argument.get_default_values().iter().map(|value| value.to_string_lossy()).collect();
+    let choices: Vec<_> = argument.get_possible_values().iter().map(|choice| choice.get_name().to_owned()).collect();
+    if argument.get_action().takes_values() && !choices.is_empty() && !argument.is_hide_possible_values_set() {
+        text.push_str(&format!(
+            "One of {}.\n\n",
+            choices.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+        ));
+    }
+    if argument.get_action().takes_values() && !defaults.is_empty() {
+        text.push_str(&format!("Default: `{}`.\n\n", defaults.join(" ")));
+    }
+    text
+}
+
+fn value_name(argument: &Arg) -> String {
+    match argument.get_value_names() {
+        Some(names) => names.join(" "),
+        None => argument.get_id().as_str().to_uppercase(),
+    }
+}

@@ -1,0 +1,93 @@
+//! What is wrong with a command line, in one line: what clap says in several.
+
+use std::error::Error;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+/// One line that says what is wrong and what to write instead.
+pub(crate) fn line(error: &clap::Error) -> String {
+    let option = text(error, ContextKind::InvalidArg).unwrap_or_default();
+    // `--listen <ADDR>` and `[DIR]` in clap's context.
+    let name = option.split_once([' ', '=']).map_or(option.as_str(), |(name, _)| name);
+    let value = text(error, ContextKind::InvalidValue).unwrap_or_default();
+    match error.kind() {
+        ErrorKind::UnknownArgument => unknown(error, name),
+        ErrorKind::InvalidValue if value.is_empty() => format!("{name} needs a value: {option}"),
+        ErrorKind::InvalidValue => match text(error, ContextKind::ValidValue) {
+            Some(values) => format!("{name}: {value:?} is none of {values}"),
+            None => format!("{name}: {value:?} is not possible"),
+        },
+        ErrorKind::ValueValidation => match error.source() {
+            Some(source) => format!("{name}: {source}"),
+            None => format!("{name}: {value:?} is not possible"),
+        },
+        ErrorKind::ArgumentConflict if text(error, ContextKind::PriorArg).is_none_or(|prior| prior == option) => {
+            format!("{name} is given twice; give it once")
+        }
+        ErrorKind::InvalidUtf8 => {
+            "an option has a value that is no text in UTF-8; only folders and files may".to_owned()
+        }
+        _ => first_line(error),
+    }
+}
+
+fn unknown(error: &clap::Error, name: &str) -> String {
+    if !name.starts_with('-') {
+        return format!("{name:?} is one argument too many; {SEE_HELP}");
+    }
+    match text(error, ContextKind::SuggestedArg) {
+        Some(suggestion) => format!("there is no option {name}; did you mean {suggestion}?"),
+        None => format!("there is no option {name}; {SEE_HELP}"),
+    }
+}
+
+fn text(error: &clap::Error, kind: ContextKind) -> Option<String> {
+    match error.get(kind)? {
+        ContextValue::String(text) => Some(text.clone()),
+        ContextValue::Strings(texts) => Some(texts.join(", ")),
+        _ => None,
+    }
+}
+
+fn first_line(error: &clap::Error) -> String {
+    let rendered = error.to_string();
+    let line = rendered.lines().next().unwrap_or_default();
+    format!("{}; {SEE_HELP}", line.strip_prefix("error: ").unwrap_or(line))
+}
+
+const SEE_HELP: &str = "see serow files --help";
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+
+    use crate::{command_line::CommandLine, failure::Failure};
+
+    #[test]
+    fn lines() {
+        let cases: [(&[&str], &str); 12] = [
+            (&["--lisen", "80"], "there is no option --lisen; did you mean --listen?"),
+            (&["--frobnicate"], "there is no option --frobnicate; see serow files --help"),
+            (&["-x"], "there is no option -x; see serow files --help"),
+            (&["a", "b"], r#""b" is one argument too many; see serow files --help"#),
+            (&["--listen"], "--listen needs a value: --listen <ADDR>"),
+            (&["--listing", "maybe"], r#"--listing: "maybe" is none of on, off"#),
+            (&["--workers", "0"], r#"--workers: "0" is not a whole number from 1 to 1024"#),
+            (&["--workers", "1", "--workers", "2"], "--workers is given twice; give it once"),
+            (&["--hidden", "--hidden"], "--hidden is given twice; give it once"),
+            (&["--max-head=4x"], r#"--max-head: "4x" is not a size: write a number of bytes, as in 500 64k 1M 2G"#),
+            (
+                &["--hidden=yes"],
+                "unexpected value 'yes' for '--hidden' found; no more were expected; see serow files --help",
+            ),
+            (&["a", "--", "--b"], r#"there is no option --b; see serow files --help"#),
+        ];
+        for (arguments, expected) in cases {
+            let arguments = std::iter::once("serow").chain(arguments.iter().copied()).map(OsString::from);
+            match CommandLine::read(arguments) {
+                Err(Failure::Misuse(line)) => assert_eq!(line, expected),
+                other => panic!("{expected}: {other:?}"),
+            }
+        }
+    }
+}

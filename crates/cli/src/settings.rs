@@ -1,0 +1,204 @@
+//! What the options mean. This is the only place that sees both what was written and the settings of all parts.
+
+use std::path::PathBuf;
+
+use serow::{Limits, ListenOptions, ProxyProtocol, Server, Timeouts};
+use serow_files::{
+    CacheLimits, Compression, FilesSettings, Freshness, FreshnessRule, Hidden, Pattern, Rewrite, Symlinks,
+};
+use tracing::level_filters::LevelFilter;
+
+use crate::{
+    access_log::{Destination, Format},
+    arguments::{
+        CachingArguments, ContentArguments, FilesArguments, LevelArgument, LimitArguments, ListeningArguments,
+        LogArgument, LogFormatArgument, LoggingArguments, SymlinksArgument, TimeoutArguments,
+    },
+    failure::Failure,
+};
+
+/// How a folder is served.
+pub(crate) struct FolderSettings {
+    /// The folder.
+    pub(crate) folder: PathBuf,
+    /// What is served of it.
+    pub(crate) files: FilesSettings,
+    /// Where and how it listens.
+    pub(crate) server: Server,
+    /// The access log, if there is one.
+    pub(crate) access_log: Option<(Destination, Format)>,
+    /// The least important thing that is said.
+    pub(crate) level: LevelFilter,
+}
+
+impl FolderSettings {
+    /// Finds out what the options mean together.
+    pub(crate) fn new(arguments: FilesArguments) -> Result<Self, Failure> {
+        let FilesArguments { dir, listening, logging, content, caching, limits, timeouts } = arguments;
+        Ok(Self {
+            folder: dir,
+            files: files(content, caching)?,
+            level: level(logging.log_level),
+            access_log: access_log(logging),
+            server: server(&listening).limits(self::limits(&limits)).timeouts(self::timeouts(&timeouts)),
+        })
+    }
+}
+
+fn server(written: &ListeningArguments) -> Server {
+    let options = ListenOptions {
+        backlog: written.backlog.get(),
+        share: written.share_port,
+        unix_mode: written.unix_mode.map(|mode| mode.0),
+    };
+    let proxy_protocol = if written.proxy_protocol { ProxyProtocol::Required } else { ProxyProtocol::Off };
+    let server = Server::new().listen_options(options).proxy_protocol(proxy_protocol);
+    let server = written.listen.iter().fold(server, |server, address| server.listen(address.to_string()));
+    match written.workers {
+        Some(workers) => server.workers(workers.in_memory()),
+        None => server,
+    }
+}
+
+fn limits(written: &LimitArguments) -> Limits {
+    let defaults = Limits::default();
+    Limits {
+        connections: written.max_connections.map_or(defaults.connections, |most| most.in_memory()),
+        body: written.max_body.map_or(defaults.body, |size| size.0),
+        head: written.max_head.in_memory(),
+        fields: written.max_fields.in_memory(),
+        target: written.max_target.in_memory(),
+    }
+}
+
+fn timeouts(written: &TimeoutArguments) -> Timeouts {
+    Timeouts {
+        head: written.head_timeout.0,
+        idle: written.idle_timeout.0,
+        body: written.body_timeout.0,
+        grace: written.grace.0,
+    }
+}
+
+fn access_log(written: LoggingArguments) -> Option<(Destination, Format)> {
+    let format = match written.access_log_format {
+        LogFormatArgument::Combined => Format::Combined,
+        LogFormatArgument::Json => Format::Json,
+    };
+    let destination = match written.access_log {
+        LogArgument::Off => return None,
+        LogArgument::StandardOutput => Destination::StandardOutput,
+        LogArgument::File(path) => Destination::File(path),
+    };
+    Some((destination, format))
+}
+
+fn level(written: LevelArgument) -> LevelFilter {
+    match written {
+        LevelArgument::Off => LevelFilter::OFF,
+        LevelArgument::Error => LevelFilter::ERROR,
+        LevelArgument::Warn => LevelFilter::WARN,
+        LevelArgument::Info => LevelFilter::INFO,
+        LevelArgument::Debug => LevelFilter::DEBUG,
+        LevelArgument::Trace => LevelFilter::TRACE,
+    }
+}
+
+fn files(content: ContentArguments, caching: CachingArguments) -> Result<FilesSettings, Failure> {
+    Ok(FilesSettings {
+        compression: compression(&content),
+        cache: cache(&caching),
+        freshness: freshness(caching)?,
+        index: content.index,
+        listing: content.listing.is_on(),
+        listing_limit: content.listing_limit.in_memory(),
+        media_types: content.media_type.into_iter().map(|rule| (rule.ending, rule.media_type)).collect(),
+        default_media_type: content.default_type,
+        precompressed: content.precompressed.is_on(),
+        rewrite: content.rewrite.iter().map(|rule| Rewrite::new(&rule.from, &rule.to)).collect(),
+        fallback: content.spa,
+        not_found: content.not_found,
+        hidden: if content.hidden { Hidden::Serve } else { Hidden::Refuse },
+        symlinks: match content.symlinks {
+            SymlinksArgument::Within => Symlinks::WithinRoot,
+            SymlinksArgument::None => Symlinks::Refuse,
+        },
+        zero_copy: content.sendfile.is_on(),
+    })
+}
+
+fn compression(written: &ContentArguments) -> Option<Compression> {
+    let (smallest, largest) = (written.compress_smallest.0, written.compress_largest.0);
+    written.compress.is_on().then(|| Compression { smallest, largest, ..Compression::default() })
+}
+
+fn cache(written: &CachingArguments) -> CacheLimits {
+    CacheLimits {
+        entries: written.cache_entries.in_memory(),
+        open_files: written.cache_files.in_memory(),
+        bytes: written.cache_memory.in_memory(),
+        body: written.cache_largest.0,
+    }
+}
+
+/// Rules with a pattern first, in their order, those in words before those in durations; then the one without.
+fn freshness(written: CachingArguments) -> Result<Vec<FreshnessRule>, Failure> {
+    let in_words = written.cache_control.into_iter().map(|rule| (rule.pattern, Freshness::Directives(rule.directives)));
+    let durations = written.expires.into_iter().map(|rule| (rule.pattern, Freshness::For(rule.span.0)));
+    let (mut rules, mut without_pattern) = (Vec::new(), Vec::new());
+    for (pattern, freshness) in in_words.chain(durations) {
+        match pattern {
+            Some(pattern) => rules.push(FreshnessRule { pattern: Pattern::new(&pattern), freshness }),
+            None => without_pattern.push(FreshnessRule { pattern: Pattern::new("*"), freshness }),
+        }
+    }
+    if without_pattern.len() > 1 {
+        let line = "--expires and --cache-control: only one may be without a pattern, since it is for all other paths";
+        return Err(Failure::Misuse(line.to_owned()));
+    }
+    rules.append(&mut without_pattern);
+    Ok(rules)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{ffi::OsString, time::Duration};
+
+    use super::*;
+    use crate::command_line::{Command, CommandLine};
+
+    fn arguments(words: &[&str]) -> FilesArguments {
+        let words = std::iter::once("serow").chain(words.iter().copied()).map(OsString::from);
+        match CommandLine::read(words) {
+            Ok(Command::Files(arguments)) => *arguments,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn without_options_the_parts_have_their_own_defaults() {
+        let arguments = arguments(&[]);
+        assert_eq!(limits(&arguments.limits), Limits::default());
+        assert_eq!(timeouts(&arguments.timeouts), Timeouts::default());
+        assert_eq!(arguments.listening.backlog.get(), ListenOptions::default().backlog);
+        // A newcomer wants to see what is in the folder; whoever builds a site with the library does not.
+        let expected = FilesSettings { listing: true, ..FilesSettings::default() };
+        let settings = files(arguments.content, arguments.caching).unwrap();
+        assert_eq!(format!("{settings:?}"), format!("{expected:?}"));
+    }
+
+    #[test]
+    fn rules_without_a_pattern_come_last() {
+        let rule = |pattern, freshness| FreshnessRule { pattern: Pattern::new(pattern), freshness };
+        let words = ["--expires=1h", "--expires=*.css=2h", "--cache-control=*.js=no-cache", "--expires=/a/*=3h"];
+        let expected = [
+            rule("*.js", Freshness::Directives("no-cache".to_owned())),
+            rule("*.css", Freshness::For(Duration::from_secs(7200))),
+            rule("/a/*", Freshness::For(Duration::from_secs(10_800))),
+            rule("*", Freshness::For(Duration::from_secs(3600))),
+        ];
+        assert_eq!(freshness(arguments(&words).caching).unwrap(), expected);
+        let twice = freshness(arguments(&["--expires=1h", "--cache-control=no-cache"]).caching);
+        assert!(matches!(twice, Err(Failure::Misuse(line)) if line.contains("only one")));
+    }
+}

@@ -1,0 +1,63 @@
+//! Sizes in bytes: `500`, `64k`, `1M`, `2G`.
+
+use std::str::FromStr;
+
+use super::{Unreadable, leading_number};
+
+/// A number of bytes; `k`, `M` and `G` are powers of 1,024, as in nginx.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Size(pub(crate) u64);
+
+impl Size {
+    /// As the number of bytes of something in memory, which holds no more than that.
+    pub(crate) fn in_memory(self) -> usize {
+        usize::try_from(self.0).unwrap_or(usize::MAX)
+    }
+}
+
+impl FromStr for Size {
+    type Err = Unreadable;
+
+    fn from_str(text: &str) -> Result<Self, Unreadable> {
+        let unreadable = || Unreadable::new(text, "not a size: write a number of bytes, as in 500 64k 1M 2G");
+        let (number, unit) = leading_number(text).ok_or_else(unreadable)?;
+        let unit: u64 = match unit {
+            "" => 1,
+            "k" | "K" => 1 << 10,
+            "m" | "M" => 1 << 20,
+            "g" | "G" => 1 << 30,
+            _ => return Err(unreadable()),
+        };
+        number.checked_mul(unit).map(Self).ok_or_else(unreadable)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes() {
+        let cases = [
+            ("0", Some(0)),
+            ("500", Some(500)),
+            ("64k", Some(65_536)),
+            ("64K", Some(65_536)),
+            ("1M", Some(1_048_576)),
+            ("2G", Some(2_147_483_648)),
+            ("18446744073709551615", Some(u64::MAX)),
+            ("18446744073709551615k", None),
+            ("", None),
+            ("k", None),
+            ("1kB", None),
+            ("1 k", None),
+            ("-1", None),
+            ("1.5M", None),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(text.parse().ok(), expected.map(Size), "{text}");
+        }
+        let error = "1TB".parse::<Size>().unwrap_err().to_string();
+        assert_eq!(error, r#""1TB" is not a size: write a number of bytes, as in 500 64k 1M 2G"#);
+    }
+}

@@ -1,0 +1,45 @@
+//! Help, version and manual.
+
+mod running;
+
+use std::{fs, io::Read, process::Stdio};
+
+use running::{output, serow};
+
+#[test]
+fn help_goes_to_standard_output() {
+    let cases: [(&[&str], &str); 6] = [
+        (&["--help"], "Usage: serow [DIR] [OPTIONS]"),
+        (&["help"], "Commands:\n  files"),
+        (&["files", "--help"], "--access-log-format <FORMAT>"),
+        (&["help", "files"], "--access-log-format <FORMAT>"),
+        (&["files", "-h"], "Examples:\n  serow\n"),
+        (&["--version"], concat!("serow ", env!("CARGO_PKG_VERSION"))),
+    ];
+    for (arguments, expected) in cases {
+        let output = output(arguments);
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(text.contains(expected), "{text}");
+        assert!(output.stderr.is_empty());
+        assert_eq!(output.status.code(), Some(0));
+    }
+}
+
+#[test]
+fn nobody_needs_to_read_the_help_to_its_end() {
+    for arguments in [&["--help"][..], &["files", "--help"], &["--version"], &["manual"]] {
+        let mut child = serow(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let mut stderr = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+        assert!(!stderr.contains("panicked"), "{stderr}");
+        assert!(child.wait().unwrap().code().is_some_and(|code| code <= 1));
+    }
+}
+
+#[test]
+fn the_manual_is_up_to_date() {
+    let manual = String::from_utf8(output(["manual"]).stdout).unwrap();
+    let kept = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/manual.md")).unwrap_or_default();
+    assert!(kept == manual, "write it anew with: cargo run -p serow-cli -- manual > docs/manual.md");
+}

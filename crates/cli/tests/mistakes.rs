@@ -1,0 +1,86 @@
+//! Mistakes: one line that says what to do, and the exit code.
+
+mod running;
+
+use std::{fs, net::TcpListener, os::unix::fs::PermissionsExt, process::Output};
+
+use running::{output, site};
+
+/// The only line of standard error; nothing was printed beside it.
+fn only_line(output: &Output) -> String {
+    let line = String::from_utf8(output.stderr.clone()).unwrap();
+    assert_eq!(line.matches('\n').count(), 1, "one line: {line}");
+    assert!(line.starts_with("serow: ") && line.ends_with('\n'), "{line}");
+    assert!(output.stdout.is_empty());
+    line.trim_end().trim_start_matches("serow: ").to_owned()
+}
+
+#[test]
+fn wrong_usage_ends_with_2() {
+    let cases: [(&[&str], &str); 14] = [
+        (&["--listen", "nowhere:80"], "--listen: \"nowhere:80\" is not an address: names other than localhost are not"),
+        (&["--listen", "http://127.0.0.1:80/"], "--listen: \"http://127.0.0.1:80/\" is not an address: write the"),
+        (&["--listen", "::1"], "--listen: \"::1\" is not an address: an IPv6 address needs brackets"),
+        (&["--head-timeout", "10"], "--head-timeout: \"10\" is not a duration: write a number and a unit"),
+        (&["--max-head", "big"], "--max-head: \"big\" is not a size: write a number of bytes"),
+        (&["--workers", "many"], "--workers: \"many\" is not a whole number from 1 to 1024"),
+        (&["--unix-mode", "888"], "--unix-mode: \"888\" is not a file mode: write three octal digits"),
+        (&["--expires", "*.css"], "--expires: \"*.css\" is not a duration"),
+        (&["--type", "md"], "--type: \"md\" is not an ending and its media type"),
+        (&["--rewrite", "/a=b"], "--rewrite: \"/a=b\" is not a pattern and a path"),
+        (&["--log-level", "loud"], "--log-level: \"loud\" is none of off, error, warn, info, debug, trace"),
+        (&["--expires", "1h", "--cache-control", "no-cache"], "--expires and --cache-control: only one may be without"),
+        (&["--wrokers", "1"], "there is no option --wrokers; did you mean --workers?"),
+        (&["a", "b"], "\"b\" is one argument too many"),
+    ];
+    for (arguments, expected) in cases {
+        let output = output(arguments);
+        let line = only_line(&output);
+        assert!(line.starts_with(expected), "{line}");
+        assert_eq!(output.status.code(), Some(2), "{line}");
+    }
+}
+
+#[test]
+fn what_cannot_be_served_ends_with_1() {
+    let folder = site();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let root = path("");
+    let occupied = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = occupied.local_addr().unwrap().to_string();
+    let cases: [(&[&str], String); 14] = [
+        (&[&path("none")], format!("there is no folder {}: create it", path("none"))),
+        (&[&path("a.txt")], format!("{} is not a folder", path("a.txt"))),
+        (&["/dev/null"], "/dev/null is not a folder".to_owned()),
+        (&["no\nsuch"], r"there is no folder no\nsuch: create it".to_owned()),
+        (&[&root, "--listen", &address], format!("{address} is in use by another program; choose another")),
+        (&[&root, "--listen", "192.0.2.1:80"], "192.0.2.1:80 is not an address of this machine".to_owned()),
+        (&[&root, "--listen", "fd:77"], "fd:77 is not open".to_owned()),
+        (&[&root, "--listen", "unix:/none/a.sock"], "unix:/none/a.sock is in a folder that does not exist".to_owned()),
+        (&[&root, "--access-log", "/none/a.log"], "cannot write the access log /none/a.log: No such file".to_owned()),
+        (&[&root, "--access-log", &root], format!("cannot write the access log {root}: Is a directory")),
+        (&[&root, "--spa", "../a.html"], "--spa \"../a.html\": give the path of a file below".to_owned()),
+        (&[&root, "--index", "a/b"], "--index \"a/b\": give a name, without a folder".to_owned()),
+        (&[&root, "--cache-control", "a\nb"], r#"--cache-control "a\nb": leave out control characters"#.to_owned()),
+        (&[&root, "--default-type", "a\nb"], r#"--default-type "a\nb": leave out control characters"#.to_owned()),
+    ];
+    for (arguments, expected) in cases {
+        let output = output(arguments);
+        let line = only_line(&output);
+        assert!(line.starts_with(&expected), "{line}\n{expected}");
+        assert_eq!(output.status.code(), Some(1), "{line}");
+    }
+}
+
+#[test]
+fn a_folder_nobody_may_read() {
+    let folder = site();
+    fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o000)).unwrap();
+    // Whoever may read everything cannot see this mistake.
+    if fs::read_dir(folder.path()).is_err() {
+        let output = output([folder.path()]);
+        assert!(only_line(&output).starts_with("cannot open the folder"));
+        assert_eq!(output.status.code(), Some(1));
+    }
+    fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o700)).unwrap();
+}

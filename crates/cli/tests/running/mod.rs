@@ -1,0 +1,200 @@
+//! The real binary, running, and a client as simple as can be.
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
+use std::{
+    ffi::OsStr,
+    fs,
+    io::{BufRead, BufReader, Read, Write},
+    net::TcpStream,
+    path::{Path, PathBuf},
+    process::{Child, Command, ExitStatus, Output, Stdio},
+    sync::mpsc::{self, Receiver},
+    thread,
+    time::{Duration, Instant},
+};
+
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+/// Long enough for a machine with much else to do.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A folder with a few files in it.
+pub(crate) fn site() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("index.html"), "<h1>Hello</h1>").unwrap();
+    fs::write(folder.path().join("a.txt"), "a").unwrap();
+    folder
+}
+
+/// The binary with arguments.
+pub(crate) fn serow<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_serow"));
+    command.args(arguments).stdin(Stdio::null()).env_remove("NO_COLOR");
+    command
+}
+
+/// Runs it to its end.
+pub(crate) fn output<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Output {
+    serow(arguments).output().unwrap()
+}
+
+/// A server that runs; it is killed at the end of the test.
+pub(crate) struct Running {
+    pub(crate) child: Child,
+    /// The line that it printed.
+    pub(crate) announcement: String,
+    lines: Receiver<String>,
+}
+
+impl Running {
+    /// Serves a folder at a port of the system's choice.
+    pub(crate) fn start(folder: &Path, options: &[&str]) -> Self {
+        let mut command = serow([folder]);
+        command.args(["--listen", "127.0.0.1:0", "--workers", "1"]).args(options);
+        Self::of(command)
+    }
+
+    /// Starts a command and waits for its line with the URLs.
+    pub(crate) fn of(mut command: Command) -> Self {
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+        let stderr = BufReader::new(child.stderr.take().unwrap());
+        let (sender, lines) = mpsc::channel();
+        thread::spawn(move || {
+            for line in stderr.split(b'\n') {
+                let line = String::from_utf8_lossy(&line.unwrap()).into_owned();
+                // Shown where the test fails.
+                eprintln!("serow: {line}");
+                if sender.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        let mut running = Self { child, announcement: String::new(), lines };
+        running.announcement = running.line_with("Serving ");
+        running
+    }
+
+    /// Waits for a line of standard error.
+    pub(crate) fn line_with(&self, text: &str) -> String {
+        loop {
+            match self.lines.recv_timeout(PATIENCE) {
+                Ok(line) if line.contains(text) => return line,
+                Ok(_) => {}
+                Err(error) => panic!("no line with {text:?}: {error}"),
+            }
+        }
+    }
+
+    /// All lines of standard error up to its end.
+    pub(crate) fn last_lines(&self) -> Vec<String> {
+        self.lines.iter().collect()
+    }
+
+    /// The URLs that were printed.
+    pub(crate) fn urls(&self) -> Vec<&str> {
+        let (_, urls) = self.announcement.rsplit_once(" at ").unwrap();
+        urls.split(" and ").collect()
+    }
+
+    /// Host and port of the first URL.
+    pub(crate) fn address(&self) -> &str {
+        self.urls()[0].trim_start_matches("http://").trim_end_matches('/')
+    }
+
+    /// A connection to it.
+    pub(crate) fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(self.address()).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream
+    }
+
+    /// Asks for a path on a connection of its own.
+    pub(crate) fn get(&self, path: &str) -> Answer {
+        self.ask(path, "")
+    }
+
+    /// Asks for a path with more header lines.
+    pub(crate) fn ask(&self, path: &str, headers: &str) -> Answer {
+        exchange(self.connect(), path, headers)
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    /// Tells it to stop and waits for its end.
+    pub(crate) fn stop(&mut self) -> ExitStatus {
+        self.signal(Signal::TERM);
+        self.child.wait().unwrap()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A response.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) head: String,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Answer {
+    /// Takes a whole response apart.
+    pub(crate) fn parse(bytes: &[u8]) -> Self {
+        let end = bytes.windows(4).position(|window| window == b"\r\n\r\n").expect("a whole head");
+        Self { head: String::from_utf8(bytes[..end].to_vec()).unwrap(), body: bytes[end + 4..].to_vec() }
+    }
+
+    pub(crate) fn status(&self) -> u16 {
+        self.head.split(' ').nth(1).unwrap().parse().unwrap()
+    }
+
+    pub(crate) fn field(&self, name: &str) -> Option<&str> {
+        let lines = self.head.lines().filter_map(|line| line.split_once(": "));
+        lines.filter(|(field, _)| field.eq_ignore_ascii_case(name)).map(|(_, value)| value).next()
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        std::str::from_utf8(&self.body).unwrap()
+    }
+}
+
+/// One request and its response, after which the connection closes.
+pub(crate) fn exchange(mut stream: impl Read + Write, path: &str, headers: &str) -> Answer {
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{headers}\r\n").unwrap();
+    received(stream)
+}
+
+/// What comes until the connection closes.
+pub(crate) fn received(mut stream: impl Read) -> Answer {
+    let mut bytes = Vec::new();
+    stream.read_to_end(&mut bytes).unwrap();
+    Answer::parse(&bytes)
+}
+
+/// Waits until something is so.
+pub(crate) fn eventually<T>(what: &str, mut question: impl FnMut() -> Option<T>) -> T {
+    let start = Instant::now();
+    loop {
+        if let Some(answer) = question() {
+            return answer;
+        }
+        assert!(start.elapsed() < PATIENCE, "it never happened: {what}");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Waits until a file has so many lines.
+pub(crate) fn lines_of(file: &PathBuf, count: usize) -> Vec<String> {
+    eventually(&format!("{count} lines in {}", file.display()), || {
+        let text = fs::read_to_string(file).ok()?;
+        let lines: Vec<_> = text.lines().map(str::to_owned).collect();
+        (lines.len() >= count && text.ends_with('\n')).then_some(lines)
+    })
+}
