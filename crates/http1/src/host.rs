@@ -36,9 +36,15 @@ pub(crate) fn check(request: &RequestHead) -> Result<(), ProtocolError> {
 #[inline]
 fn is_authority(text: &[u8]) -> bool {
     // Nearly all are letters, digits, dots and a port, which costs no more than this look.
-    let plain = text.iter().position(|&byte| !PLAIN[byte as usize]);
-    let plain = plain.is_none_or(|end| text[end] == b':' && text[end + 1..].iter().all(u8::is_ascii_digit));
-    plain || is_unusual_authority(text)
+    let mut place = 0;
+    while place < text.len() && PLAIN[text[place] as usize] {
+        place += 1;
+    }
+    match &text[place..] {
+        [] => true,
+        [b':', port @ ..] if port.iter().all(u8::is_ascii_digit) => true,
+        _ => is_unusual_authority(text),
+    }
 }
 
 #[cold]
@@ -78,7 +84,7 @@ fn is_address(address: &[u8]) -> bool {
 }
 
 /// The bytes that most names are made of.
-const PLAIN: [bool; 256] = {
+static PLAIN: [bool; 256] = {
     let mut plain = [false; 256];
     let mut byte = 0;
     while byte < 256 {

@@ -370,6 +370,10 @@ impl Server {
             self.sending = Outgoing::Done;
         }
         let upgrade = headers.contains(Known::Upgrade);
+        if exchange.after == Next::Reuse && exchange.version == Version::HTTP_11 && !upgrade {
+            // HTTP/1.1 stays open without saying so.
+            return;
+        }
         match exchange.after {
             // A 2xx to CONNECT has no options: the tunnel begins behind it.
             Next::Tunnel if status != StatusCode::SWITCHING_PROTOCOLS => {}
