@@ -68,10 +68,13 @@ pub(crate) async fn serve<H: Handler>(
 impl<H: Handler> Http1<H> {
     /// Request after request, until the connection ends.
     async fn exchanges(&mut self) -> End {
+        // What came along with a PROXY header waits already to be understood.
+        let mut nothing_waits = self.transport.input.is_empty();
         loop {
-            if let Err(end) = poll_fn(|context| self.poll_more_of_head(context)).await {
+            if nothing_waits && let Err(end) = poll_fn(|context| self.poll_more_of_head(context)).await {
                 return end;
             }
+            nothing_waits = true;
             loop {
                 match self.machine.receive(&mut self.transport.input) {
                     Ok(Some(Event::Head(request))) => {
