@@ -1,0 +1,140 @@
+"""A server in a process of its own: started, watched and stopped by its id."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import re
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+START_SECONDS = 10.0
+STOP_SECONDS = 5.0
+TICK = os.sysconf("SC_CLK_TCK")
+
+
+class Broken(Exception):
+    """The server did not start, or is gone."""
+
+
+def target() -> pathlib.Path:
+    return pathlib.Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target"))
+
+
+def program(name: str) -> pathlib.Path:
+    """The release build of `serow`, or of an example."""
+    path = target() / "release" / (name if name == "serow" else f"examples/{name}")
+    if not path.exists():
+        raise Broken(f"{path} is missing; run: {build_command(name)}")
+    return path
+
+
+def build_command(name: str) -> str:
+    return f"cargo build --release {'-p serow-cli' if name == 'serow' else '-p serow --examples'}"
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Server:
+    """Runs while the `with` block does. What it writes to standard error is kept in `log`."""
+
+    def __init__(self, command: list[str], port: int, *, wrap: list[str] | None = None, user: int | None = None,
+                 stdout: int | None = None, stderr: int | None = None, before=None) -> None:
+        self.command = [*(wrap or []), *map(str, command)]
+        self.port = port
+        self.log = tempfile.TemporaryFile()
+        self.options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL if stdout is None else stdout,
+                        "stderr": self.log if stderr is None else stderr, "preexec_fn": before,
+                        "start_new_session": True}
+        if user is not None:
+            self.options |= {"user": user, "group": user, "extra_groups": []}
+        self.process: subprocess.Popen | None = None
+
+    @classmethod
+    def files(cls, folder: str | os.PathLike, *options: str, **rest) -> "Server":
+        port = free_port()
+        command = [program("serow"), "files", folder, "--listen", f"127.0.0.1:{port}", *options]
+        return cls(command, port, **rest)
+
+    @classmethod
+    def example(cls, name: str, *options: str, **rest) -> "Server":
+        port = free_port()
+        return cls([program(name), f"127.0.0.1:{port}", *options], port, **rest)
+
+    def __enter__(self) -> "Server":
+        self.process = subprocess.Popen(self.command, **self.options)
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline:
+            if self.process.poll() is not None:
+                raise Broken(f"{' '.join(self.command)} ended with {self.process.returncode}: {self.said()}")
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
+                    return self
+            time.sleep(0.01)
+        self.__exit__()
+        raise Broken(f"{' '.join(self.command)} does not listen: {self.said()}")
+
+    def __exit__(self, *_) -> None:
+        if self.process is None or self.process.poll() is not None:
+            return
+        self.process.send_signal(signal.SIGCONT)
+        # The second signal ends at once what the first would let finish.
+        for sign in (signal.SIGTERM, signal.SIGTERM, signal.SIGKILL):
+            self.process.send_signal(sign)
+            try:
+                self.process.wait(0.3 if sign == signal.SIGTERM else STOP_SECONDS)
+                return
+            except subprocess.TimeoutExpired:
+                pass
+
+    @property
+    def pid(self) -> int:
+        assert self.process is not None
+        return self.process.pid
+
+    @property
+    def address(self) -> tuple[str, int]:
+        return "127.0.0.1", self.port
+
+    def is_running(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+    def said(self) -> str:
+        self.log.seek(0)
+        return self.log.read().decode(errors="replace").strip()
+
+    def panics(self) -> list[str]:
+        return [line for line in self.said().splitlines() if re.search(r"panic", line)]
+
+    def processor_seconds(self) -> float:
+        fields = pathlib.Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / TICK
+
+    def memory(self) -> int:
+        """Its proportional share of memory (PSS) in bytes; resident memory where the kernel tells no other."""
+        try:
+            text = pathlib.Path(f"/proc/{self.pid}/smaps_rollup").read_text()
+            return int(re.search(r"^Pss:\s+(\d+)", text, re.M).group(1)) * 1024
+        except OSError:
+            text = pathlib.Path(f"/proc/{self.pid}/status").read_text()
+            return int(re.search(r"^VmRSS:\s+(\d+)", text, re.M).group(1)) * 1024
+
+    def descriptors(self) -> int:
+        return len(os.listdir(f"/proc/{self.pid}/fd"))
+
+    def settles_at(self, descriptors: int, seconds: float = 5.0) -> bool:
+        """Whether it has no more descriptors than these within some seconds."""
+        deadline = time.monotonic() + seconds
+        while self.descriptors() > descriptors:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.05)
+        return True

@@ -1,0 +1,48 @@
+"""What a test says in the end, and its exit code."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+
+
+class Verdict:
+    """Collects what was measured and what was missed. `finish` prints the verdict and ends the program."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.misses: list[str] = []
+        self.figures: list[str] = []
+        self.began = time.monotonic()
+
+    def say(self, text: str) -> None:
+        print(f"{self.name}: {text}", flush=True)
+
+    def figure(self, text: str) -> None:
+        """A measured result, repeated in the summary."""
+        self.figures.append(text)
+        self.say(text)
+
+    def check(self, holds: bool, miss: str) -> bool:
+        if not holds:
+            self.misses.append(miss)
+            self.say(f"MISS: {miss}")
+        return holds
+
+    def finish(self) -> None:
+        seconds = time.monotonic() - self.began
+        if self.misses:
+            print(f"{self.name}: FAILED in {seconds:.0f} s: {len(self.misses)} missed; {self.misses[0]}", flush=True)
+            sys.exit(1)
+        print(f"{self.name}: PASSED in {seconds:.0f} s: {'; '.join(self.figures)}", flush=True)
+        sys.exit(0)
+
+
+def arguments(name: str, what: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog=f"tests/{name}", description=what)
+    length = parser.add_mutually_exclusive_group()
+    length.add_argument("--short", action="store_true", help="half a minute at most, for CI; the bars are the same "
+                                                             "unless the output says otherwise")
+    length.add_argument("--full", action="store_true", help="the whole bar (the default)")
+    return parser
