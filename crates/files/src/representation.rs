@@ -95,8 +95,8 @@ impl Representation {
                 put(&mut not_modified, name, value);
             }
         }
-        self.head = head.share();
-        self.head_of_not_modified = not_modified.share();
+        self.head = head;
+        self.head_of_not_modified = not_modified;
     }
 
     /// Whether what the head promises still is what the body would give. Costs nothing for what is in memory, which is

@@ -273,13 +273,6 @@ impl Headers {
         HeaderIter { list: self.list.as_deref(), fields: self.fields().iter() }
     }
 
-    /// A list whose clones are cheap: they all are.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn share(self) -> Self {
-        self
-    }
-
     /// Writes the fields as lines `name: value\r\n`, without those named in `except`.
     #[inline]
     pub fn write_lines(&self, output: &mut Vec<u8>, except: &[Known]) {
@@ -299,6 +292,7 @@ impl Headers {
     }
 
     /// The value of a field, sharing the text it stands in where that is possible.
+    #[cfg(feature = "std")]
     pub(crate) fn value_bytes(&self, index: usize) -> Bytes {
         let Some(list) = self.list.as_deref() else { return Bytes::new() };
         match list.fields.get(index) {
