@@ -22,6 +22,7 @@ mod error;
 mod http1;
 mod server;
 mod settings;
+mod signals;
 mod stop;
 mod transport;
 mod worker;

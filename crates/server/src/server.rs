@@ -9,11 +9,11 @@ use std::{
 
 use serow_message::Handler;
 use serow_net::{Address, AddressError, ListenOptions, Listener};
-use tokio::runtime::Builder;
 
 use crate::{
     AccessLog, Error, Limits, ProxyProtocol, Stopper, Timeouts,
     settings::Settings,
+    signals::Signals,
     worker::{LogMaker, Worker},
 };
 
@@ -152,6 +152,8 @@ impl BoundServer {
     ///
     /// When the system refuses a thread, an event queue or signals.
     pub fn run<H: Handler + Send>(self, handler: H) -> Result<(), Error> {
+        // Before the first worker: who has been answered can stop the server.
+        let signals = Signals::listen()?;
         let mut threads = Vec::with_capacity(self.listeners.len());
         let count = self.listeners.len();
         for (number, listeners) in self.listeners.into_iter().enumerate() {
@@ -163,13 +165,12 @@ impl BoundServer {
             threads.push(thread);
         }
         drop(handler);
-        wait(threads, &self.stopper)
+        wait(threads, signals, &self.stopper)
     }
 }
 
 /// Waits until all workers have ended; signals are heard meanwhile.
-fn wait(threads: Vec<JoinHandle<Result<(), Error>>>, stopper: &Stopper) -> Result<(), Error> {
-    let runtime = Builder::new_current_thread().enable_io().build()?;
+fn wait(threads: Vec<JoinHandle<Result<(), Error>>>, signals: Signals, stopper: &Stopper) -> Result<(), Error> {
     let (done, all_done) = tokio::sync::oneshot::channel();
     let joiner = thread::Builder::new().name("serow-join".into()).spawn(move || {
         let mut outcome = Ok(());
@@ -179,12 +180,7 @@ fn wait(threads: Vec<JoinHandle<Result<(), Error>>>, stopper: &Stopper) -> Resul
         let _ = done.send(());
         outcome
     })?;
-    runtime.block_on(async {
-        tokio::select! {
-            signals = stopper.stop_on_signals() => signals,
-            _ = all_done => Ok(()),
-        }
-    })?;
+    signals.stop_until(stopper, all_done);
     joiner.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 

@@ -40,18 +40,4 @@ impl Stopper {
     pub(crate) fn watch(&self) -> watch::Receiver<Phase> {
         self.phase.subscribe()
     }
-
-    /// Waits for TERM or INT, and stops; for ever, since a second signal means more haste.
-    pub(crate) async fn stop_on_signals(&self) -> std::io::Result<()> {
-        use tokio::signal::unix::{SignalKind, signal};
-        let mut terminate = signal(SignalKind::terminate())?;
-        let mut interrupt = signal(SignalKind::interrupt())?;
-        loop {
-            tokio::select! {
-                _ = terminate.recv() => {}
-                _ = interrupt.recv() => {}
-            }
-            self.stop();
-        }
-    }
 }
