@@ -1,4 +1,5 @@
 //! Help, version and manual.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 mod running;
 
