@@ -2,146 +2,114 @@
 
 use core::fmt;
 
-/// A well-known field name, recognised once while a head is parsed, so that later questions cost a comparison of one
-/// byte.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
-#[allow(missing_docs, reason = "each variant is the field of that name")]
-pub enum Known {
-    Accept,
-    AcceptEncoding,
-    AcceptLanguage,
-    AcceptRanges,
-    Age,
-    Allow,
-    AltSvc,
-    Authorization,
-    CacheControl,
-    Connection,
-    ContentDisposition,
-    ContentEncoding,
-    ContentLanguage,
-    ContentLength,
-    ContentLocation,
-    ContentRange,
-    ContentSecurityPolicy,
-    ContentType,
-    Cookie,
-    Date,
-    Etag,
-    Expect,
-    Expires,
-    Forwarded,
-    From,
-    Host,
-    Http2Settings,
-    IfMatch,
-    IfModifiedSince,
-    IfNoneMatch,
-    IfRange,
-    IfUnmodifiedSince,
-    KeepAlive,
-    LastModified,
-    Link,
-    Location,
-    MaxForwards,
-    Origin,
-    Pragma,
-    Priority,
-    ProxyAuthenticate,
-    ProxyAuthorization,
-    ProxyConnection,
-    Range,
-    Referer,
-    RetryAfter,
-    Server,
-    SetCookie,
-    StrictTransportSecurity,
-    Te,
-    Trailer,
-    TransferEncoding,
-    Upgrade,
-    UserAgent,
-    Vary,
-    Via,
-    WwwAuthenticate,
-    XContentTypeOptions,
-    XForwardedFor,
-    XForwardedHost,
-    XForwardedProto,
-    XRequestId,
+/// The text of a name in the table.
+const fn text(name: &[u8]) -> &str {
+    match core::str::from_utf8(name) {
+        Ok(text) => text,
+        Err(_) => panic!("a name is ASCII"),
+    }
 }
 
-impl Known {
-    /// All of them, in the order of their numbers. At most 64, so that a set of them fits one word.
-    const ALL: [Self; 62] = {
-        use Known::*;
-        [
-            Accept,
-            AcceptEncoding,
-            AcceptLanguage,
-            AcceptRanges,
-            Age,
-            Allow,
-            AltSvc,
-            Authorization,
-            CacheControl,
-            Connection,
-            ContentDisposition,
-            ContentEncoding,
-            ContentLanguage,
-            ContentLength,
-            ContentLocation,
-            ContentRange,
-            ContentSecurityPolicy,
-            ContentType,
-            Cookie,
-            Date,
-            Etag,
-            Expect,
-            Expires,
-            Forwarded,
-            From,
-            Host,
-            Http2Settings,
-            IfMatch,
-            IfModifiedSince,
-            IfNoneMatch,
-            IfRange,
-            IfUnmodifiedSince,
-            KeepAlive,
-            LastModified,
-            Link,
-            Location,
-            MaxForwards,
-            Origin,
-            Pragma,
-            Priority,
-            ProxyAuthenticate,
-            ProxyAuthorization,
-            ProxyConnection,
-            Range,
-            Referer,
-            RetryAfter,
-            Server,
-            SetCookie,
-            StrictTransportSecurity,
-            Te,
-            Trailer,
-            TransferEncoding,
-            Upgrade,
-            UserAgent,
-            Vary,
-            Via,
-            WwwAuthenticate,
-            XContentTypeOptions,
-            XForwardedFor,
-            XForwardedHost,
-            XForwardedProto,
-            XRequestId,
-        ]
-    };
+/// Makes the enum and what belongs to each name from one table. The first spelling is the name; it and the others, which
+/// clients send, are recognised by a tree of comparisons.
+macro_rules! known_names {
+    ($($variant:ident: $name:literal $($spelling:literal)*;)*) => {
+        /// A well-known field name, recognised once while a head is parsed, so that later questions cost a comparison of
+        /// one byte.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(u8)]
+        #[allow(missing_docs, reason = "each variant is the field of that name")]
+        pub enum Known {
+            $($variant,)*
+        }
 
+        /// All of them, in the order of their numbers.
+        const ALL: [Known; COUNT] = [$(Known::$variant),*];
+
+        const NAMES: [&str; COUNT] = [$(text($name)),*];
+
+        const COUNT: usize = [$(Known::$variant),*].len();
+
+        /// Recognises the usual spellings of a name.
+        #[inline]
+        fn recognise_usual(name: &[u8]) -> Option<Known> {
+            match name {
+                $($name $(| $spelling)* => Some(Known::$variant),)*
+                _ => None,
+            }
+        }
+    };
+}
+
+known_names! {
+    Accept: b"accept" b"Accept";
+    AcceptEncoding: b"accept-encoding" b"Accept-Encoding";
+    AcceptLanguage: b"accept-language" b"Accept-Language";
+    AcceptRanges: b"accept-ranges" b"Accept-Ranges";
+    Age: b"age" b"Age";
+    Allow: b"allow" b"Allow";
+    AltSvc: b"alt-svc" b"Alt-Svc";
+    Authorization: b"authorization" b"Authorization";
+    CacheControl: b"cache-control" b"Cache-Control";
+    Connection: b"connection" b"Connection";
+    ContentDisposition: b"content-disposition" b"Content-Disposition";
+    ContentEncoding: b"content-encoding" b"Content-Encoding";
+    ContentLanguage: b"content-language" b"Content-Language";
+    ContentLength: b"content-length" b"Content-Length";
+    ContentLocation: b"content-location" b"Content-Location";
+    ContentRange: b"content-range" b"Content-Range";
+    ContentSecurityPolicy: b"content-security-policy" b"Content-Security-Policy";
+    ContentType: b"content-type" b"Content-Type";
+    Cookie: b"cookie" b"Cookie";
+    Date: b"date" b"Date";
+    Etag: b"etag" b"Etag" b"ETag";
+    Expect: b"expect" b"Expect";
+    Expires: b"expires" b"Expires";
+    Forwarded: b"forwarded" b"Forwarded";
+    From: b"from" b"From";
+    Host: b"host" b"Host";
+    Http2Settings: b"http2-settings" b"Http2-Settings" b"HTTP2-Settings";
+    IfMatch: b"if-match" b"If-Match";
+    IfModifiedSince: b"if-modified-since" b"If-Modified-Since";
+    IfNoneMatch: b"if-none-match" b"If-None-Match";
+    IfRange: b"if-range" b"If-Range";
+    IfUnmodifiedSince: b"if-unmodified-since" b"If-Unmodified-Since";
+    KeepAlive: b"keep-alive" b"Keep-Alive";
+    LastModified: b"last-modified" b"Last-Modified";
+    Link: b"link" b"Link";
+    Location: b"location" b"Location";
+    MaxForwards: b"max-forwards" b"Max-Forwards";
+    Origin: b"origin" b"Origin";
+    Pragma: b"pragma" b"Pragma";
+    Priority: b"priority" b"Priority";
+    ProxyAuthenticate: b"proxy-authenticate" b"Proxy-Authenticate";
+    ProxyAuthorization: b"proxy-authorization" b"Proxy-Authorization";
+    ProxyConnection: b"proxy-connection" b"Proxy-Connection";
+    Range: b"range" b"Range";
+    Referer: b"referer" b"Referer";
+    RetryAfter: b"retry-after" b"Retry-After";
+    Server: b"server" b"Server";
+    SetCookie: b"set-cookie" b"Set-Cookie";
+    StrictTransportSecurity: b"strict-transport-security" b"Strict-Transport-Security";
+    Te: b"te" b"Te" b"TE";
+    Trailer: b"trailer" b"Trailer";
+    TransferEncoding: b"transfer-encoding" b"Transfer-Encoding";
+    Upgrade: b"upgrade" b"Upgrade";
+    UserAgent: b"user-agent" b"User-Agent";
+    Vary: b"vary" b"Vary";
+    Via: b"via" b"Via";
+    WwwAuthenticate: b"www-authenticate" b"Www-Authenticate" b"WWW-Authenticate";
+    XContentTypeOptions: b"x-content-type-options" b"X-Content-Type-Options";
+    XForwardedFor: b"x-forwarded-for" b"X-Forwarded-For";
+    XForwardedHost: b"x-forwarded-host" b"X-Forwarded-Host";
+    XForwardedProto: b"x-forwarded-proto" b"X-Forwarded-Proto";
+    XRequestId: b"x-request-id" b"X-Request-Id" b"X-Request-ID";
+}
+
+// A set of names fits one word.
+const _: () = assert!(COUNT <= 64);
+
+impl Known {
     /// The name in lower case, as HTTP/2 writes it.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -151,81 +119,15 @@ impl Known {
     /// Recognises a name whatever its case.
     #[must_use]
     #[inline]
-    #[allow(clippy::too_many_lines, reason = "a table")]
     pub fn recognise(name: &[u8]) -> Option<Self> {
-        // The spellings that clients send are found by a tree of comparisons; others are compared one by one.
-        Some(match name {
-            b"accept" | b"Accept" => Self::Accept,
-            b"accept-encoding" | b"Accept-Encoding" => Self::AcceptEncoding,
-            b"accept-language" | b"Accept-Language" => Self::AcceptLanguage,
-            b"accept-ranges" | b"Accept-Ranges" => Self::AcceptRanges,
-            b"age" | b"Age" => Self::Age,
-            b"allow" | b"Allow" => Self::Allow,
-            b"alt-svc" | b"Alt-Svc" => Self::AltSvc,
-            b"authorization" | b"Authorization" => Self::Authorization,
-            b"cache-control" | b"Cache-Control" => Self::CacheControl,
-            b"connection" | b"Connection" => Self::Connection,
-            b"content-disposition" | b"Content-Disposition" => Self::ContentDisposition,
-            b"content-encoding" | b"Content-Encoding" => Self::ContentEncoding,
-            b"content-language" | b"Content-Language" => Self::ContentLanguage,
-            b"content-length" | b"Content-Length" => Self::ContentLength,
-            b"content-location" | b"Content-Location" => Self::ContentLocation,
-            b"content-range" | b"Content-Range" => Self::ContentRange,
-            b"content-security-policy" | b"Content-Security-Policy" => Self::ContentSecurityPolicy,
-            b"content-type" | b"Content-Type" => Self::ContentType,
-            b"cookie" | b"Cookie" => Self::Cookie,
-            b"date" | b"Date" => Self::Date,
-            b"etag" | b"Etag" | b"ETag" => Self::Etag,
-            b"expect" | b"Expect" => Self::Expect,
-            b"expires" | b"Expires" => Self::Expires,
-            b"forwarded" | b"Forwarded" => Self::Forwarded,
-            b"from" | b"From" => Self::From,
-            b"host" | b"Host" => Self::Host,
-            b"http2-settings" | b"Http2-Settings" | b"HTTP2-Settings" => Self::Http2Settings,
-            b"if-match" | b"If-Match" => Self::IfMatch,
-            b"if-modified-since" | b"If-Modified-Since" => Self::IfModifiedSince,
-            b"if-none-match" | b"If-None-Match" => Self::IfNoneMatch,
-            b"if-range" | b"If-Range" => Self::IfRange,
-            b"if-unmodified-since" | b"If-Unmodified-Since" => Self::IfUnmodifiedSince,
-            b"keep-alive" | b"Keep-Alive" => Self::KeepAlive,
-            b"last-modified" | b"Last-Modified" => Self::LastModified,
-            b"link" | b"Link" => Self::Link,
-            b"location" | b"Location" => Self::Location,
-            b"max-forwards" | b"Max-Forwards" => Self::MaxForwards,
-            b"origin" | b"Origin" => Self::Origin,
-            b"pragma" | b"Pragma" => Self::Pragma,
-            b"priority" | b"Priority" => Self::Priority,
-            b"proxy-authenticate" | b"Proxy-Authenticate" => Self::ProxyAuthenticate,
-            b"proxy-authorization" | b"Proxy-Authorization" => Self::ProxyAuthorization,
-            b"proxy-connection" | b"Proxy-Connection" => Self::ProxyConnection,
-            b"range" | b"Range" => Self::Range,
-            b"referer" | b"Referer" => Self::Referer,
-            b"retry-after" | b"Retry-After" => Self::RetryAfter,
-            b"server" | b"Server" => Self::Server,
-            b"set-cookie" | b"Set-Cookie" => Self::SetCookie,
-            b"strict-transport-security" | b"Strict-Transport-Security" => Self::StrictTransportSecurity,
-            b"te" | b"Te" | b"TE" => Self::Te,
-            b"trailer" | b"Trailer" => Self::Trailer,
-            b"transfer-encoding" | b"Transfer-Encoding" => Self::TransferEncoding,
-            b"upgrade" | b"Upgrade" => Self::Upgrade,
-            b"user-agent" | b"User-Agent" => Self::UserAgent,
-            b"vary" | b"Vary" => Self::Vary,
-            b"via" | b"Via" => Self::Via,
-            b"www-authenticate" | b"Www-Authenticate" | b"WWW-Authenticate" => Self::WwwAuthenticate,
-            b"x-content-type-options" | b"X-Content-Type-Options" => Self::XContentTypeOptions,
-            b"x-forwarded-for" | b"X-Forwarded-For" => Self::XForwardedFor,
-            b"x-forwarded-host" | b"X-Forwarded-Host" => Self::XForwardedHost,
-            b"x-forwarded-proto" | b"X-Forwarded-Proto" => Self::XForwardedProto,
-            b"x-request-id" | b"X-Request-Id" | b"X-Request-ID" => Self::XRequestId,
-            _ => return Self::recognise_any_case(name),
-        })
+        recognise_usual(name).or_else(|| Self::recognise_any_case(name))
     }
 
     #[cold]
     fn recognise_any_case(name: &[u8]) -> Option<Self> {
         let candidates = BY_LENGTH.get(name.len())?;
         let known = |number: &&u8| NAMES[**number as usize].as_bytes().eq_ignore_ascii_case(name);
-        candidates.members().iter().find(known).map(|number| Self::ALL[*number as usize])
+        candidates.members().iter().find(known).map(|number| ALL[*number as usize])
     }
 
     /// The place of this name in a set of names kept in one word.
@@ -233,71 +135,6 @@ impl Known {
         1 << self as u8
     }
 }
-
-const NAMES: [&str; 62] = [
-    "accept",
-    "accept-encoding",
-    "accept-language",
-    "accept-ranges",
-    "age",
-    "allow",
-    "alt-svc",
-    "authorization",
-    "cache-control",
-    "connection",
-    "content-disposition",
-    "content-encoding",
-    "content-language",
-    "content-length",
-    "content-location",
-    "content-range",
-    "content-security-policy",
-    "content-type",
-    "cookie",
-    "date",
-    "etag",
-    "expect",
-    "expires",
-    "forwarded",
-    "from",
-    "host",
-    "http2-settings",
-    "if-match",
-    "if-modified-since",
-    "if-none-match",
-    "if-range",
-    "if-unmodified-since",
-    "keep-alive",
-    "last-modified",
-    "link",
-    "location",
-    "max-forwards",
-    "origin",
-    "pragma",
-    "priority",
-    "proxy-authenticate",
-    "proxy-authorization",
-    "proxy-connection",
-    "range",
-    "referer",
-    "retry-after",
-    "server",
-    "set-cookie",
-    "strict-transport-security",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-    "user-agent",
-    "vary",
-    "via",
-    "www-authenticate",
-    "x-content-type-options",
-    "x-forwarded-for",
-    "x-forwarded-host",
-    "x-forwarded-proto",
-    "x-request-id",
-];
 
 /// The numbers of the names of one length.
 #[derive(Clone, Copy)]
@@ -318,7 +155,7 @@ const LENGTHS: usize = 26;
 const BY_LENGTH: [Candidates; LENGTHS] = {
     let mut table = [Candidates { numbers: [0; 8], count: 0 }; LENGTHS];
     let mut number = 0;
-    while number < NAMES.len() {
+    while number < COUNT {
         let row = &mut table[NAMES[number].len()];
         row.numbers[row.count as usize] = number as u8;
         row.count += 1;
@@ -414,7 +251,7 @@ mod tests {
 
     #[test]
     fn every_known_name_is_recognised_in_any_case() {
-        for (number, known) in Known::ALL.into_iter().enumerate() {
+        for (number, known) in ALL.into_iter().enumerate() {
             assert_eq!(known as usize, number);
             assert_eq!(Known::recognise(known.as_str().as_bytes()), Some(known));
             let upper = known.as_str().to_ascii_uppercase();
@@ -425,7 +262,7 @@ mod tests {
     #[test]
     fn names_follow_the_variants() {
         extern crate std;
-        for known in Known::ALL {
+        for known in ALL {
             let joined = known.as_str().replace('-', "");
             assert_eq!(joined, std::format!("{known:?}").to_ascii_lowercase());
         }
