@@ -58,7 +58,7 @@ fn entry(argument: &Arg) -> String {
         None => value,
     };
     let help = argument.get_long_help().or(argument.get_help()).map(ToString::to_string).unwrap_or_default();
-    let mut text = format!("**`{name}`**\n\n{help}\n\n");
+    let mut text = format!("**`{name}`**\n\n{}\n\n", escaped(&paragraphs(&help)));
     let defaults: Vec<_> = argument.get_default_values().iter().map(|value| value.to_string_lossy()).collect();
     let choices: Vec<_> = argument.get_possible_values().iter().map(|choice| choice.get_name().to_owned()).collect();
     if argument.get_action().takes_values() && !choices.is_empty() && !argument.is_hide_possible_values_set() {
@@ -71,6 +71,26 @@ fn entry(argument: &Arg) -> String {
         text.push_str(&format!("Default: `{}`.\n\n", defaults.join(" ")));
     }
     text
+}
+
+/// Help as sentences: clap takes the full stop off short ones, and defaults that are no value stand in brackets.
+fn paragraphs(help: &str) -> String {
+    match help.strip_suffix(']').and_then(|help| help.rsplit_once(" [default: ")) {
+        Some((help, default)) => format!("{}\n\nDefault: {default}.", paragraphs(help)),
+        None => format!("{}.", help.trim_end_matches('.')),
+    }
+}
+
+/// Text in which Markdown would see more than there is.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        if matches!(character, '*' | '<' | '\\') {
+            escaped.push('\\');
+        }
+        escaped.push(character);
+    }
+    escaped
 }
 
 fn value_name(argument: &Arg) -> String {
