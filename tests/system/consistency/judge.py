@@ -36,9 +36,10 @@ def state_shown(file: Changing, body: bytes, start: int, total: int, since: floa
     if version is not None:
         if version.path != file.number:
             raise Wrong(f"the content is that of file {version.path}")
-        for shown in candidates(version, total):
-            if expected(version, shown, start, start + len(body)) == body:
-                return fresh(file, shown, since)
+        fitting = [shown for shown in candidates(version, total)
+                   if expected(version, shown, start, start + len(body)) == body]
+        if fitting:
+            return fresh(file, fitting, since)
         whole = render(version, start, start + len(body))
         raise Wrong(f"a mixture: {total} bytes, of state {version.sequence} with {version.length} bytes up to byte "
                     f"{start + first_difference(body, whole)}, then {describe(body, start, whole)}")
@@ -74,11 +75,13 @@ def expected(version: Version, shown: Shown, start: int, end: int) -> bytes:
     return render(version, start, end)
 
 
-def fresh(file: Changing, shown: Shown, since: float) -> Shown:
-    if not file.history.was(shown.sequence, Kind.FULL if shown.kind is None else shown.kind, since):
-        age = file.history.age(shown.sequence, since)
-        raise Wrong(f"stale: state {shown.sequence} ended {age:.3f} s before the last second")
-    return shown
+def fresh(file: Changing, fitting: list[Shown], since: float) -> Shown:
+    """The first of the states that was there at `since` or later: a part of a content may fit several."""
+    for shown in fitting:
+        if file.history.was(shown.sequence, Kind.FULL if shown.kind is None else shown.kind, since):
+            return shown
+    age = file.history.age(fitting[0].sequence, since)
+    raise Wrong(f"stale: state {fitting[0].sequence} ended {age:.3f} s before the last second")
 
 
 def describe(body: bytes, start: int, whole: bytes) -> str:
