@@ -7,10 +7,10 @@ use serow_message::{Headers, Known, Method, RequestHead, ResponseHead, StatusCod
 
 use crate::{
     BodyLength, Event, Framing, Limits, Misuse, Next, ProtocolError,
-    body::{BodyEvent, BodyReceiver},
+    body::BodyReceiver,
     framing::is_persistent,
-    head::HeadProgress,
     outgoing::{FRAMING, Outgoing, write_connection, write_decimal},
+    receiving::Receiving,
 };
 
 /// Sends requests and receives responses, one after the other.
@@ -22,15 +22,6 @@ pub struct Client {
     method: Method,
     asked_for_upgrade: bool,
     after: Next,
-}
-
-#[derive(Debug)]
-enum Receiving {
-    Head(HeadProgress),
-    Body(BodyReceiver),
-    Done,
-    /// The server broke a rule. Nothing behind it is looked at: it could be taken for a response.
-    Broken(ProtocolError),
 }
 
 /// A response's head and what it says of the rest.
@@ -99,7 +90,7 @@ impl Client {
         };
         output.extend_from_slice(b"\r\n");
         self.method = head.method.clone();
-        self.receiving = Receiving::Head(HeadProgress::default());
+        self.receiving = Receiving::head();
         Ok(self.sending != Outgoing::Done)
     }
 
@@ -144,15 +135,7 @@ impl Client {
                 Some(head) => self.handle_head(head).map(|response| Some(Event::Head(response))),
                 None => Ok(None),
             },
-            Receiving::Body(body) => Ok(body.receive(input, &self.limits)?.map(|event| match event {
-                BodyEvent::Data(data) => Event::Data(data),
-                BodyEvent::End(trailers) => {
-                    self.receiving = Receiving::Done;
-                    Event::End(trailers)
-                }
-            })),
-            Receiving::Done => Ok(None),
-            Receiving::Broken(error) => Err(*error),
+            behind => behind.receive_behind_head(input, &self.limits),
         }
     }
 

@@ -37,6 +37,7 @@ mod head;
 mod host;
 mod limits;
 mod outgoing;
+mod receiving;
 mod scan;
 mod server;
 
@@ -45,5 +46,6 @@ pub use self::{
     error::{Misuse, ProtocolError},
     framing::{BodyLength, Framing, Next},
     limits::Limits,
-    server::{Event, ReceivedRequest, Server},
+    receiving::Event,
+    server::{ReceivedRequest, Server},
 };

@@ -2,17 +2,17 @@
 
 use alloc::vec::Vec;
 
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 use serow_message::{Headers, Known, RequestHead, ResponseHead, StatusCode, Version};
 
 use crate::{
-    BodyLength, Framing, Limits, Misuse, Next, ProtocolError,
-    body::{BodyEvent, BodyReceiver},
+    BodyLength, Event, Framing, Limits, Misuse, Next, ProtocolError,
+    body::BodyReceiver,
     exchange::{Exchange, Expectation},
     framing::{content_length, may_have_body},
-    head::HeadProgress,
     host,
     outgoing::{FRAMING, Outgoing, write_connection, write_decimal, write_status},
+    receiving::Receiving,
 };
 
 /// Receives requests and sends responses, one after the other (RFC 9112 §9.3.2: answers in the order of the requests, so
@@ -31,27 +31,6 @@ pub struct Server {
     exchange: Exchange,
 }
 
-#[derive(Debug)]
-enum Receiving {
-    Head(HeadProgress),
-    Body(BodyReceiver),
-    Done,
-    /// The client broke a rule. Nothing behind it is looked at: it could be taken for a request.
-    Broken(ProtocolError),
-}
-
-/// What was received.
-#[derive(Debug)]
-pub enum Event<H> {
-    /// A whole head.
-    Head(H),
-    /// A piece of the body.
-    Data(Bytes),
-    /// The end of the body, with its trailers if there were any. Comes for every message but a request whose framing is
-    /// [`Framing::None`]: that one is whole with its head.
-    End(Option<Headers>),
-}
-
 /// A request's head and what it says of the rest.
 #[derive(Debug)]
 pub struct ReceivedRequest {
@@ -68,12 +47,7 @@ impl Server {
     /// The state of a new connection.
     #[must_use]
     pub fn new(limits: Limits) -> Self {
-        Self {
-            limits,
-            receiving: Receiving::Head(HeadProgress::default()),
-            sending: Outgoing::Head,
-            exchange: Exchange::NONE,
-        }
+        Self { limits, receiving: Receiving::head(), sending: Outgoing::Head, exchange: Exchange::NONE }
     }
 
     /// Takes the next event from the front of the input; `None` where more input is needed, or the response to this
@@ -99,19 +73,14 @@ impl Server {
                 Some(head) => self.handle_head(head).map(|request| Some(Event::Head(request))),
                 None => Ok(None),
             },
-            Receiving::Body(body) => Ok(body.receive(input, &self.limits)?.map(|event| match event {
-                BodyEvent::Data(data) => {
+            behind => {
+                let event = behind.receive_behind_head(input, &self.limits)?;
+                if event.is_some() {
+                    // Whoever sends the body does not wait to be told to.
                     self.exchange.expectation = Expectation::None;
-                    Event::Data(data)
                 }
-                BodyEvent::End(trailers) => {
-                    self.exchange.expectation = Expectation::None;
-                    self.receiving = Receiving::Done;
-                    Event::End(trailers)
-                }
-            })),
-            Receiving::Done => Ok(None),
-            Receiving::Broken(error) => Err(*error),
+                Ok(event)
+            }
         }
     }
 
@@ -305,7 +274,7 @@ impl Server {
         }
         match (self.exchange.after, &self.receiving) {
             (Next::Reuse, Receiving::Done) => {
-                self.receiving = Receiving::Head(HeadProgress::default());
+                self.receiving = Receiving::head();
                 self.sending = Outgoing::Head;
                 self.exchange = Exchange::NONE;
                 Next::Reuse

@@ -1,0 +1,102 @@
+"""Asks a server for something small all the while, from a process of its own, and says how long the answers took."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import multiprocessing
+import os
+import pathlib
+import time
+
+from . import wire
+
+BAR = 0.050
+_PAUSE = 0.004
+# Each so manieth request comes through a new connection: accepting must not be late either.
+_NEW_CONNECTION = 5
+_TIMEOUT = 30.0
+
+
+@dataclasses.dataclass
+class Latencies:
+    """What a probe measured, in seconds."""
+
+    count: int = 0
+    failures: list[str] = dataclasses.field(default_factory=list)
+    longest: float = 0.0
+    # The longest, less the time that server and probe stood in the scheduler's queue: what the server is to blame for.
+    longest_share: float = 0.0
+    median: float = 0.0
+    late: int = 0
+
+    def __str__(self) -> str:
+        return (f"{self.count} probes, median {self.median * 1000:.1f} ms, p100 {self.longest * 1000:.1f} ms "
+                f"({self.longest_share * 1000:.1f} ms of it not in the scheduler's queue)")
+
+
+def queued(pid: int) -> float:
+    """How long the threads of a process have stood in the scheduler's queue, in seconds: the longest of them."""
+    longest = 0
+    with contextlib.suppress(OSError):
+        for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+            longest = max(longest, int((task / "schedstat").read_text().split()[1]))
+    return longest / 1e9
+
+
+@dataclasses.dataclass
+class Probe:
+    """Runs while the `with` block does; then `latencies` says what it saw."""
+
+    address: tuple[str, int]
+    target: str
+    pid: int
+    latencies: Latencies = dataclasses.field(default_factory=Latencies)
+
+    def __enter__(self) -> "Probe":
+        context = multiprocessing.get_context("fork")
+        self._stop, self._found = context.Event(), context.Queue()
+        self._process = context.Process(target=self._run, daemon=True)
+        self._process.start()
+        return self
+
+    def __exit__(self, *_) -> None:
+        self._stop.set()
+        self.latencies = self._found.get(timeout=_TIMEOUT * 2)
+        self._process.join(5)
+
+    def _run(self) -> None:
+        # The probe is to measure the server, not the queue for a processor, as far as it may.
+        with contextlib.suppress(OSError):
+            os.nice(-10)
+        latencies, times, connection = Latencies(), [], None
+        message = wire.request(self.target)
+        while not self._stop.is_set():
+            waited = queued(self.pid) + queued(os.getpid())
+            began = time.monotonic()
+            try:
+                if connection is None or latencies.count % _NEW_CONNECTION == 0:
+                    if connection:
+                        connection.close()
+                    connection = wire.Connection(self.address, _TIMEOUT)
+                connection.send(message)
+                response = connection.receive()
+                took = time.monotonic() - began
+                if response.status != 200:
+                    latencies.failures.append(f"status {response.status}")
+                if response.closes:
+                    connection.close()
+                    connection = None
+            except (OSError, wire.Cut, wire.Malformed) as error:
+                took = time.monotonic() - began
+                latencies.failures.append(f"{type(error).__name__} after {took:.3f} s: {error}")
+                connection = None
+            times.append(took)
+            share = took - (queued(self.pid) + queued(os.getpid()) - waited)
+            latencies.count += 1
+            latencies.longest = max(latencies.longest, took)
+            latencies.longest_share = max(latencies.longest_share, min(took, max(0.0, share)))
+            latencies.late += took >= BAR
+            time.sleep(_PAUSE)
+        latencies.median = sorted(times)[len(times) // 2] if times else 0.0
+        self._found.put(latencies)
