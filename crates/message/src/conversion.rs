@@ -84,9 +84,9 @@ where
 impl From<Headers> for HeaderMap {
     fn from(headers: Headers) -> Self {
         let mut map = Self::with_capacity(headers.len());
-        for (index, (name, _)) in headers.iter().enumerate() {
+        for (name, value) in headers.shared_values() {
             let name = HeaderName::from_bytes(name);
-            let value = HeaderValue::from_maybe_shared(headers.value_bytes(index));
+            let value = HeaderValue::from_maybe_shared(value);
             if let (Ok(name), Ok(value)) = (name, value) {
                 map.append(name, value);
             }

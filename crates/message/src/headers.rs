@@ -6,10 +6,13 @@
 use alloc::{sync::Arc, vec::Vec};
 use core::fmt;
 
+#[cfg(feature = "std")]
 use bytes::Bytes;
-use smallvec::SmallVec;
 
-use crate::field::{FieldName, InvalidHeader, Known, is_token_byte, is_value_byte};
+use crate::{
+    field::{FieldName, InvalidHeader, Known, is_token_byte},
+    list::{EMPTY, Field, List},
+};
 
 /// Header fields, in order; a name may occur more than once and is compared without regard to case.
 ///
@@ -28,132 +31,15 @@ pub struct Headers {
     list: Option<Arc<List>>,
 }
 
-#[derive(Clone, Default)]
-struct List {
-    /// The received head that fields are slices of.
-    received: Bytes,
-    /// The lines `name: value\r\n` of fields that were added.
-    added: SmallVec<[u8; FIRST_LINES]>,
-    fields: SmallVec<[Field; FIRST_FIELDS]>,
-    /// Which well-known names occur, a bit each: answers most questions without a walk.
-    present: u64,
-    layout: Layout,
-}
-
-/// Whether the text may be copied as it stands.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Layout {
-    /// What was added is the lines of all fields and nothing else.
-    #[default]
-    Lines,
-    /// Fields were received, with their own spacing, or removed: they are copied one by one.
-    Scattered,
-}
-
-/// Where a field's name and value stand in its text.
-#[derive(Clone, Copy, Debug)]
-struct Field {
-    name_start: u32,
-    value_start: u32,
-    value_length: u32,
-    name_length: u16,
-    known: Option<Known>,
-    text: Text,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Text {
-    Received,
-    Added,
-}
-
-/// The fields of a head while it is parsed: where they stand in it.
-#[derive(Debug, Default)]
-pub struct ReceivedFields {
-    fields: SmallVec<[Field; FIRST_FIELDS]>,
-    present: u64,
-    end: usize,
-}
-
-/// Where a field stands in a received head.
-#[derive(Clone, Copy, Debug)]
-pub struct Span {
-    /// First byte of the name.
-    pub name_start: usize,
-    /// Length of the name in bytes.
-    pub name_length: usize,
-    /// First byte of the value.
-    pub value_start: usize,
-    /// Length of the value in bytes.
-    pub value_length: usize,
-}
-
-impl ReceivedFields {
-    /// An empty list with room for so many fields.
-    #[must_use]
-    pub fn with_capacity(fields: usize) -> Self {
-        Self { fields: SmallVec::with_capacity(fields), present: 0, end: 0 }
-    }
-
-    /// How many fields there are.
-    #[must_use]
-    #[inline]
-    pub fn len(&self) -> usize {
-        self.fields.len()
-    }
-
-    /// Whether there is none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.fields.is_empty()
-    }
-
-    /// Adds a field; `name` is its text.
-    ///
-    /// # Errors
-    ///
-    /// A field beyond four gigabytes, or a name longer than 65,535 bytes.
-    #[inline]
-    pub fn push(&mut self, name: &[u8], span: Span) -> Result<(), InvalidHeader> {
-        let known = Known::recognise(name);
-        self.present |= known.map_or(0, Known::bit);
-        self.end = self.end.max(span.value_start + span.value_length).max(span.name_start + span.name_length);
-        self.fields.push(Field {
-            name_start: narrow(span.name_start)?,
-            value_start: narrow(span.value_start)?,
-            value_length: narrow(span.value_length)?,
-            name_length: u16::try_from(span.name_length).map_err(|_| InvalidHeader::TooLarge)?,
-            known,
-            text: Text::Received,
-        });
-        Ok(())
-    }
-
-    /// The list, with the head that the fields are slices of.
-    ///
-    /// # Errors
-    ///
-    /// A field that does not lie within the head.
-    pub fn into_headers(self, head: Bytes) -> Result<Headers, InvalidHeader> {
-        if self.end > head.len() {
-            return Err(InvalidHeader::TooLarge);
-        }
-        let list = List {
-            received: head,
-            added: SmallVec::new(),
-            fields: self.fields,
-            present: self.present,
-            layout: Layout::Scattered,
-        };
-        Ok(Headers { list: Some(Arc::new(list)) })
-    }
-}
-
 impl Headers {
     /// An empty list; allocates nothing.
     #[must_use]
     pub const fn new() -> Self {
         Self { list: None }
+    }
+
+    pub(crate) fn of(list: List) -> Self {
+        Self { list: Some(Arc::new(list)) }
     }
 
     /// How many fields there are.
@@ -205,7 +91,7 @@ impl Headers {
         let known = name.known();
         let absent = known.is_some_and(|known| self.present() & known.bit() == 0);
         let list = self.list.as_deref().unwrap_or(&EMPTY);
-        let fields = if absent { &[][..] } else { &list.fields[..] };
+        let fields = if absent { &[][..] } else { list.fields() };
         fields.iter().filter(move |field| list.is_named(field, known, name.bytes())).map(move |field| list.value(field))
     }
 
@@ -253,18 +139,9 @@ impl Headers {
     }
 
     /// Removes the fields that the closure refuses; it sees name and value.
-    pub fn retain(&mut self, mut keep: impl FnMut(&[u8], &[u8]) -> bool) {
-        if self.is_empty() {
-            return;
-        }
-        let list = self.change();
-        let before = list.fields.len();
-        let mut fields = core::mem::take(&mut list.fields);
-        fields.retain(|field| keep(list.name(field), list.value(field)));
-        list.fields = fields;
-        if list.fields.len() != before {
-            list.layout = Layout::Scattered;
-            list.present = list.fields.iter().filter_map(|field| field.known).fold(0, |set, known| set | known.bit());
+    pub fn retain(&mut self, keep: impl FnMut(&[u8], &[u8]) -> bool) {
+        if !self.is_empty() {
+            self.change().retain(keep);
         }
     }
 
@@ -277,11 +154,11 @@ impl Headers {
     #[inline]
     pub fn write_lines(&self, output: &mut Vec<u8>, except: &[Known]) {
         let Some(list) = self.list.as_deref() else { return };
-        if list.layout == Layout::Lines && !self.contains_any(except) {
-            output.extend_from_slice(&list.added);
+        if let Some(lines) = list.lines().filter(|_| !self.contains_any(except)) {
+            output.extend_from_slice(lines);
             return;
         }
-        for field in &list.fields {
+        for field in list.fields() {
             if field.known.is_some_and(|known| except.contains(&known)) {
                 continue;
             }
@@ -291,81 +168,24 @@ impl Headers {
         }
     }
 
-    /// The value of a field, sharing the text it stands in where that is possible.
+    /// The values of all fields, sharing the text they stand in where that is possible.
     #[cfg(feature = "std")]
-    pub(crate) fn value_bytes(&self, index: usize) -> Bytes {
-        let Some(list) = self.list.as_deref() else { return Bytes::new() };
-        match list.fields.get(index) {
-            Some(field) if field.text == Text::Received => {
-                let start = field.value_start as usize;
-                list.received.slice(start..start + field.value_length as usize)
-            }
-            Some(field) => Bytes::copy_from_slice(list.value(field)),
-            None => Bytes::new(),
-        }
+    pub(crate) fn shared_values(&self) -> impl Iterator<Item = (&[u8], Bytes)> {
+        let list = self.list.as_deref().unwrap_or(&EMPTY);
+        list.fields().iter().map(|field| (list.name(field), list.value_bytes(field)))
     }
 
     fn fields(&self) -> &[Field] {
-        self.list.as_deref().map_or(&[], |list| &list.fields)
+        self.list.as_deref().map_or(&[], List::fields)
     }
 
     fn present(&self) -> u64 {
-        self.list.as_deref().map_or(0, |list| list.present)
+        self.list.as_deref().map_or(0, List::present)
     }
 
     /// The list to be changed: a copy, if clones share it.
     fn change(&mut self) -> &mut List {
         Arc::make_mut(self.list.get_or_insert_default())
-    }
-}
-
-impl List {
-    fn append(&mut self, name: &[u8], known: Option<Known>, value: &[u8]) -> Result<(), InvalidHeader> {
-        // Without an early end the compiler looks at many bytes at a time.
-        if value.iter().fold(false, |wrong, &byte| wrong | !is_value_byte(byte)) {
-            return Err(InvalidHeader::Value);
-        }
-        let name_start = self.added.len();
-        let field = Field {
-            name_start: narrow(name_start)?,
-            value_start: narrow(name_start + name.len() + 2)?,
-            value_length: narrow(value.len())?,
-            name_length: u16::try_from(name.len()).map_err(|_| InvalidHeader::TooLarge)?,
-            known,
-            text: Text::Added,
-        };
-        self.added.reserve(name.len() + value.len() + 4);
-        self.added.extend_from_slice(name);
-        self.added.extend_from_slice(b": ");
-        self.added.extend_from_slice(value);
-        self.added.extend_from_slice(b"\r\n");
-        self.present |= known.map_or(0, Known::bit);
-        self.fields.push(field);
-        Ok(())
-    }
-
-    fn is_named(&self, field: &Field, known: Option<Known>, name: &[u8]) -> bool {
-        match known {
-            Some(_) => field.known == known,
-            None => field.known.is_none() && self.name(field).eq_ignore_ascii_case(name),
-        }
-    }
-
-    fn text(&self, field: &Field) -> &[u8] {
-        match field.text {
-            Text::Received => &self.received,
-            Text::Added => &self.added,
-        }
-    }
-
-    fn name(&self, field: &Field) -> &[u8] {
-        let start = field.name_start as usize;
-        &self.text(field)[start..start + field.name_length as usize]
-    }
-
-    fn value(&self, field: &Field) -> &[u8] {
-        let start = field.value_start as usize;
-        &self.text(field)[start..start + field.value_length as usize]
     }
 }
 
@@ -429,28 +249,12 @@ impl PartialEq for Headers {
 
 impl Eq for Headers {}
 
-fn narrow(offset: usize) -> Result<u32, InvalidHeader> {
-    u32::try_from(offset).map_err(|_| InvalidHeader::TooLarge)
-}
-
-/// What a message without fields looks into.
-static EMPTY: List = List {
-    received: Bytes::new(),
-    added: SmallVec::new_const(),
-    fields: SmallVec::new_const(),
-    present: 0,
-    layout: Layout::Lines,
-};
-
-/// Room for the lines of a usual response, so that it is one allocation.
-const FIRST_LINES: usize = 96;
-
-/// Fields of a usual response.
-const FIRST_FIELDS: usize = 4;
-
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
+
     use super::*;
+    use crate::{ReceivedFields, Span};
 
     fn received(lines: &'static str) -> Headers {
         let mut fields = ReceivedFields::default();

@@ -23,12 +23,14 @@ mod field;
 mod head;
 mod headers;
 pub mod hop_by_hop;
+mod list;
 mod target;
 
 pub use field::{FieldName, InvalidHeader, Known};
 pub use head::{RequestHead, ResponseHead};
-pub use headers::{HeaderIter, Headers, ReceivedFields, Span};
+pub use headers::{HeaderIter, Headers};
 pub use http::{Method, StatusCode, Version};
+pub use list::{ReceivedFields, Span};
 pub use target::{InvalidTarget, Target, TargetForm};
 
 #[cfg(feature = "std")]
