@@ -8,6 +8,7 @@ use crate::written::{Count, Mode};
 /// Where the server listens, and with how many threads.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Listening")]
+#[allow(rustdoc::broken_intra_doc_links, reason = "the text is help for a terminal: `[::1]` is an address")]
 pub(crate) struct ListeningArguments {
     /// Where to listen (repeatable).
     ///
