@@ -134,9 +134,11 @@ impl<H: Handler> Http1<H> {
         }
     }
 
-    /// Ends the connection in order.
+    /// Ends the connection in order. A client that has nothing more to send needs no ceremony.
     async fn close(&mut self) {
-        if self.transport.flush(More::Nothing).await.is_ok() {
+        let all_received = self.machine.has_received_all() || self.machine.is_idle();
+        let flushed = self.transport.flush(More::Nothing).await.is_ok();
+        if flushed && !(all_received && self.transport.input.is_empty()) {
             self.transport.close_gently().await;
         }
     }
@@ -148,7 +150,9 @@ impl<H: Handler> Http1<H> {
         }
         let date = self.worker.clock.date_line();
         self.machine.refuse(status, &date, self.transport.output());
-        self.close().await;
+        if self.transport.flush(More::Nothing).await.is_ok() {
+            self.transport.close_gently().await;
+        }
     }
 
     /// Ends the connection so that nobody takes what was sent for whole.
