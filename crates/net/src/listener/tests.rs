@@ -93,12 +93,14 @@ fn all_addresses_are_those_of_both_families() {
 }
 
 #[test]
-fn accepted_sockets_inherit_nodelay() {
+fn accepted_sockets_inherit_how_to_send() {
     for text in ["127.0.0.1:0", ":0"] {
         let listener = bind(text).unwrap();
         let _client = TcpStream::connect(("127.0.0.1", tcp_address(&listener).port())).unwrap();
         let accepted = accept_with(&listener, SocketFlags::CLOEXEC).unwrap();
         assert!(sockopt::tcp_nodelay(&accepted).unwrap(), "{text}");
+        #[cfg(target_os = "linux")]
+        assert_eq!(socket2::SockRef::from(&accepted).tcp_notsent_lowat().unwrap(), 256 * 1024, "{text}");
     }
 }
 
