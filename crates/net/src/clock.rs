@@ -57,11 +57,9 @@ impl Clock {
         Self { source: Box::new(source), latest: Cell::new(latest), date: Cell::new(DateLine::of(latest.second())) }
     }
 
-    /// Reads the source; all answers are from this moment until the next update, also those of [`of_thread`].
+    /// Reads the source; all answers are from this moment until the next update.
     pub fn update(&self) {
-        let reading = (self.source)();
-        self.latest.set(reading);
-        OF_THREAD.set(Some(reading));
+        self.latest.set((self.source)());
     }
 
     /// The moment of the latest update.
@@ -87,15 +85,6 @@ impl Clock {
         }
         self.date.get().text
     }
-}
-
-/// What the clock of this thread read last, for code that no clock is handed to. A thread without one reads the kernel's.
-pub fn of_thread() -> Reading {
-    OF_THREAD.get().unwrap_or_else(|| Clock::new().latest.get())
-}
-
-thread_local! {
-    static OF_THREAD: Cell<Option<Reading>> = const { Cell::new(None) };
 }
 
 impl Default for Clock {

@@ -16,7 +16,6 @@
 #![forbid(unsafe_code)]
 
 mod access;
-pub mod clock;
 mod connection;
 mod error;
 mod http1;
