@@ -8,8 +8,9 @@ use serow_net::{Accepted, Socket, proxy_protocol};
 
 use crate::{
     ProxyProtocol, http1,
+    population::Inhabitant,
     transport::{Broken, Transport},
-    worker::{Inhabitant, Worker},
+    worker::Worker,
 };
 
 /// Serves a connection from its first byte to its last.

@@ -15,10 +15,12 @@
 //! was accepted, so futures need not be `Send` and no lock stands in the way of a request.
 #![forbid(unsafe_code)]
 
+mod accepting;
 mod access;
 mod connection;
 mod error;
 mod http1;
+mod population;
 mod server;
 mod settings;
 mod signals;

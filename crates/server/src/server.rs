@@ -11,7 +11,7 @@ use serow_message::Handler;
 use serow_net::{Address, AddressError, ListenOptions, Listener};
 
 use crate::{
-    AccessLog, Error, Limits, ProxyProtocol, Stopper, Timeouts,
+    AccessLog, Error, Limits, ProxyProtocol, Stopper, Timeouts, accepting,
     settings::Settings,
     signals::Signals,
     worker::{LogMaker, Worker},
@@ -161,7 +161,7 @@ impl BoundServer {
             let settings = self.settings;
             let thread = thread::Builder::new()
                 .name(format!("serow-{number}"))
-                .spawn(move || Worker::new(handler, settings, count, log.as_ref()).run(listeners, stop))?;
+                .spawn(move || accepting::run(Worker::new(handler, settings, count, log.as_ref()), listeners, stop))?;
             threads.push(thread);
         }
         drop(handler);

@@ -19,8 +19,9 @@ use serow_net::More;
 
 use self::tunnel::Tunnel;
 use crate::{
+    population::Inhabitant,
     transport::{Broken, Transport},
-    worker::{Inhabitant, Worker},
+    worker::Worker,
 };
 
 /// An HTTP/1.1 connection.

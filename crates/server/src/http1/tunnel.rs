@@ -9,7 +9,7 @@ use std::{
 use serow_net::Socket;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::worker::Inhabitant;
+use crate::population::Inhabitant;
 
 /// The socket, counted as a connection of its worker until it is dropped, so that a stopping server waits for it.
 pub(super) struct Tunnel {
