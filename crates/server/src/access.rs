@@ -2,28 +2,22 @@
 
 use std::time::{Duration, Instant, SystemTime};
 
-use serow_message::{Connection, Headers, Method, StatusCode, Target, Version};
+use serow_message::{Connection, RequestHead, StatusCode};
 
-/// Is told of every request when its response is finished. Each worker has one of its own.
+/// Is told of every request when it is over. Each worker has one of its own.
 pub trait AccessLog: 'static {
     /// Called on the worker's thread: what takes long here, every connection of the core waits for.
     fn log(&self, served: &Served<'_>);
 }
 
-/// A request that was answered.
+/// A request that is over.
 #[derive(Debug)]
 pub struct Served<'a> {
     /// The connection it came on.
     pub connection: &'a Connection,
-    /// Its method.
-    pub method: &'a Method,
-    /// What it asked for.
-    pub target: &'a Target,
-    /// The version of HTTP it came in.
-    pub version: Version,
-    /// Its header fields.
-    pub headers: &'a Headers,
-    /// The status of the response.
+    /// Its head; `None` where none could be made of what the client sent (400, 408, 431 …).
+    pub request: Option<&'a RequestHead>,
+    /// The status of the response. 499 where there was none since the client left before, as nginx writes it.
     pub status: StatusCode,
     /// Bytes of the response's body.
     pub body_bytes: u64,
@@ -38,22 +32,16 @@ pub struct Served<'a> {
 /// What is kept of a request for the log.
 pub(crate) struct Record {
     connection: Connection,
-    method: Method,
-    target: Target,
-    version: Version,
-    headers: Headers,
+    request: Option<RequestHead>,
     began: SystemTime,
     clock: Instant,
 }
 
 impl Record {
-    pub(crate) fn new(head: &serow_message::RequestHead, connection: &Connection) -> Self {
+    pub(crate) fn new(request: Option<&RequestHead>, connection: &Connection) -> Self {
         Self {
             connection: connection.clone(),
-            method: head.method.clone(),
-            target: head.target.clone(),
-            version: head.version,
-            headers: head.headers.clone(),
+            request: request.cloned(),
             began: SystemTime::now(),
             clock: Instant::now(),
         }
@@ -62,10 +50,7 @@ impl Record {
     pub(crate) fn write(self, log: &dyn AccessLog, status: StatusCode, body_bytes: u64, whole: bool) {
         log.log(&Served {
             connection: &self.connection,
-            method: &self.method,
-            target: &self.target,
-            version: self.version,
-            headers: &self.headers,
+            request: self.request.as_ref(),
             status,
             body_bytes,
             began: self.began,

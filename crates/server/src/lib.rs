@@ -32,7 +32,7 @@ pub use bytes::Bytes;
 pub use serow_message::{
     Body, BodyKind, BoxError, Connection, FieldName, FileChanged, FileRange, FileVersion, Handler, HandlerExt,
     HandlerService, Headers, Incoming, IncomingError, Interim, InvalidHeader, Known, Method, OnUpgrade, Peer, Request,
-    Response, Scheme, ServiceHandler, StatusCode, Target, TargetForm, UpgradeRefused, Upgraded, Version,
+    RequestHead, Response, Scheme, ServiceHandler, StatusCode, Target, TargetForm, UpgradeRefused, Upgraded, Version,
 };
 pub use serow_net::{Address, AddressError, BindError, ListenOptions};
 

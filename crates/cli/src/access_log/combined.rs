@@ -17,18 +17,23 @@ pub(super) fn write(served: &Served<'_>, date: &mut Date, line: &mut Vec<u8>) {
     line.extend_from_slice(b" - - [");
     line.extend_from_slice(date.common(served.began));
     line.extend_from_slice(b"] \"");
-    escape(served.method.as_str().as_bytes(), line);
-    line.push(b' ');
-    escape(served.target.as_str().as_bytes(), line);
-    line.push(b' ');
-    line.extend_from_slice(version(served.version).as_bytes());
+    match served.request {
+        Some(request) => {
+            escape(request.method.as_str().as_bytes(), line);
+            line.push(b' ');
+            escape(request.target.as_str().as_bytes(), line);
+            line.push(b' ');
+            line.extend_from_slice(version(request.version).as_bytes());
+        }
+        None => line.push(b'-'),
+    }
     line.extend_from_slice(b"\" ");
     line.extend_from_slice(served.status.as_str().as_bytes());
     line.push(b' ');
     line.extend_from_slice(itoa::Buffer::new().format(served.body_bytes).as_bytes());
     for name in [Known::Referer, Known::UserAgent] {
         line.extend_from_slice(b" \"");
-        escape(served.headers.get(name).unwrap_or(b"-"), line);
+        escape(served.request.and_then(|request| request.headers.get(name)).unwrap_or(b"-"), line);
         line.push(b'"');
     }
     line.push(b'\n');
@@ -95,6 +100,9 @@ mod tests {
         assert!(line(&Example::new("[::ffff:10.0.0.1]:80")).starts_with("10.0.0.1 - - ["));
         assert!(line(&Example::new("[2001:db8::1]:80")).starts_with("2001:db8::1 - - ["));
         assert!(line(&Example::unix()).starts_with("unix: - - ["));
+        let mut refused = Vec::new();
+        write(&Served { request: None, ..example.served() }, &mut Date::new(), &mut refused);
+        assert_eq!(refused, b"127.0.0.1 - - [06/Nov/1994:08:49:37 +0000] \"-\" 200 13 \"-\" \"-\"\n");
     }
 
     proptest! {

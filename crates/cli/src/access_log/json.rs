@@ -2,7 +2,7 @@
 
 use std::{io::Write, time::Duration};
 
-use serow::{Headers, Known, Peer, Served};
+use serow::{Known, Peer, RequestHead, Served};
 
 use super::{combined::version, date::Date};
 
@@ -19,18 +19,12 @@ pub(super) fn write(served: &Served<'_>, date: &mut Date, line: &mut Vec<u8>) {
         Peer::Tcp(address) => drop(write!(line, "{address}")),
         Peer::Unix => line.extend_from_slice(b"unix:"),
     }
-    line.extend_from_slice(b"\",\"method\":");
-    string(served.method.as_str().as_bytes(), line);
-    line.extend_from_slice(b",\"target\":");
-    string(served.target.as_str().as_bytes(), line);
-    line.extend_from_slice(b",\"host\":");
-    match served.target.authority() {
-        Some(host) => string(host.as_bytes(), line),
-        None => field(served.headers, Known::Host, line),
+    line.push(b'"');
+    match served.request {
+        Some(request) => request_line(request, line),
+        None => line.extend_from_slice(b",\"method\":null,\"target\":null,\"host\":null,\"version\":null"),
     }
-    line.extend_from_slice(b",\"version\":\"");
-    line.extend_from_slice(version(served.version).as_bytes());
-    line.extend_from_slice(b"\",\"status\":");
+    line.extend_from_slice(b",\"status\":");
     line.extend_from_slice(served.status.as_str().as_bytes());
     line.extend_from_slice(b",\"bytes\":");
     number(served.body_bytes, line);
@@ -39,15 +33,31 @@ pub(super) fn write(served: &Served<'_>, date: &mut Date, line: &mut Vec<u8>) {
     line.extend_from_slice(b",\"whole\":");
     line.extend_from_slice(if served.whole { b"true" } else { b"false" });
     line.extend_from_slice(b",\"referer\":");
-    field(served.headers, Known::Referer, line);
+    field(served.request, Known::Referer, line);
     line.extend_from_slice(b",\"user_agent\":");
-    field(served.headers, Known::UserAgent, line);
+    field(served.request, Known::UserAgent, line);
     line.extend_from_slice(b"}\n");
 }
 
+/// Appends what the request's first line says, and its host.
+fn request_line(request: &RequestHead, line: &mut Vec<u8>) {
+    line.extend_from_slice(b",\"method\":");
+    string(request.method.as_str().as_bytes(), line);
+    line.extend_from_slice(b",\"target\":");
+    string(request.target.as_str().as_bytes(), line);
+    line.extend_from_slice(b",\"host\":");
+    match request.target.authority() {
+        Some(host) => string(host.as_bytes(), line),
+        None => field(Some(request), Known::Host, line),
+    }
+    line.extend_from_slice(b",\"version\":\"");
+    line.extend_from_slice(version(request.version).as_bytes());
+    line.push(b'"');
+}
+
 /// Appends a header field, or `null` where there is none.
-fn field(headers: &Headers, name: Known, line: &mut Vec<u8>) {
-    match headers.get(name) {
+fn field(request: Option<&RequestHead>, name: Known, line: &mut Vec<u8>) {
+    match request.and_then(|request| request.headers.get(name)) {
         Some(value) => string(value, line),
         None => line.extend_from_slice(b"null"),
     }

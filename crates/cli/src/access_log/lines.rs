@@ -122,12 +122,11 @@ const CAPACITY: usize = FULL + 4 * 1024;
 pub(super) mod example {
     use std::time::{Duration, SystemTime};
 
-    use serow::{Connection, Headers, Method, Peer, Scheme, Served, StatusCode, Target, Version};
+    use serow::{Connection, Headers, Method, Peer, RequestHead, Scheme, Served, StatusCode, Target, Version};
 
     pub(in crate::access_log) struct Example {
         connection: Connection,
-        headers: Headers,
-        target: Target,
+        request: RequestHead,
     }
 
     impl Example {
@@ -141,24 +140,27 @@ pub(super) mod example {
 
         fn of(peer: Peer) -> Self {
             let connection = Connection::new(peer, None, Scheme::Http);
-            Self { connection, headers: Headers::new(), target: Target::parse("/".into(), false).unwrap() }
+            let request = RequestHead {
+                method: Method::GET,
+                target: Target::default(),
+                version: Version::HTTP_11,
+                headers: Headers::new(),
+            };
+            Self { connection, request }
         }
 
         pub(in crate::access_log) fn header(&mut self, name: &str, value: &[u8]) {
-            self.headers.append(name, value).unwrap();
+            self.request.headers.append(name, value).unwrap();
         }
 
         pub(in crate::access_log) fn target(&mut self, target: &'static str) {
-            self.target = Target::parse(target.into(), false).unwrap();
+            self.request.target = Target::parse(target.into(), false).unwrap();
         }
 
         pub(in crate::access_log) fn served(&self) -> Served<'_> {
             Served {
                 connection: &self.connection,
-                method: &Method::GET,
-                target: &self.target,
-                version: Version::HTTP_11,
-                headers: &self.headers,
+                request: Some(&self.request),
                 status: StatusCode::OK,
                 body_bytes: 13,
                 began: SystemTime::UNIX_EPOCH + Duration::from_millis(784_111_777_042),

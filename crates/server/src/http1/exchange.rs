@@ -25,7 +25,7 @@ impl<H: Handler> Http1<H> {
     #[inline]
     pub(super) async fn exchange(&mut self, received: ReceivedRequest) -> Result<(), End> {
         let ReceivedRequest { head, framing, upgrade } = received;
-        let record = self.worker.log.is_some().then(|| Record::new(&head, &self.connection));
+        let record = self.worker.log.is_some().then(|| Record::new(Some(&head), &self.connection));
         self.transport.allow_any_time();
         let (feeding, body) = Feeding::new(framing);
         if !self.interim.is_free() {
@@ -40,11 +40,19 @@ impl<H: Handler> Http1<H> {
             pending = Some(ours);
         }
         let call = self.worker.handler.call(request);
-        let response = self.handle(call, &feeding).await?;
-        let mut sent = Sent { status: response.status, body_bytes: 0 };
-        let outcome = self.respond(response, &feeding, &mut sent).await;
+        let mut sent = Sent::default();
+        let outcome = match self.handle(call, &feeding).await {
+            Ok(response) => {
+                sent.status = response.status;
+                self.respond(response, &feeding, &mut sent).await
+            }
+            Err(end) => {
+                sent.status = end.status();
+                Err(end)
+            }
+        };
         if let (Some(record), Some(log)) = (record, &self.worker.log) {
-            record.write(&**log, sent.status, sent.body_bytes, outcome.is_ok());
+            record.write(&**log, sent.status, sent.body_bytes, !matches!(outcome, Err(End::Cut(_))));
         }
         outcome?;
         self.conclude(pending).await

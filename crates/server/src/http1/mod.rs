@@ -19,6 +19,7 @@ use serow_net::More;
 
 use self::tunnel::Tunnel;
 use crate::{
+    access::Record,
     population::Inhabitant,
     transport::{Broken, Transport},
     worker::Worker,
@@ -43,6 +44,16 @@ enum End {
     Cut(Broken),
     /// The connection belongs to the handler now.
     Tunnel(PendingUpgrade),
+}
+
+impl End {
+    /// What the log says of a request that had no response from the handler.
+    fn status(&self) -> StatusCode {
+        match self {
+            Self::Refuse(status) => *status,
+            _ => StatusCode::from_u16(CLIENT_LEFT).unwrap_or_default(),
+        }
+    }
 }
 
 /// Serves a connection until its end.
@@ -84,7 +95,11 @@ impl<H: Handler> Http1<H> {
                         }
                     }
                     Ok(_) => break,
-                    Err(error) => return self.mistake(error),
+                    Err(error) => {
+                        let end = self.mistake(error);
+                        self.log_refusal(&end);
+                        return end;
+                    }
                 }
                 let timeouts = &self.worker.settings.timeouts;
                 if self.transport.input.is_empty() {
@@ -122,6 +137,13 @@ impl<H: Handler> Http1<H> {
                 .transport
                 .poll_overdue(context)
                 .map(|()| Err(if was_idle { End::Close } else { End::Refuse(StatusCode::REQUEST_TIMEOUT) })),
+        }
+    }
+
+    /// A refusal of what never became a request is to be seen in the log, too.
+    fn log_refusal(&self, end: &End) {
+        if let (End::Refuse(status), Some(log)) = (end, &self.worker.log) {
+            Record::new(None, &self.connection).write(&**log, *status, 0, true);
         }
     }
 
@@ -178,3 +200,6 @@ impl Drop for PanicWatch {
         }
     }
 }
+
+/// nginx's status for a client that left before its answer.
+const CLIENT_LEFT: u16 = 499;
