@@ -88,6 +88,9 @@ impl<H: Handler> Http1<H> {
     /// Sends what has been made, unless a pipelined request is here already, whose response may travel along.
     #[inline]
     async fn send_unless_more_comes(&mut self) -> Result<(), End> {
+        if self.transport.output.is_empty() {
+            return Ok(());
+        }
         if !self.transport.input.is_empty()
             && self.machine.is_persistent()
             && self.transport.output.len() <= MOST_GATHERED
