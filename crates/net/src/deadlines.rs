@@ -120,7 +120,11 @@ impl Deadline {
     #[inline]
     pub fn set(&self, after: Duration) {
         // The tick that comes next may come at once, so it does not count.
-        self.due().set(self.table.now.get() + 1 + ticks(after));
+        let due = self.table.now.get() + 1 + ticks(after);
+        self.due().set(due);
+        if due < self.chunk.earliest.get() {
+            self.chunk.earliest.set(due);
+        }
     }
 
     /// Does not expire until it is set again.
@@ -225,6 +229,9 @@ impl Table {
                 // What is not expired is due later than now.
                 due.set(due.get() - passed);
             }
+            if chunk.earliest.get() < EXPIRED {
+                chunk.earliest.set(chunk.earliest.get().saturating_sub(passed));
+            }
         });
     }
 }
@@ -233,6 +240,9 @@ impl Table {
 struct Chunk {
     number: usize,
     registered: Cell<usize>,
+    /// No deadline of the chunk is due before this tick: a tick need not look at those that idle, whose memory the
+    /// processor would have to fetch.
+    earliest: Cell<u32>,
     /// The tick at which each expires, or [`EXPIRED`], or [`NEVER`]. Dense, so that the processor compares several in
     /// one instruction.
     due: [Cell<u32>; CHUNK_LENGTH],
@@ -244,16 +254,18 @@ impl Chunk {
         Self {
             number,
             registered: Cell::new(0),
+            earliest: Cell::new(NEVER),
             due: [const { Cell::new(NEVER) }; CHUNK_LENGTH],
             wakers: [const { Cell::new(None) }; CHUNK_LENGTH],
         }
     }
 
     fn expire(&self, now: u32) {
-        // Without a branch per entry, this is the loop that the compiler makes fast.
-        if !self.due.iter().fold(false, |any, due| any | (due.get() <= now)) {
+        if self.earliest.get() > now {
             return;
         }
+        // First, since a task that is woken may set a deadline.
+        self.earliest.set(self.due.iter().map(Cell::get).filter(|due| *due > now).min().unwrap_or(NEVER));
         for (due, waker) in self.due.iter().zip(&self.wakers).filter(|(due, _)| due.get() <= now) {
             due.set(EXPIRED);
             if let Some(waker) = waker.take() {

@@ -290,3 +290,33 @@ fn ten_thousand_idle_deadlines_cost_microseconds_a_sweep() {
     }
     println!("{:?} for 10,000 settings", began.elapsed() / SWEEPS);
 }
+
+#[test]
+fn any_order_of_settings_expires_each_at_its_tick() {
+    let deadlines = Deadlines::new();
+    let several: Vec<_> = (0..700).map(|_| deadlines.register()).collect();
+    let mut due: Vec<Option<u32>> = vec![None; several.len()];
+    let mut state = 1u32;
+    let mut random = move |below: u32| {
+        // Numerical Recipes' generator: any order will do, as long as it is the same each time.
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 8) % below
+    };
+    for now in 0..300 {
+        for _ in 0..50 {
+            let place = random(700) as usize;
+            if random(5) == 0 {
+                several[place].clear();
+                due[place] = None;
+            } else {
+                let ticks = random(40);
+                several[place].set(TICK * ticks);
+                due[place] = Some(now + 1 + ticks);
+            }
+        }
+        deadlines.tick();
+        for (deadline, due) in several.iter().zip(&due) {
+            assert_eq!(deadline.is_expired(), due.is_some_and(|due| due <= now + 1), "at tick {now}");
+        }
+    }
+}
