@@ -107,7 +107,7 @@ struct Listing {
 
 enum State {
     Reading(Reader),
-    Writing { entries: std::vec::IntoIter<Entry>, is_first: bool },
+    Writing { entries: std::vec::IntoIter<Entry>, is_first: bool, others_had_their_turn: bool },
     Done,
 }
 
@@ -136,10 +136,12 @@ impl Listing {
                         Format::Html => html::begin(output, &self.title, self.order, &entries, is_cut),
                         Format::Json => json::begin(output),
                     }
-                    self.state = State::Writing { entries: entries.into_iter(), is_first: true };
+                    self.state =
+                        State::Writing { entries: entries.into_iter(), is_first: true, others_had_their_turn: false };
                 }
             }
-            State::Writing { entries, is_first } => {
+            State::Writing { entries, is_first, others_had_their_turn } => {
+                *others_had_their_turn = false;
                 for entry in entries.by_ref().take(ENTRIES_PER_STEP) {
                     match self.format {
                         Format::Html => html::row(output, &entry),
@@ -172,6 +174,12 @@ impl http_body::Body for Listing {
         let listing = self.get_mut();
         if listing.is_end_stream() {
             return Poll::Ready(None);
+        }
+        // A peer that takes all at once would otherwise get all at once.
+        if let State::Writing { others_had_their_turn: turn @ false, .. } = &mut listing.state {
+            *turn = true;
+            context.waker().wake_by_ref();
+            return Poll::Pending;
         }
         let mut output = Vec::new();
         if let Err(error) = listing.step(&mut output) {

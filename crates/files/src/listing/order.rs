@@ -82,12 +82,14 @@ fn digits(text: &[u8]) -> usize {
 
 /// Numbers of any length, compared as numbers.
 fn by_number(one: &[u8], other: &[u8]) -> Ordering {
-    let significant = |digits: &[u8]| {
-        let zeros = digits.iter().take_while(|&&digit| digit == b'0').count();
-        digits[zeros..].to_vec()
-    };
     let (one, other) = (significant(one), significant(other));
-    one.len().cmp(&other.len()).then_with(|| one.cmp(&other))
+    one.len().cmp(&other.len()).then_with(|| one.cmp(other))
+}
+
+/// Digits without the zeros before them.
+fn significant(digits: &[u8]) -> &[u8] {
+    let zeros = digits.iter().take_while(|&&digit| digit == b'0').count();
+    &digits[zeros..]
 }
 
 #[cfg(test)]
