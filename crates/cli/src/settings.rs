@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use rustix::process::{Resource, getrlimit};
 use serow::{Limits, ListenOptions, ProxyProtocol, Server, Timeouts};
 use serow_files::{
     CacheLimits, Compression, FilesSettings, Freshness, FreshnessRule, Hidden, Pattern, Rewrite, Symlinks,
@@ -37,10 +38,12 @@ impl FolderSettings {
         let FilesArguments { dir, listening, logging, content, caching, limits, timeouts } = arguments;
         Ok(Self {
             folder: dir,
+            server: server(&listening)
+                .limits(self::limits(&limits, open_files_of(&listening, &caching)))
+                .timeouts(self::timeouts(&timeouts)),
             files: files(content, caching)?,
             level: level(logging.log_level),
             access_log: access_log(logging),
-            server: server(&listening).limits(self::limits(&limits)).timeouts(self::timeouts(&timeouts)),
         })
     }
 }
@@ -60,10 +63,24 @@ fn server(written: &ListeningArguments) -> Server {
     }
 }
 
-fn limits(written: &LimitArguments) -> Limits {
+/// How many files all workers together may want to have open.
+fn open_files_of(listening: &ListeningArguments, caching: &CachingArguments) -> usize {
+    let available = || std::thread::available_parallelism().map_or(1, usize::from);
+    let workers = listening.workers.map_or_else(available, |workers| workers.in_memory());
+    workers.saturating_mul(caching.cache_files.in_memory().saturating_add(DESCRIPTORS_OF_WORKER))
+}
+
+/// Connections that leave the files enough of the process's descriptors; a third of them at the most, so that a low limit
+/// still serves many.
+fn connections_beside(open_files: usize) -> usize {
+    let limit = getrlimit(Resource::Nofile).current.and_then(|limit| usize::try_from(limit).ok());
+    limit.map_or(0, |limit| limit - open_files.min(limit / 3))
+}
+
+fn limits(written: &LimitArguments, open_files: usize) -> Limits {
     let defaults = Limits::default();
     Limits {
-        connections: written.max_connections.map_or(defaults.connections, |most| most.in_memory()),
+        connections: written.max_connections.map_or_else(|| connections_beside(open_files), |most| most.in_memory()),
         body: written.max_body.map_or(defaults.body, |size| size.0),
         head: written.max_head.in_memory(),
         fields: written.max_fields.in_memory(),
@@ -159,6 +176,9 @@ fn freshness(written: CachingArguments) -> Result<Vec<FreshnessRule>, Failure> {
     rules.append(&mut without_pattern);
     Ok(rules)
 }
+
+/// What a worker has open beside connections and cached files: its listeners, its poll, its root, a file being read.
+const DESCRIPTORS_OF_WORKER: usize = 16;
 
 #[cfg(test)]
 mod tests {

@@ -2,6 +2,8 @@
 
 use std::{error, fmt, io, path::PathBuf};
 
+use rustix::io::Errno;
+
 /// Why a folder cannot be served. Its text is one line that says what to do.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -26,6 +28,15 @@ pub enum FilesError {
         /// What it was set to.
         value: String,
     },
+}
+
+impl FilesError {
+    /// Whether it says nothing about the folder, only that no descriptors or memory are left.
+    pub(crate) fn is_exhaustion(&self) -> bool {
+        let Self::Unreadable(_, error) = self else { return false };
+        let errno = error.raw_os_error().map(Errno::from_raw_os_error);
+        matches!(errno, Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM))
+    }
 }
 
 impl fmt::Display for FilesError {

@@ -51,7 +51,8 @@ impl Lookup {
         Self {
             cache: Cache::new(shared.settings.cache.clone()),
             permits: Permits::new(concurrent),
-            root: None,
+            // Opened before the first request: by then the connections may have taken all descriptors.
+            root: Root::open(&shared.root, shared.settings.symlinks).ok(),
             root_opened: 0,
         }
     }
@@ -181,7 +182,12 @@ impl Lookup {
     /// The root, opened anew if it is not very fresh; nothing if it is gone.
     pub(crate) fn root(&mut self, shared: &Shared, now: u64) -> Option<Root> {
         if self.root.is_none() || now.wrapping_sub(self.root_opened) >= ROOT_FRESH_FOR {
-            self.root = Root::open(&shared.root, shared.settings.symlinks).ok();
+            match Root::open(&shared.root, shared.settings.symlinks) {
+                Ok(root) => self.root = Some(root),
+                // The folder is not gone: what was open stands for it until there are descriptors again.
+                Err(error) if error.is_exhaustion() => self.cache.close_files(),
+                Err(_) => self.root = None,
+            }
             self.root_opened = now;
         }
         self.root.clone()
