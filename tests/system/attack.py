@@ -51,8 +51,9 @@ class SlowHttpTest:
                 "X": ["-w", "512", "-y", "1024", "-n", "1", "-z", "5"]}
         command = [program, f"-{kind}", "-c", str(connections), "-r", str(RATE), "-l", str(seconds), "-u", url,
                    "-p", "5", "-g", "-o", str(self.report), "-v", "1", *ways[kind]]
-        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                        stderr=subprocess.DEVNULL, preexec_fn=raise_open_files)
+        self.output = open(f"{self.report}.log", "w+b")
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self.output,
+                                        stderr=subprocess.STDOUT, preexec_fn=raise_open_files)
 
     def wait(self) -> Outcome:
         try:
@@ -64,8 +65,12 @@ class SlowHttpTest:
             rows = [[int(field) for field in row[:4]] for row in csv.reader(file) if row and row[0].isdigit()]
         if not rows:
             raise Missing("slowhttptest reported nothing")
+        self.output.seek(0)
+        # The last row is of the second before the end, so only the exit status says that nobody was left.
+        is_over = b"No open connections left" in self.output.read()
         last_open = max((row[0] for row in rows if row[3] > 0), default=0)
-        return Outcome(max(row[3] for row in rows), rows[-1][1], rows[-1][3], last_open)
+        most = max(row[3] for row in rows)
+        return Outcome(most, self.connections if is_over else rows[-1][1], 0 if is_over else rows[-1][3], last_open)
 
 
 @dataclasses.dataclass

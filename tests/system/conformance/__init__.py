@@ -1,0 +1,1 @@
+"""Serow beside nginx on the same folder: `requests` is the table, `differences` judges where the answers part."""

@@ -1,0 +1,64 @@
+"""Fewer descriptors than clients."""
+
+from __future__ import annotations
+
+import pathlib
+import resource
+import threading
+import time
+
+from .. import wire
+from ..server import Server
+from ..verdict import Verdict
+
+LIMIT = 100
+CLIENTS = 300
+
+
+def limited(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
+    """`ulimit -n 100` and 300 clients: all are served in the end, and nobody spins meanwhile."""
+    (folder / "index.html").write_text("<p>Hello!</p>\n")
+    for number in range(40):
+        (folder / f"large-{number}").write_bytes(b"x" * 100_000)
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (LIMIT, LIMIT))
+
+    served: list[int] = []
+    failures: list[str] = []
+    stay = threading.Event()
+
+    def client(server: Server, number: int) -> None:
+        try:
+            with wire.Connection(server.address, 60) as connection:
+                target = "/" if number % 2 else f"/large-{number % 40}"
+                status = connection.ask(target).status
+                (served if status == 200 else failures).append(status)
+                # The first keep their connections, so that the others have to wait for them.
+                if number < LIMIT:
+                    stay.wait(30)
+        except (OSError, wire.Cut, wire.Malformed) as error:
+            failures.append(f"{type(error).__name__}: {error}")
+
+    with Server.files(folder, before=limit) as server:
+        threads = [threading.Thread(target=client, args=(server, number)) for number in range(CLIENTS)]
+        for thread in threads:
+            thread.start()
+        time.sleep(2)
+        used = server.processor_seconds()
+        time.sleep(1 if short else 3)
+        used = server.processor_seconds() - used
+        open_then, served_then = server.descriptors(), len(served)
+        stay.set()
+        for thread in threads:
+            thread.join(70)
+        verdict.figure(f"descriptors: {served_then} of {CLIENTS} served while the first kept {open_then} descriptors "
+                       f"open ({used:.2f} s of processor time), {len(served)} in the end")
+        verdict.check(used < 0.5, f"descriptors: {used:.2f} s of processor time while nothing could be accepted")
+        verdict.check(len(served) == CLIENTS, f"descriptors: {len(served)} served; {failures[:3]}")
+        lines = server.said().splitlines()
+        verdict.check(len(lines) < 50, f"descriptors: {len(lines)} lines of warnings")
+        verdict.check(wire.ask_once(server.address, "/").status == 200, "descriptors: no answer afterwards")
+
+
+CASES = (limited,)
