@@ -74,7 +74,11 @@ fn open_files_of(listening: &ListeningArguments, caching: &CachingArguments) -> 
 /// still serves many.
 fn connections_beside(open_files: usize) -> usize {
     let limit = getrlimit(Resource::Nofile).current.and_then(|limit| usize::try_from(limit).ok());
-    limit.map_or(0, |limit| limit - open_files.min(limit / 3))
+    limit.map_or(0, |limit| left_beside(open_files, limit))
+}
+
+fn left_beside(open_files: usize, limit: usize) -> usize {
+    limit - open_files.min(limit / 3)
 }
 
 fn limits(written: &LimitArguments, open_files: usize) -> Limits {
@@ -198,13 +202,23 @@ mod tests {
     #[test]
     fn without_options_the_parts_have_their_own_defaults() {
         let arguments = arguments(&[]);
-        assert_eq!(limits(&arguments.limits), Limits::default());
+        let connections = connections_beside(0);
+        assert_eq!(limits(&arguments.limits, 0), Limits { connections, ..Limits::default() });
         assert_eq!(timeouts(&arguments.timeouts), Timeouts::default());
         assert_eq!(arguments.listening.backlog.get(), ListenOptions::default().backlog);
         // A newcomer wants to see what is in the folder; whoever builds a site with the library does not.
         let expected = FilesSettings { listing: true, ..FilesSettings::default() };
         let settings = files(arguments.content, arguments.caching).unwrap();
         assert_eq!(format!("{settings:?}"), format!("{expected:?}"));
+    }
+
+    #[test]
+    fn files_have_a_part_of_the_descriptors() {
+        for (open_files, limit, connections) in
+            [(288, 1024, 736), (288, 100, 67), (0, 100, 100), (usize::MAX, 3, 2), (1, 0, 0)]
+        {
+            assert_eq!(left_beside(open_files, limit), connections, "{open_files} of {limit}");
+        }
     }
 
     #[test]
