@@ -77,7 +77,7 @@ def killed(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
 
 def stopped_clients(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
     """Clients stand still for a while amid large responses, and go on: others are served meanwhile."""
-    with Server.files(large_site(folder), "--body-timeout", "5s") as server:
+    with Server.files(large_site(folder), "--body-timeout", "2s") as server:
         descriptors, _ = warm(server)
         reader = start_readers(server, CLIENTS)
         used = server.processor_seconds()
@@ -87,8 +87,8 @@ def stopped_clients(verdict: Verdict, folder: pathlib.Path, short: bool) -> None
             reader.send_signal(signal.SIGCONT)
             time.sleep(0.5)
             reader.send_signal(signal.SIGSTOP)
-            # Beyond the time for bodies: now they are cut off.
-            let_go = server.settles_at(descriptors + 4, 8)
+            # Beyond the time for bodies they are cut off; what the kernel's queue still takes may earn it once more.
+            let_go = server.settles_at(descriptors + 4, 2 * 2 + 1)
             still = server.descriptors()
         reader.kill()
         reader.wait()
