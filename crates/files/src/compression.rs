@@ -65,14 +65,8 @@ impl Body for CompressedBody {
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
-        match self.get_mut().poll_step(context) {
-            Poll::Ready(Some(Ok(output))) if output.is_empty() => {
-                context.waker().wake_by_ref();
-                Poll::Pending
-            }
-            Poll::Ready(step) => Poll::Ready(step.map(|output| output.map(|output| Frame::data(output.into())))),
-            Poll::Pending => Poll::Pending,
-        }
+        // A piece of nothing, where the encoder has made none yet, lets others have their turn.
+        self.get_mut().poll_step(context).map(|step| step.map(|output| output.map(|output| Frame::data(output.into()))))
     }
 }
 

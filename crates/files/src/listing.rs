@@ -107,7 +107,7 @@ struct Listing {
 
 enum State {
     Reading(Reader),
-    Writing { entries: std::vec::IntoIter<Entry>, is_first: bool, others_had_their_turn: bool },
+    Writing { entries: std::vec::IntoIter<Entry>, is_first: bool },
     Done,
 }
 
@@ -136,12 +136,10 @@ impl Listing {
                         Format::Html => html::begin(output, &self.title, self.order, &entries, is_cut),
                         Format::Json => json::begin(output),
                     }
-                    self.state =
-                        State::Writing { entries: entries.into_iter(), is_first: true, others_had_their_turn: false };
+                    self.state = State::Writing { entries: entries.into_iter(), is_first: true };
                 }
             }
-            State::Writing { entries, is_first, others_had_their_turn } => {
-                *others_had_their_turn = false;
+            State::Writing { entries, is_first } => {
                 for entry in entries.by_ref().take(ENTRIES_PER_STEP) {
                     match self.format {
                         Format::Html => html::row(output, &entry),
@@ -167,29 +165,17 @@ impl http_body::Body for Listing {
     type Data = Bytes;
     type Error = io::Error;
 
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
+    fn poll_frame(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
         let listing = self.get_mut();
         if listing.is_end_stream() {
             return Poll::Ready(None);
-        }
-        // A peer that takes all at once would otherwise get all at once.
-        if let State::Writing { others_had_their_turn: turn @ false, .. } = &mut listing.state {
-            *turn = true;
-            context.waker().wake_by_ref();
-            return Poll::Pending;
         }
         let mut output = Vec::new();
         if let Err(error) = listing.step(&mut output) {
             listing.state = State::Done;
             return Poll::Ready(Some(Err(error)));
         }
-        if output.is_empty() {
-            context.waker().wake_by_ref();
-            return Poll::Pending;
-        }
+        // While the folder is read these are pieces of nothing, after each of which the server lets others have their turn.
         Poll::Ready(Some(Ok(Frame::data(output.into()))))
     }
 

@@ -58,8 +58,13 @@ impl<H: Handler> Http1<H> {
 
     /// Sends piece by piece. The next piece is asked for when the last was taken by the kernel; what has been made leaves
     /// when no further piece is ready.
+    ///
+    /// A body that is never done waiting would keep the core from everybody else, so others have their turn after a while,
+    /// and whenever a body asks for that by a piece of nothing. (A task that only wakes itself does not look at the sockets
+    /// in between.)
     async fn send_stream(&mut self, mut body: Body, feeding: &Feeding, sent: &mut Sent) -> Result<(), End> {
         let mut trailers: Option<Headers> = None;
+        let mut at_once = 0;
         loop {
             let frame = poll_fn(|context| match body.poll_next(context) {
                 Poll::Ready(frame) => Poll::Ready(Ok(frame)),
@@ -72,13 +77,19 @@ impl<H: Handler> Http1<H> {
             .await?;
             let Some(frame) = frame else { break };
             let frame = frame.map_err(|error| End::Cut(Broken::Unfinished(io::Error::other(error))))?;
+            at_once += frame.data_ref().map_or(0, |data| if data.is_empty() { MOST_AT_ONCE } else { data.len() });
             match frame.into_data() {
+                Ok(data) if data.is_empty() => {}
                 Ok(data) if data.len() <= MOST_COPIED => self.copy_bytes(&data, sent)?,
                 Ok(data) => self.send_bytes(data, sent).await?,
                 Err(frame) => trailers = frame.trailers_ref().and_then(|map| map.try_into().ok()),
             }
             if self.transport.output.len() > MOST_GATHERED {
                 self.transport.flush(More::Nothing).await.map_err(End::Cut)?;
+            }
+            if at_once >= MOST_AT_ONCE {
+                at_once = 0;
+                tokio::task::yield_now().await;
             }
         }
         self.machine.send_end(trailers.as_ref(), self.transport.output()).map_err(misuse)?;
@@ -113,6 +124,10 @@ fn misuse(misuse: Misuse) -> End {
 
 /// Copying so much costs less than a second piece in the call.
 const MOST_COPIED: usize = 4 * 1024;
+
+/// Bytes of a stream after which others have their turn: what the kernel copies in some ten microseconds, or our
+/// compression makes in a millisecond.
+const MOST_AT_ONCE: usize = 64 * 1024;
 
 /// Small pieces are gathered up to this; a socket's first window takes about as much.
 const MOST_GATHERED: usize = 16 * 1024;
