@@ -4,35 +4,36 @@ use serow_message::{Known, Request, Response, StatusCode};
 
 use crate::{
     cache::Answer,
-    coding::weighted,
-    files::{Shared, form_at, send},
+    delivery::{form_at, send},
     lookup::Lookup,
     representation::put,
     resource::Form,
+    site::Site,
+    weight::weighted,
 };
 
 /// Answers what is missing.
-pub(crate) fn missing(shared: &Shared, lookup: &mut Lookup, request: &Request) -> Response {
-    let mut response = missing_page(shared, lookup, request);
-    if shared.fallback.is_some() {
+pub(crate) fn missing(site: &Site, lookup: &mut Lookup, request: &Request) -> Response {
+    let mut response = missing_page(site, lookup, request);
+    if site.fallback.is_some() {
         put(&mut response.headers, Known::Vary, "Accept");
     }
     response
 }
 
-fn missing_page(shared: &Shared, lookup: &mut Lookup, request: &Request) -> Response {
-    if let Some(page) = &shared.fallback
+fn missing_page(site: &Site, lookup: &mut Lookup, request: &Request) -> Response {
+    if let Some(page) = &site.fallback
         && wants_page(request)
-        && let Some(place) = lookup.find_page(shared, page)
+        && let Some(place) = lookup.find_page(site, page)
     {
         let form = form_at(lookup, place, request);
-        return send(shared, lookup, place, form, request);
+        return send(site, lookup, place, form, request);
     }
-    if let Some(page) = &shared.not_found
-        && let Some(place) = lookup.find_page(shared, page)
+    if let Some(page) = &site.not_found
+        && let Some(place) = lookup.find_page(site, page)
         && let Answer::Found(resource) = lookup.cache.answer(place)
     {
-        let page = resource.representation(Form::Identity).respond_whole(shared.clock.time_of_day, None);
+        let page = resource.representation(Form::Identity).respond_whole(site.clock.time_of_day, None);
         let mut response = Response { body: page.body, ..Response::new(StatusCode::NOT_FOUND) };
         if let Some(media_type) = page.headers.get(Known::ContentType) {
             put(&mut response.headers, Known::ContentType, media_type);

@@ -1,5 +1,7 @@
 //! Content codings, and which of them a client prefers (RFC 9110 §12.5.3).
 
+use crate::weight::weighted;
+
 /// A content coding that files are sent in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Coding {
@@ -92,28 +94,6 @@ fn is_named(coding: Coding, name: &[u8]) -> bool {
     // RFC 9110 §8.4.1.3: x-gzip means gzip.
     name.eq_ignore_ascii_case(coding.name().as_bytes())
         || coding == Coding::Gzip && name.eq_ignore_ascii_case(b"x-gzip")
-}
-
-/// A member of a list with weights, and its quality in thousandths (RFC 9110 §12.4.2); 0 where it is not to be read.
-pub(crate) fn weighted(member: &[u8]) -> (&[u8], u16) {
-    let mut parts = member.split(|&byte| byte == b';').map(<[u8]>::trim_ascii);
-    let name = parts.next().unwrap_or_default();
-    let weight = parts.find_map(|part| part.strip_prefix(b"q=").or_else(|| part.strip_prefix(b"Q=")));
-    (name, weight.map_or(1000, thousandths))
-}
-
-fn thousandths(text: &[u8]) -> u16 {
-    let (whole, digits) = match text {
-        [whole] | [whole, b'.'] => (*whole, &[][..]),
-        [whole, b'.', digits @ ..] if digits.len() <= 3 && digits.iter().all(u8::is_ascii_digit) => (*whole, digits),
-        _ => return 0,
-    };
-    let fraction = (0..3).fold(0, |sum, place| sum * 10 + digits.get(place).map_or(0, |digit| u16::from(digit - b'0')));
-    match whole {
-        b'0' => fraction,
-        b'1' => 1000,
-        _ => 0,
-    }
 }
 
 #[cfg(test)]

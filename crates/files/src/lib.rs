@@ -37,6 +37,7 @@ mod clock;
 mod coding;
 mod compression;
 mod copied_range;
+mod delivery;
 mod error;
 mod files;
 mod freshness;
@@ -54,8 +55,10 @@ mod resource;
 mod rewrite;
 mod root;
 mod settings;
+mod site;
 mod steady;
 mod validator;
+mod weight;
 
 pub use self::{
     clock::Clock,

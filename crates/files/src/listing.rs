@@ -5,14 +5,15 @@
 //! ([`FilesSettings::listing_limit`]).
 
 mod entries;
+mod format;
 mod html;
 mod json;
 mod order;
+mod query;
 mod time;
 
 use std::{
     io,
-    os::fd::OwnedFd,
     pin::Pin,
     task::{Context, Poll},
 };
@@ -21,19 +22,13 @@ use bytes::Bytes;
 use http_body::Frame;
 use serow_message::{Body, Known, Request, Response, StatusCode};
 
+pub(crate) use self::entries::Listed;
 use self::{
     entries::{Entry, Reader},
+    format::Format,
     order::Order,
 };
-use crate::{coding::weighted, root::Root, settings::FilesSettings};
-
-/// A folder to be listed.
-pub(crate) struct Listed {
-    pub(crate) root: Root,
-    /// Where it lies below the root.
-    pub(crate) path: Vec<u8>,
-    pub(crate) folder: OwnedFd,
-}
+use crate::settings::FilesSettings;
 
 /// Answers with what is in a folder.
 pub(crate) fn respond(listed: Listed, settings: &FilesSettings, request: &Request) -> Response {
@@ -56,44 +51,6 @@ pub(crate) fn respond(listed: Listed, settings: &FilesSettings, request: &Reques
         .with(Known::CacheControl, "no-cache")
         .with(Known::Vary, "Accept")
         .body(body)
-}
-
-/// How a listing is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Format {
-    Html,
-    Json,
-}
-
-impl Format {
-    /// What `?format=` says, else what `Accept` prefers.
-    fn of(request: &Request, query: &str) -> Self {
-        match parameter(query, "format") {
-            Some("json") => return Self::Json,
-            Some("html") => return Self::Html,
-            _ => {}
-        }
-        let quality = |wanted: &[u8]| {
-            let members = request.headers.list(Known::Accept).map(weighted);
-            members.filter(|(name, _)| name.eq_ignore_ascii_case(wanted)).map(|(_, quality)| quality).max()
-        };
-        match (quality(b"application/json"), quality(b"text/html")) {
-            (Some(json), html) if json > html.unwrap_or(0) => Self::Json,
-            _ => Self::Html,
-        }
-    }
-
-    fn media_type(self) -> &'static str {
-        match self {
-            Self::Html => "text/html; charset=utf-8",
-            Self::Json => "application/json",
-        }
-    }
-}
-
-/// The value of a parameter in a query; the first, if it occurs more than once.
-fn parameter<'query>(query: &'query str, name: &str) -> Option<&'query str> {
-    query.split('&').filter_map(|pair| pair.split_once('=')).find(|(key, _)| *key == name).map(|(_, value)| value)
 }
 
 /// A listing on its way.
@@ -187,30 +144,3 @@ impl http_body::Body for Listing {
 /// How many entries are read or written at once: to ask for the size and time of each takes about a microsecond, so half
 /// a millisecond in all.
 const ENTRIES_PER_STEP: usize = 512;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn formats() {
-        let cases = [
-            ("/", "", Format::Html),
-            ("/", "text/html, application/json;q=0.9", Format::Html),
-            ("/", "application/json", Format::Json),
-            ("/", "application/json, */*", Format::Json),
-            ("/", "application/json;q=0", Format::Html),
-            ("/", "*/*", Format::Html),
-            ("/?format=json", "text/html", Format::Json),
-            ("/?sort=name&format=html", "application/json", Format::Html),
-            ("/?format=pdf", "application/json", Format::Json),
-        ];
-        for (target, accept, format) in cases {
-            let mut request = Request::get(target);
-            if !accept.is_empty() {
-                request.headers.append(Known::Accept, accept).unwrap();
-            }
-            assert_eq!(Format::of(&request, request.target.query().unwrap_or_default()), format, "{target} {accept}");
-        }
-    }
-}

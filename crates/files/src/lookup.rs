@@ -7,11 +7,11 @@ use serow_message::Request;
 use crate::{
     cache::{Answer, Cache, ROOT_FRESH_FOR},
     compression::Permits,
-    files::Shared,
     request_path::{PathRefused, RequestPath},
     resource::{Making, Resource},
     rewrite::rewritten,
-    root::{OpenError, OpenFile, Opened, Root},
+    root::{OpenError, OpenFile, Opened, Root, below},
+    site::Site,
     steady::Unread,
 };
 
@@ -46,56 +46,56 @@ pub(crate) enum Found {
 }
 
 impl Lookup {
-    pub(crate) fn new(shared: &Shared) -> Self {
-        let concurrent = shared.settings.compression.as_ref().map_or(0, |rule| rule.concurrent);
+    pub(crate) fn new(site: &Site) -> Self {
+        let concurrent = site.settings.compression.as_ref().map_or(0, |rule| rule.concurrent);
         Self {
-            cache: Cache::new(shared.settings.cache.clone()),
+            cache: Cache::new(site.settings.cache.clone()),
             permits: Permits::new(concurrent),
             // Opened before the first request: by then the connections may have taken all descriptors.
-            root: Root::open(&shared.root, shared.settings.symlinks).ok(),
+            root: Root::open(&site.root, site.settings.symlinks).ok(),
             root_opened: 0,
         }
     }
 
     /// What the path of a request leads to.
     #[inline]
-    pub(crate) fn find(&mut self, shared: &Shared, request: &Request) -> Found {
-        let now = (shared.clock.milliseconds)();
+    pub(crate) fn find(&mut self, site: &Site, request: &Request) -> Found {
+        let now = (site.clock.milliseconds)();
         match self.cache.fresh(request.target.path_bytes(), now) {
             Some(place) => match self.cache.answer(place) {
                 Answer::Found(_) => Found::File(place),
                 Answer::Missing => Found::Missing,
             },
-            None => self.find_anew(shared, request.target.path(), now),
+            None => self.find_anew(site, request.target.path(), now),
         }
     }
 
-    fn find_anew(&mut self, shared: &Shared, encoded: &str, now: u64) -> Found {
-        let hidden = shared.settings.hidden;
+    fn find_anew(&mut self, site: &Site, encoded: &str, now: u64) -> Found {
+        let hidden = site.settings.hidden;
         let asked = match RequestPath::parse(encoded, hidden) {
             Ok(path) => path,
             Err(PathRefused::Malformed) => return Found::Malformed,
             Err(PathRefused::Absent) => return Found::Missing,
         };
-        let rewritten = rewritten(&shared.settings.rewrite, &asked.absolute())
+        let rewritten = rewritten(&site.settings.rewrite, &asked.absolute())
             .map(|target| RequestPath::from_decoded(&target, hidden))
             .transpose();
         match rewritten {
-            Ok(target) => self.load(shared, encoded.as_bytes(), &asked, target.as_ref().unwrap_or(&asked), now),
+            Ok(target) => self.load(site, encoded.as_bytes(), &asked, target.as_ref().unwrap_or(&asked), now),
             Err(_) => Found::Missing,
         }
     }
 
     /// What a path of the settings leads to: the fallback, or the page for what is missing. Its key in the cache has no
     /// slash before it, so that no request has the same.
-    pub(crate) fn find_page(&mut self, shared: &Shared, page: &RequestPath) -> Option<usize> {
-        let now = (shared.clock.milliseconds)();
+    pub(crate) fn find_page(&mut self, site: &Site, page: &RequestPath) -> Option<usize> {
+        let now = (site.clock.milliseconds)();
         let found = match self.cache.fresh(page.relative(), now) {
             Some(place) => match self.cache.answer(place) {
                 Answer::Found(_) => Found::File(place),
                 Answer::Missing => Found::Missing,
             },
-            None => self.load(shared, page.relative(), page, page, now),
+            None => self.load(site, page.relative(), page, page, now),
         };
         match found {
             Found::File(place) => Some(place),
@@ -104,25 +104,25 @@ impl Lookup {
     }
 
     /// Compares a file with the file system at once, however lately it was; for one that was rewritten since.
-    pub(crate) fn find_again(&mut self, shared: &Shared, request: &Request) -> Found {
-        let now = (shared.clock.milliseconds)();
-        self.find_anew(shared, request.target.path(), now)
+    pub(crate) fn find_again(&mut self, site: &Site, request: &Request) -> Found {
+        let now = (site.clock.milliseconds)();
+        self.find_anew(site, request.target.path(), now)
     }
 
     /// Looks into the file system, and keeps what was found under `key`.
-    fn load(&mut self, shared: &Shared, key: &[u8], asked: &RequestPath, path: &RequestPath, now: u64) -> Found {
-        let Some(root) = self.root(shared, now) else {
+    fn load(&mut self, site: &Site, key: &[u8], asked: &RequestPath, path: &RequestPath, now: u64) -> Found {
+        let Some(root) = self.root(site, now) else {
             self.cache.forget(key);
             return Found::Missing;
         };
         let is_folder = asked.is_folder() || path.is_folder();
-        let mut resolved = resolve(&root, &shared.settings.index, path, is_folder);
+        let mut resolved = resolve(&root, &site.settings.index, path, is_folder);
         if matches!(resolved, Err(OpenError::Exhausted)) {
             self.cache.close_files();
-            resolved = resolve(&root, &shared.settings.index, path, is_folder);
+            resolved = resolve(&root, &site.settings.index, path, is_folder);
         }
         let found = match resolved {
-            Ok(Resolved::File(place, file)) => return self.keep_file(shared, &root, key, asked, (place, file), now),
+            Ok(Resolved::File(place, file)) => return self.keep_file(site, &root, key, asked, (place, file), now),
             Ok(Resolved::Folder(place, folder)) => Found::Folder(place, folder),
             Ok(Resolved::WithoutSlash) => {
                 let mut target = asked.absolute();
@@ -143,7 +143,7 @@ impl Lookup {
 
     fn keep_file(
         &mut self,
-        shared: &Shared,
+        site: &Site,
         root: &Root,
         key: &[u8],
         asked: &RequestPath,
@@ -151,10 +151,10 @@ impl Lookup {
         now: u64,
     ) -> Found {
         let making = Making {
-            settings: &shared.settings,
-            media_types: &shared.media_types,
+            settings: &site.settings,
+            media_types: &site.media_types,
             root,
-            time_of_day: shared.clock.time_of_day,
+            time_of_day: site.clock.time_of_day,
         };
         let asked = asked.absolute();
         let mut earlier = None;
@@ -180,9 +180,9 @@ impl Lookup {
     }
 
     /// The root, opened anew if it is not very fresh; nothing if it is gone.
-    pub(crate) fn root(&mut self, shared: &Shared, now: u64) -> Option<Root> {
+    pub(crate) fn root(&mut self, site: &Site, now: u64) -> Option<Root> {
         if self.root.is_none() || now.wrapping_sub(self.root_opened) >= ROOT_FRESH_FOR {
-            match Root::open(&shared.root, shared.settings.symlinks) {
+            match Root::open(&site.root, site.settings.symlinks) {
                 Ok(root) => self.root = Some(root),
                 // The folder is not gone: what was open stands for it until there are descriptors again.
                 Err(error) if error.is_exhaustion() => self.cache.close_files(),
@@ -220,9 +220,4 @@ fn resolve(root: &Root, index: &[String], path: &RequestPath, is_folder: bool) -
             Ok(Resolved::Folder(place, folder))
         }
     }
-}
-
-/// The path of a name in a folder; the folder's path is empty for the root.
-pub(crate) fn below(folder: &[u8], name: &[u8]) -> Vec<u8> {
-    if folder.is_empty() { name.to_vec() } else { [folder, b"/", name].concat() }
 }

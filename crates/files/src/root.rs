@@ -16,7 +16,7 @@ use rustix::{
 };
 use serow_message::FileVersion;
 
-use crate::{error::FilesError, lookup::below};
+use crate::error::FilesError;
 
 /// What symbolic links may do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -170,6 +170,11 @@ impl Root {
         }
         open(&folder, &path[slash + 1..], flags)
     }
+}
+
+/// The path of a name in a folder; the folder's path is empty for the root.
+pub(crate) fn below(folder: &[u8], name: &[u8]) -> Vec<u8> {
+    if folder.is_empty() { name.to_vec() } else { [folder, b"/", name].concat() }
 }
 
 /// Old kernels lack `openat2` (ENOSYS), and so do sandboxes whose list of system calls is older than it (EPERM).

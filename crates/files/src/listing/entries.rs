@@ -1,11 +1,18 @@
 //! Reading a folder, a few entries at a time.
 
-use std::io;
+use std::{io, os::fd::OwnedFd};
 
 use rustix::fs::{Dir, FileType, Stat};
 
-use super::Listed;
 use crate::{request_path::Hidden, root::Root};
+
+/// A folder to be listed.
+pub(crate) struct Listed {
+    pub(crate) root: Root,
+    /// Where it lies below the root.
+    pub(crate) path: Vec<u8>,
+    pub(crate) folder: OwnedFd,
+}
 
 /// A file or folder in a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::{entries::Entry, parameter};
+use super::{entries::Entry, query::parameter};
 
 /// By what entries are sorted, and which way. Folders come first either way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
