@@ -2,16 +2,13 @@
 
 use std::{
     io::{self, Write},
-    pin::Pin,
     sync::Arc,
-    task::{Context, Poll},
 };
 
 use bytes::Bytes;
 use flate2::write::GzEncoder;
-use http_body::{Body, Frame};
 
-use crate::{coding::Coding, copied_range::CopiedRange};
+use crate::{coding::Coding, copied_range::CopiedRange, pieces::Pieces};
 
 /// The order of preference where the client has none: Zstandard costs a third of brotli's time for about its size.
 pub(crate) const PREFERENCE: [Coding; 3] = [Coding::Zstd, Coding::Brotli, Coding::Gzip];
@@ -23,8 +20,7 @@ pub(crate) fn compressed(coding: Coding, body: &[u8]) -> io::Result<Vec<u8>> {
     encoder.finish()
 }
 
-/// A file, compressed a piece at a time as the client takes it. After each piece other tasks of the core have their
-/// turn.
+/// A file, compressed a piece at a time as the client takes it.
 pub(crate) struct CompressedBody {
     file: CopiedRange,
     encoder: Option<Encoder>,
@@ -36,37 +32,25 @@ impl CompressedBody {
     pub(crate) fn new(file: CopiedRange, coding: Coding, permit: Permit) -> io::Result<Self> {
         Ok(Self { file, encoder: Some(Encoder::new(coding)?), _permit: permit })
     }
+}
 
+impl Pieces for CompressedBody {
     /// Takes one piece of the file; gives what came out of the encoder, which may be nothing yet.
-    fn poll_step(&mut self, context: &Context<'_>) -> Poll<Option<io::Result<Vec<u8>>>> {
-        let Some(encoder) = &mut self.encoder else {
-            return Poll::Ready(None);
-        };
-        let output = match self.file.poll_piece(context) {
-            Poll::Pending => return Poll::Pending,
-            Poll::Ready(Some(piece)) => piece.and_then(|piece| encoder.write(&piece)).map(|()| encoder.take_output()),
-            Poll::Ready(None) => match self.encoder.take() {
-                Some(encoder) => encoder.finish(),
-                None => return Poll::Ready(None),
-            },
+    fn next_piece(&mut self) -> Option<io::Result<Bytes>> {
+        let encoder = self.encoder.as_mut()?;
+        let output = match self.file.next_piece() {
+            Some(piece) => piece.and_then(|piece| encoder.write(&piece)).map(|()| encoder.take_output()),
+            None => self.encoder.take()?.finish(),
         };
         if output.is_err() {
             self.encoder = None;
         }
-        Poll::Ready(Some(output))
+        Some(output.map(Bytes::from))
     }
-}
 
-impl Body for CompressedBody {
-    type Data = Bytes;
-    type Error = io::Error;
-
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
-        // A piece of nothing, where the encoder has made none yet, lets others have their turn.
-        self.get_mut().poll_step(context).map(|step| step.map(|output| output.map(|output| Frame::data(output.into()))))
+    /// Nobody knows how much an encoder gives.
+    fn remaining(&self) -> Option<u64> {
+        self.encoder.is_none().then_some(0)
     }
 }
 
@@ -207,14 +191,9 @@ mod tests {
                 let mut file = tempfile::tempfile().unwrap();
                 file.write_all(&body).unwrap();
                 let mut stream = streamed(&file, coding);
-                let mut context = Context::from_waker(std::task::Waker::noop());
                 let mut output = Vec::new();
-                loop {
-                    match Pin::new(&mut stream).poll_frame(&mut context) {
-                        Poll::Ready(Some(frame)) => output.extend_from_slice(&frame.unwrap().into_data().unwrap()),
-                        Poll::Ready(None) => break,
-                        Poll::Pending => {}
-                    }
+                while let Some(piece) = stream.next_piece() {
+                    output.extend_from_slice(&piece.unwrap());
                 }
                 assert_eq!(decompressed(coding, &output), body, "{coding:?} {length}");
             }

@@ -1,17 +1,14 @@
 //! A range of a file as a body that is copied piece by piece, each checked before it is handed out.
 
-use std::{
-    io,
-    pin::Pin,
-    task::{Context, Poll},
-    time::SystemTime,
-};
+use std::{io, time::SystemTime};
 
 use bytes::Bytes;
-use http_body::{Body, Frame, SizeHint};
 use serow_message::{FileChanged, FileRange, FileVersion};
 
-use crate::steady::{Rest, wait_for_writer};
+use crate::{
+    pieces::Pieces,
+    steady::{Rest, wait_for_writer},
+};
 
 /// A range of a large file that was written a moment ago, read by copying: each piece is checked against the version
 /// before it is handed out, and a change ends the body with an error, so that the server cuts the connection.
@@ -39,32 +36,6 @@ impl CopiedRange {
         Self { range: FileRange { version: None, ..range }, version, state: Copying::Waiting, time_of_day }
     }
 
-    /// How many bytes are still to come.
-    pub(crate) fn remaining(&self) -> u64 {
-        self.range.length
-    }
-
-    /// The next piece; nothing at the end.
-    pub(crate) fn poll_piece(&mut self, context: &Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
-        if self.state == Copying::Waiting {
-            if self.is_fresh() {
-                // At most a tick, and other tasks run meanwhile: not worth a timer.
-                context.waker().wake_by_ref();
-                return Poll::Pending;
-            }
-            wait_for_writer(&self.range.file);
-            self.state = Copying::Reading;
-        }
-        if self.range.length == 0 || self.state == Copying::Failed {
-            return Poll::Ready(None);
-        }
-        let piece = self.range.read(PIECE).and_then(|piece| self.check().map(|()| piece));
-        if piece.is_err() {
-            self.state = Copying::Failed;
-        }
-        Poll::Ready(Some(piece))
-    }
-
     /// The time of change (`ctime`) does not count here: it is renewed as well when another file takes this one's name,
     /// and whoever was downloading it by then shall have it whole.
     fn check(&self) -> io::Result<()> {
@@ -79,23 +50,28 @@ impl CopiedRange {
     }
 }
 
-impl Body for CopiedRange {
-    type Data = Bytes;
-    type Error = io::Error;
-
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
-        self.get_mut().poll_piece(context).map(|piece| piece.map(|piece| piece.map(Frame::data)))
+impl Pieces for CopiedRange {
+    fn next_piece(&mut self) -> Option<io::Result<Bytes>> {
+        if self.state == Copying::Waiting {
+            if self.is_fresh() {
+                // At most a tick, and other tasks run meanwhile: not worth a timer.
+                return Some(Ok(Bytes::new()));
+            }
+            wait_for_writer(&self.range.file);
+            self.state = Copying::Reading;
+        }
+        if self.range.length == 0 || self.state == Copying::Failed {
+            return None;
+        }
+        let piece = self.range.read(PIECE).and_then(|piece| self.check().map(|()| piece));
+        if piece.is_err() {
+            self.state = Copying::Failed;
+        }
+        Some(piece)
     }
 
-    fn is_end_stream(&self) -> bool {
-        self.range.length == 0
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.range.length)
+    fn remaining(&self) -> Option<u64> {
+        Some(self.range.length)
     }
 }
 
@@ -124,12 +100,11 @@ mod tests {
             version: Some(FileVersion::of(&file.metadata().unwrap())),
         };
         let mut copied = CopiedRange::new(range, later);
-        let context = Context::from_waker(std::task::Waker::noop());
-        assert!(matches!(copied.poll_piece(&context), Poll::Ready(Some(Ok(piece))) if piece.len() == PIECE));
+        assert!(matches!(copied.next_piece(), Some(Ok(piece)) if piece.len() == PIECE));
         file.rewind().unwrap();
         file.write_all(b"b").unwrap();
         file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
-        assert!(matches!(copied.poll_piece(&context), Poll::Ready(Some(Err(_)))));
-        assert!(matches!(copied.poll_piece(&context), Poll::Ready(None)));
+        assert!(matches!(copied.next_piece(), Some(Err(_))));
+        assert!(copied.next_piece().is_none());
     }
 }

@@ -47,6 +47,7 @@ mod lookup;
 mod media_type;
 mod multipart;
 mod pattern;
+mod pieces;
 mod precondition;
 mod ranges;
 mod representation;

@@ -12,14 +12,9 @@ mod order;
 mod query;
 mod time;
 
-use std::{
-    io,
-    pin::Pin,
-    task::{Context, Poll},
-};
+use std::io;
 
 use bytes::Bytes;
-use http_body::Frame;
 use serow_message::{Body, Known, Request, Response, StatusCode};
 
 pub(crate) use self::entries::Listed;
@@ -28,7 +23,10 @@ use self::{
     format::Format,
     order::Order,
 };
-use crate::settings::FilesSettings;
+use crate::{
+    pieces::{Pieces, body_of},
+    settings::FilesSettings,
+};
 
 /// Answers with what is in a folder.
 pub(crate) fn respond(listed: Listed, settings: &FilesSettings, request: &Request) -> Response {
@@ -42,7 +40,7 @@ pub(crate) fn respond(listed: Listed, settings: &FilesSettings, request: &Reques
     let mut listing = Listing { state: State::Reading(reader), format, order: Order::of(query), title };
     let body = match listing.small() {
         Ok(Some(whole)) => Body::from(whole),
-        Ok(None) => Body::stream(listing),
+        Ok(None) => body_of(listing),
         Err(_) => return StatusCode::INTERNAL_SERVER_ERROR.into(),
     };
     Response::new(StatusCode::OK)
@@ -118,26 +116,21 @@ impl Listing {
     }
 }
 
-impl http_body::Body for Listing {
-    type Data = Bytes;
-    type Error = io::Error;
-
-    fn poll_frame(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
-        let listing = self.get_mut();
-        if listing.is_end_stream() {
-            return Poll::Ready(None);
+impl Pieces for Listing {
+    fn next_piece(&mut self) -> Option<io::Result<Bytes>> {
+        if matches!(self.state, State::Done) {
+            return None;
         }
         let mut output = Vec::new();
-        if let Err(error) = listing.step(&mut output) {
-            listing.state = State::Done;
-            return Poll::Ready(Some(Err(error)));
+        let step = self.step(&mut output);
+        if step.is_err() {
+            self.state = State::Done;
         }
-        // While the folder is read these are pieces of nothing, after each of which the server lets others have their turn.
-        Poll::Ready(Some(Ok(Frame::data(output.into()))))
+        Some(step.map(|()| output.into()))
     }
 
-    fn is_end_stream(&self) -> bool {
-        matches!(self.state, State::Done)
+    fn remaining(&self) -> Option<u64> {
+        matches!(self.state, State::Done).then_some(0)
     }
 }
 

@@ -5,16 +5,13 @@ use std::{
     hash::{BuildHasher, RandomState},
     io,
     ops::Range,
-    pin::Pin,
     sync::Arc,
-    task::{Context, Poll},
 };
 
 use bytes::Bytes;
-use http_body::{Body, Frame, SizeHint};
 use serow_message::FileRange;
 
-use crate::copied_range::CopiedRange;
+use crate::{copied_range::CopiedRange, pieces::Pieces};
 
 /// The ranges of one representation, and the lines between them.
 pub(crate) struct Multipart {
@@ -93,43 +90,31 @@ enum Piece {
     Content(CopiedRange),
 }
 
-impl Body for MultipartBody {
-    type Data = Bytes;
-    type Error = io::Error;
-
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
-        let pieces = &mut self.get_mut().pieces;
-        while let Some(piece) = pieces.front_mut() {
+impl Pieces for MultipartBody {
+    fn next_piece(&mut self) -> Option<io::Result<Bytes>> {
+        while let Some(piece) = self.pieces.front_mut() {
             let next = match piece {
-                Piece::Lines(lines) if lines.is_empty() => Poll::Ready(None),
-                Piece::Lines(lines) => Poll::Ready(Some(Ok(std::mem::take(lines)))),
-                Piece::Content(content) => content.poll_piece(context),
+                Piece::Lines(lines) if lines.is_empty() => None,
+                Piece::Lines(lines) => Some(Ok(std::mem::take(lines))),
+                Piece::Content(content) => content.next_piece(),
             };
             match next {
-                Poll::Ready(None) => drop(pieces.pop_front()),
-                Poll::Ready(Some(Err(error))) => {
-                    pieces.clear();
-                    return Poll::Ready(Some(Err(error)));
+                None => drop(self.pieces.pop_front()),
+                Some(Err(error)) => {
+                    self.pieces.clear();
+                    return Some(Err(error));
                 }
-                Poll::Ready(Some(Ok(data))) => return Poll::Ready(Some(Ok(Frame::data(data)))),
-                Poll::Pending => return Poll::Pending,
+                some => return some,
             }
         }
-        Poll::Ready(None)
+        None
     }
 
-    fn is_end_stream(&self) -> bool {
-        self.pieces.is_empty()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        let remaining = self.pieces.iter().map(|piece| match piece {
-            Piece::Lines(lines) => lines.len() as u64,
+    fn remaining(&self) -> Option<u64> {
+        let remaining = |piece: &Piece| match piece {
+            Piece::Lines(lines) => Some(lines.len() as u64),
             Piece::Content(content) => content.remaining(),
-        });
-        SizeHint::with_exact(remaining.sum())
+        };
+        self.pieces.iter().map(remaining).sum()
     }
 }

@@ -14,6 +14,7 @@ use crate::{
     compression::{CompressedBody, Permit},
     copied_range::CopiedRange,
     multipart::{Multipart, content_range},
+    pieces::body_of,
     precondition::{CONDITIONS, Outcome, allows_range, evaluate},
     ranges::{Ranges, requested},
     steady::{Rest, is_unchanged},
@@ -145,12 +146,12 @@ impl Representation {
             Content::Memory(body) => body.clone().into(),
             Content::File { zero_copy, .. } => {
                 let range = self.range(0, self.version.length);
-                if *zero_copy { Body::file(range) } else { Body::stream(CopiedRange::new(range, time_of_day)) }
+                if *zero_copy { Body::file(range) } else { body_of(CopiedRange::new(range, time_of_day)) }
             }
             Content::Compressed { coding, .. } => {
                 let copied = CopiedRange::new(self.range(0, self.version.length), time_of_day);
                 match permit.map(|permit| CompressedBody::new(copied, *coding, permit)) {
-                    Some(Ok(body)) => Body::stream(body),
+                    Some(Ok(body)) => body_of(body),
                     _ => return StatusCode::SERVICE_UNAVAILABLE.into(),
                 }
             }
@@ -184,7 +185,7 @@ impl Representation {
                     Content::File { zero_copy: true, .. } => {
                         Body::file(self.range(range.start, range.end - range.start))
                     }
-                    _ => Body::stream(CopiedRange::new(self.range(range.start, range.end - range.start), time_of_day)),
+                    _ => body_of(CopiedRange::new(self.range(range.start, range.end - range.start), time_of_day)),
                 }
             }
             Err(ranges) => {
@@ -193,9 +194,9 @@ impl Representation {
                 replace(&mut head, Known::ContentType, multipart.content_type());
                 match &self.content {
                     Content::Memory(body) => multipart.of_memory(body).into(),
-                    _ => Body::stream(
-                        multipart.of_file(&self.range(0, whole), |range| CopiedRange::new(range, time_of_day)),
-                    ),
+                    _ => {
+                        body_of(multipart.of_file(&self.range(0, whole), |range| CopiedRange::new(range, time_of_day)))
+                    }
                 }
             }
         };
