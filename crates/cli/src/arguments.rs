@@ -13,7 +13,7 @@ use clap::{Args, ValueEnum};
 
 pub(crate) use self::{
     caching::CachingArguments,
-    content::{ContentArguments, SymlinksArgument},
+    content::{ContentArguments, ListingArgument, SymlinksArgument},
     limits::LimitArguments,
     listening::ListeningArguments,
     logging::{LevelArgument, LogArgument, LogFormatArgument, LoggingArguments},

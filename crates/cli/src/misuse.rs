@@ -65,13 +65,17 @@ mod tests {
 
     #[test]
     fn lines() {
-        let cases: [(&[&str], &str); 12] = [
+        let cases: [(&[&str], &str); 13] = [
             (&["--lisen", "80"], "there is no option --lisen; did you mean --listen?"),
             (&["--frobnicate"], "there is no option --frobnicate; see serow files --help"),
             (&["-x"], "there is no option -x; see serow files --help"),
             (&["a", "b"], r#""b" is one argument too many; see serow files --help"#),
             (&["--listen"], "--listen needs a value: --listen <ADDR>"),
-            (&["--listing", "maybe"], r#"--listing: "maybe" is none of on, off"#),
+            (&["--listing", "maybe"], r#"--listing: "maybe" is none of on, off, html, json"#),
+            (
+                &["--compress", "br,deflate"],
+                r#"--compress: "br,deflate" is not on, off or a list of codings: write one or several of br,zstd,gzip"#,
+            ),
             (&["--workers", "0"], r#"--workers: "0" is not a whole number from 1 to 1024"#),
             (&["--workers", "1", "--workers", "2"], "--workers is given twice; give it once"),
             (&["--hidden", "--hidden"], "--hidden is given twice; give it once"),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use rustix::process::{Resource, getrlimit};
 use serow::{Limits, ListenOptions, ProxyProtocol, Server, Timeouts};
 use serow_files::{
-    CacheLimits, Compression, FilesSettings, Freshness, FreshnessRule, Hidden, Pattern, Rewrite, Symlinks,
+    CacheLimits, Compression, FilesSettings, Freshness, FreshnessRule, Hidden, Listing, Pattern, Rewrite, Symlinks,
 };
 use tracing::level_filters::LevelFilter;
 
@@ -13,7 +13,7 @@ use crate::{
     access_log::{Destination, Format},
     arguments::{
         CachingArguments, ContentArguments, FilesArguments, LevelArgument, LimitArguments, ListeningArguments,
-        LogArgument, LogFormatArgument, LoggingArguments, SymlinksArgument, TimeoutArguments,
+        ListingArgument, LogArgument, LogFormatArgument, LoggingArguments, SymlinksArgument, TimeoutArguments,
     },
     failure::Failure,
 };
@@ -131,11 +131,16 @@ fn files(content: ContentArguments, caching: CachingArguments) -> Result<FilesSe
         cache: cache(&caching),
         freshness: freshness(caching)?,
         index: content.index,
-        listing: content.listing.is_on(),
+        listing: match content.listing {
+            ListingArgument::On => Listing::Negotiated,
+            ListingArgument::Off => Listing::Off,
+            ListingArgument::Html => Listing::Html,
+            ListingArgument::Json => Listing::Json,
+        },
         listing_limit: content.listing_limit.in_memory(),
         media_types: content.media_type.into_iter().map(|rule| (rule.ending, rule.media_type)).collect(),
         default_media_type: content.default_type,
-        precompressed: content.precompressed.is_on(),
+        precompressed: content.precompressed.or(FilesSettings::default().precompressed),
         rewrite: content.rewrite.iter().map(|rule| Rewrite::new(&rule.from, &rule.to)).collect(),
         fallback: content.spa,
         not_found: content.not_found,
@@ -150,7 +155,9 @@ fn files(content: ContentArguments, caching: CachingArguments) -> Result<FilesSe
 
 fn compression(written: &ContentArguments) -> Option<Compression> {
     let (smallest, largest) = (written.compress_smallest.0, written.compress_largest.0);
-    written.compress.is_on().then(|| Compression { smallest, largest, ..Compression::default() })
+    let defaults = Compression::default();
+    let codings = written.compress.clone().or(defaults.codings);
+    (!codings.is_empty()).then_some(Compression { codings, smallest, largest, ..defaults })
 }
 
 fn cache(written: &CachingArguments) -> CacheLimits {
@@ -207,7 +214,7 @@ mod tests {
         assert_eq!(timeouts(&arguments.timeouts), Timeouts::default());
         assert_eq!(arguments.listening.backlog.get(), ListenOptions::default().backlog);
         // A newcomer wants to see what is in the folder; whoever builds a site with the library does not.
-        let expected = FilesSettings { listing: true, ..FilesSettings::default() };
+        let expected = FilesSettings { listing: Listing::Negotiated, ..FilesSettings::default() };
         let settings = files(arguments.content, arguments.caching).unwrap();
         assert_eq!(format!("{settings:?}"), format!("{expected:?}"));
     }

@@ -1,6 +1,7 @@
 //! Values as people write them. Each is a type of its own that can be read from its text and says, in one line, what is
 //! wrong with a text that is none.
 
+mod codings;
 mod count;
 mod mode;
 mod rules;
@@ -10,6 +11,7 @@ mod span;
 use std::{error, fmt};
 
 pub(crate) use self::{
+    codings::Codings,
     count::Count,
     mode::Mode,
     rules::{CacheControlRule, ExpiresRule, MediaTypeRule, RewriteRule},

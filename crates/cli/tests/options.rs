@@ -40,6 +40,12 @@ fn listing() {
     assert_eq!(json.field("Content-Type"), Some("application/json"));
     let server = Running::start(folder.path(), &["--listing", "off"]);
     assert_eq!(server.get("/sub/").status(), 404);
+    for (format, media_type) in [("html", "text/html; charset=utf-8"), ("json", "application/json")] {
+        let server = Running::start(folder.path(), &["--listing", format]);
+        for accept in ["Accept: application/json\r\n", "Accept: text/html\r\n"] {
+            assert_eq!(server.ask("/sub/", accept).field("Content-Type"), Some(media_type));
+        }
+    }
     let server = Running::start(folder.path(), &["--listing-limit", "1"]);
     let page = server.get("/sub/");
     assert!(page.text().contains("b.txt") != page.text().contains("c.txt"), "{}", page.text());
@@ -107,6 +113,10 @@ fn compression() {
     assert_eq!(coding(&server, "/small.txt"), None);
     let server = Running::start(folder.path(), &["--compress", "off"]);
     assert_eq!(coding(&server, "/large.txt"), None);
+    let server = Running::start(folder.path(), &["--compress", "br,gzip"]);
+    assert_eq!(coding(&server, "/large.txt").as_deref(), Some("gzip"));
+    let all = server.ask("/large.txt", "Accept-Encoding: gzip, zstd, br\r\n");
+    assert_eq!(all.field("Content-Encoding"), Some("br"));
     let server = Running::start(folder.path(), &["--compress-smallest", "50", "--compress-largest", "1k"]);
     assert_eq!(coding(&server, "/large.txt"), None);
     assert_eq!(coding(&server, "/small.txt").as_deref(), Some("gzip"));
@@ -119,6 +129,8 @@ fn precompressed() {
     let ask = |server: &Running| server.ask("/a.txt", "Accept-Encoding: br\r\n").body;
     assert_eq!(ask(&Running::start(folder.path(), &[])), b"compressed");
     assert_eq!(ask(&Running::start(folder.path(), &["--precompressed", "off"])), b"a");
+    assert_eq!(ask(&Running::start(folder.path(), &["--precompressed", "gzip,br"])), b"compressed");
+    assert_eq!(ask(&Running::start(folder.path(), &["--precompressed", "gzip,zstd"])), b"a");
 }
 
 #[test]

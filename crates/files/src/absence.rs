@@ -26,7 +26,7 @@ fn missing_page(site: &Site, lookup: &mut Lookup, request: &Request) -> Response
         && wants_page(request)
         && let Some(place) = lookup.find_page(site, page)
     {
-        let form = form_at(lookup, place, request);
+        let form = form_at(site, lookup, place, request);
         return send(site, lookup, place, form, request);
     }
     if let Some(page) = &site.not_found

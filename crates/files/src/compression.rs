@@ -10,9 +10,6 @@ use flate2::write::GzEncoder;
 
 use crate::{coding::Coding, copied_range::CopiedRange, pieces::Pieces};
 
-/// The order of preference where the client has none: Zstandard costs a third of brotli's time for about its size.
-pub(crate) const PREFERENCE: [Coding; 3] = [Coding::Zstd, Coding::Brotli, Coding::Gzip];
-
 /// Compresses a body that is in memory.
 pub(crate) fn compressed(coding: Coding, body: &[u8]) -> io::Result<Vec<u8>> {
     let mut encoder = Encoder::new(coding)?;

@@ -6,11 +6,12 @@ use crate::{cache::Answer, lookup::Lookup, representation::Content, resource::Fo
 
 /// Which form a request gets of the file at a place, compressed by now if need be.
 #[inline]
-pub(crate) fn form_at(lookup: &mut Lookup, place: usize, request: &Request) -> Form {
+pub(crate) fn form_at(site: &Site, lookup: &mut Lookup, place: usize, request: &Request) -> Form {
     let Answer::Found(resource) = lookup.cache.answer(place) else {
         return Form::Identity;
     };
-    let form = resource.form_for(request);
+    let codings = site.settings.compression.as_ref().map_or(&[][..], |rule| &rule.codings);
+    let form = resource.form_for(request, codings);
     if let Form::ToCompress(coding) = form {
         let form = resource.compress(coding);
         lookup.cache.note(place, None);

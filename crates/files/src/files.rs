@@ -18,7 +18,7 @@ use crate::{
     location::redirect_target,
     lookup::{Found, Lookup},
     representation::put,
-    settings::FilesSettings,
+    settings::{FilesSettings, Listing},
     site::Site,
 };
 
@@ -120,12 +120,12 @@ impl Handler for Files {
 /// Answers with the file at a place of the cache.
 #[inline]
 fn file(site: &Site, lookup: &mut Lookup, mut place: usize, request: &Request) -> Response {
-    let mut form = form_at(lookup, place, request);
+    let mut form = form_at(site, lookup, place, request);
     if !is_current(lookup, place, form) {
         match lookup.find_again(site, request) {
             Found::File(again) => {
                 place = again;
-                form = form_at(lookup, place, request);
+                form = form_at(site, lookup, place, request);
             }
             other => return answer(site, lookup, other, request),
         }
@@ -137,14 +137,16 @@ fn file(site: &Site, lookup: &mut Lookup, mut place: usize, request: &Request) -
 fn answer(site: &Site, lookup: &mut Lookup, found: Found, request: &Request) -> Response {
     match found {
         Found::File(place) => {
-            let form = form_at(lookup, place, request);
+            let form = form_at(site, lookup, place, request);
             send(site, lookup, place, form, request)
         }
         Found::Missing => missing(site, lookup, request),
-        Found::Folder(path, folder) if site.settings.listing => match lookup.root(site, (site.clock.milliseconds)()) {
-            Some(root) => listing::respond(listing::Listed { root, path, folder }, &site.settings, request),
-            None => missing(site, lookup, request),
-        },
+        Found::Folder(path, folder) if site.settings.listing != Listing::Off => {
+            match lookup.root(site, (site.clock.milliseconds)()) {
+                Some(root) => listing::respond(listing::Listed { root, path, folder }, &site.settings, request),
+                None => missing(site, lookup, request),
+            }
+        }
         Found::Folder(..) => missing(site, lookup, request),
         Found::WithoutSlash(path) => {
             let mut response = Response::from(StatusCode::MOVED_PERMANENTLY);

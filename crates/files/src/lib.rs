@@ -71,5 +71,5 @@ pub use self::{
     request_path::Hidden,
     rewrite::Rewrite,
     root::Symlinks,
-    settings::{CacheLimits, Compression, FilesSettings},
+    settings::{CacheLimits, Compression, FilesSettings, Listing},
 };

@@ -25,13 +25,13 @@ use self::{
 };
 use crate::{
     pieces::{Pieces, body_of},
-    settings::FilesSettings,
+    settings::{self, FilesSettings},
 };
 
 /// Answers with what is in a folder.
 pub(crate) fn respond(listed: Listed, settings: &FilesSettings, request: &Request) -> Response {
     let query = request.target.query().unwrap_or_default();
-    let format = Format::of(request, query);
+    let format = Format::of(settings.listing, request, query);
     let title = request.target.path().to_owned();
     let reader = match Reader::new(listed, settings.hidden, settings.listing_limit) {
         Ok(reader) => reader,
@@ -43,12 +43,15 @@ pub(crate) fn respond(listed: Listed, settings: &FilesSettings, request: &Reques
         Ok(None) => body_of(listing),
         Err(_) => return StatusCode::INTERNAL_SERVER_ERROR.into(),
     };
-    Response::new(StatusCode::OK)
+    let response = Response::new(StatusCode::OK)
         .with(Known::ContentType, format.media_type())
         // The folder's time says nothing about the sizes and times of what is in it.
         .with(Known::CacheControl, "no-cache")
-        .with(Known::Vary, "Accept")
-        .body(body)
+        .body(body);
+    match settings.listing {
+        settings::Listing::Negotiated => response.with(Known::Vary, "Accept"),
+        _ => response,
+    }
 }
 
 /// A listing on its way.

@@ -6,7 +6,7 @@ use serow_message::{FileVersion, Headers, Known, Method, Request};
 
 use crate::{
     coding::{Accepted, Coding},
-    compression::{PREFERENCE, compressed},
+    compression::compressed,
     freshness::freshness_of,
     media_type::{MediaType, MediaTypes},
     representation::{Content, Description, Representation, validators_of},
@@ -69,10 +69,9 @@ impl Resource {
         let now = (making.time_of_day)();
         let precompressed_files = precompressed_files(making, &path, &media_type, version.modified);
         let compresses = media_type.compressible
-            && settings
-                .compression
-                .as_ref()
-                .is_some_and(|rule| (rule.smallest..=rule.largest).contains(&version.length));
+            && settings.compression.as_ref().is_some_and(|rule| {
+                !rule.codings.is_empty() && (rule.smallest..=rule.largest).contains(&version.length)
+            });
         let description = describe(making, asked, &path, media_type, compresses || !precompressed_files.is_empty());
         let validators = validators_of(&version, now);
         let mut unsure = Rest::of_all(&version, now) == Rest::Fresh;
@@ -146,17 +145,17 @@ impl Resource {
         }
     }
 
-    /// Which form this request gets.
+    /// Which form this request gets; compressed here in one of `codings`.
     #[inline]
-    pub(crate) fn form_for(&self, request: &Request) -> Form {
+    pub(crate) fn form_for(&self, request: &Request, codings: &[Coding]) -> Form {
         if self.description.varies && request.headers.contains(Known::AcceptEncoding) {
-            self.negotiated(&request.headers, request.method == Method::GET)
+            self.negotiated(&request.headers, request.method == Method::GET, codings)
         } else {
             Form::Identity
         }
     }
 
-    fn negotiated(&self, headers: &Headers, is_get: bool) -> Form {
+    fn negotiated(&self, headers: &Headers, is_get: bool, codings: &[Coding]) -> Form {
         let accepted = Accepted::parse(headers.list(Known::AcceptEncoding));
         if let Some(best) = accepted.best(self.precompressed.iter().map(|(coding, _)| *coding)) {
             return self
@@ -169,7 +168,7 @@ impl Resource {
         if !self.compresses || is_get && headers.contains(Known::Range) {
             return Form::Identity;
         }
-        match accepted.best(PREFERENCE) {
+        match accepted.best(codings.iter().copied()) {
             None => Form::Identity,
             Some(best) => match self.compressed.iter().position(|(coding, _)| *coding == best) {
                 Some(place) if self.compressed[place].1.is_none() => Form::Identity,
@@ -255,7 +254,7 @@ fn precompressed_files(
     media_type: &MediaType,
     modified: i128,
 ) -> Vec<(Coding, OpenFile)> {
-    if !making.settings.precompressed || !media_type.compressible {
+    if !media_type.compressible {
         return Vec::new();
     }
     let beside = |coding: Coding| match making.root.open_below(&[path, coding.suffix().as_bytes()].concat()) {
@@ -264,7 +263,7 @@ fn precompressed_files(
         }
         Ok(_) | Err(OpenError::Absent | OpenError::Forbidden | OpenError::Exhausted | OpenError::Failed) => None,
     };
-    Coding::ALL.into_iter().filter_map(beside).collect()
+    making.settings.precompressed.iter().copied().filter_map(beside).collect()
 }
 
 /// Compared by whole seconds, since archives and some copies keep no more.

@@ -1,13 +1,13 @@
 //! How a folder is served.
 
-use crate::{freshness::FreshnessRule, request_path::Hidden, rewrite::Rewrite, root::Symlinks};
+use crate::{coding::Coding, freshness::FreshnessRule, request_path::Hidden, rewrite::Rewrite, root::Symlinks};
 
 /// How a folder is served; the default suits a web site.
 ///
 /// ```
-/// use serow_files::{Files, FilesSettings};
+/// use serow_files::{Files, FilesSettings, Listing};
 ///
-/// let settings = FilesSettings { listing: true, ..FilesSettings::default() };
+/// let settings = FilesSettings { listing: Listing::Negotiated, ..FilesSettings::default() };
 /// let files = Files::with_settings(".", settings)?;
 /// # Ok::<(), serow_files::FilesError>(())
 /// ```
@@ -15,9 +15,9 @@ use crate::{freshness::FreshnessRule, request_path::Hidden, rewrite::Rewrite, ro
 pub struct FilesSettings {
     /// Names tried, in order, where a folder is asked for. Default: `index.html`.
     pub index: Vec<String>,
-    /// Whether a folder without an index shows what is in it, as html or, where `Accept` or `?format=json` says so,
-    /// as json. Default: no, since a web site should not show what nothing links to.
-    pub listing: bool,
+    /// Whether a folder without an index shows what is in it, and as what. Default: it does not, since a web site
+    /// should not show what nothing links to.
+    pub listing: Listing,
     /// How many entries a listing shows at most; default 10,000. A folder with a hundred thousand would take a tenth of
     /// a second to sort, in which nobody else is answered.
     pub listing_limit: usize,
@@ -27,9 +27,11 @@ pub struct FilesSettings {
     pub default_media_type: String,
     /// `Cache-Control` and `Expires` by path; the first rule that fits counts. Default: none.
     pub freshness: Vec<FreshnessRule>,
-    /// Whether `site.css.br`, `.zst` and `.gz` are sent in place of `site.css` to clients that take them. Such a file
-    /// must be at least as new as its original, so that a forgotten one is never served. Default: yes.
-    pub precompressed: bool,
+    /// In which codings files lie beside their originals: `site.css.br`, `.zst` and `.gz` are sent in place of
+    /// `site.css` to clients that take them; the first of the list where a client likes several alike. Such a file must
+    /// be at least as new as its original, so that a forgotten one is never served. Default: all, the smallest results
+    /// first; each that a file has not costs a system call when the file is looked at, once a second at most.
+    pub precompressed: Vec<Coding>,
     /// Compression while sending; `None` turns it off.
     pub compression: Option<Compression>,
     /// Paths served from another place; the first rule that fits is applied, once.
@@ -55,12 +57,12 @@ impl Default for FilesSettings {
     fn default() -> Self {
         Self {
             index: vec!["index.html".to_owned()],
-            listing: false,
+            listing: Listing::default(),
             listing_limit: 10_000,
             media_types: Vec::new(),
             default_media_type: "application/octet-stream".to_owned(),
             freshness: Vec::new(),
-            precompressed: true,
+            precompressed: Coding::ALL.to_vec(),
             compression: Some(Compression::default()),
             rewrite: Vec::new(),
             fallback: None,
@@ -73,12 +75,29 @@ impl Default for FilesSettings {
     }
 }
 
-/// Compression while sending: which files.
+/// Whether a folder without an index shows what is in it, and as what.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Listing {
+    /// It answers 404.
+    #[default]
+    Off,
+    /// As `?format=html` or `?format=json` says; else as `Accept` prefers, html without a word.
+    Negotiated,
+    /// As a page, whatever the client says.
+    Html,
+    /// As json, whatever the client says.
+    Json,
+}
+
+/// Compression while sending: which files, and how.
 ///
 /// Files that fit the cache are compressed once; larger ones as they are sent, a piece at a time, so that other
 /// requests get their turn between two pieces.
 #[derive(Clone, Debug)]
 pub struct Compression {
+    /// The codings that may be used; the first where a client likes several alike. Default: Zstandard, which costs a
+    /// third of brotli's time for about its size; then brotli; then gzip.
+    pub codings: Vec<Coding>,
     /// The smallest file that is compressed, in bytes; default 1,024: with its head, less fits one packet anyhow.
     pub smallest: u64,
     /// The largest one, in bytes; default 64 MiB, about a second of one core. Whoever asks for larger files again and
@@ -91,7 +110,8 @@ pub struct Compression {
 
 impl Default for Compression {
     fn default() -> Self {
-        Self { smallest: 1024, largest: 64 << 20, concurrent: 64 }
+        let codings = vec![Coding::Zstd, Coding::Brotli, Coding::Gzip];
+        Self { codings, smallest: 1024, largest: 64 << 20, concurrent: 64 }
     }
 }
 

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use serow_files::{CacheLimits, Compression, FilesSettings};
+use serow_files::{CacheLimits, Coding, Compression, FilesSettings};
 use serow_message::BodyKind;
 use site::{Answer, Site, get, get_with, pass, request};
 
@@ -142,4 +142,34 @@ fn a_limited_number_of_encoders() {
     assert!(matches!(three.body.kind(), BodyKind::File(_)));
     drop(one);
     assert!(coded(&ask()));
+}
+
+#[test]
+fn only_the_codings_of_the_settings_in_their_order() {
+    use Coding::{Brotli, Gzip, Zstd};
+    let site = Site::new(&[("a.txt", &text(5000)), ("b.txt", &text(5000)), ("b.txt.gz", "gzipped")]);
+    site.write("b.txt.br", "brotli");
+    let cases: [(&[Coding], [&str; 4]); 5] = [
+        (&[Gzip, Brotli], ["gzip", "br", "gzip", ""]),
+        (&[Brotli, Gzip], ["br", "br", "br", ""]),
+        (&[Gzip], ["gzip", "", "gzip", ""]),
+        (&[Zstd], ["zstd", "", "", "zstd"]),
+        (&[], ["", "", "", ""]),
+    ];
+    for (codings, expected) in cases {
+        let accepts = ["br, gzip, zstd", "br", "br, gzip", "zstd"];
+        let compression = Some(Compression { codings: codings.to_vec(), ..Compression::default() });
+        let files =
+            site.serve_with(FilesSettings { compression, precompressed: Vec::new(), ..FilesSettings::default() });
+        let beside = FilesSettings { compression: None, precompressed: codings.to_vec(), ..FilesSettings::default() };
+        let beside = site.serve_with(beside);
+        for (accept, coding) in accepts.into_iter().zip(expected) {
+            let answer = get_with(&files, "/a.txt", &[("accept-encoding", accept)]);
+            assert_eq!(answer.field("content-encoding"), coding, "{codings:?} {accept}");
+            assert_eq!(answer.field("vary").is_empty(), codings.is_empty(), "{codings:?} {accept}");
+            let answer = get_with(&beside, "/b.txt", &[("accept-encoding", accept)]);
+            let coding = if coding == "zstd" { "" } else { coding };
+            assert_eq!(answer.field("content-encoding"), coding, "{codings:?} {accept}");
+        }
+    }
 }

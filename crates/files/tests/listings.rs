@@ -5,11 +5,11 @@ mod site;
 
 use std::fs;
 
-use serow_files::{Files, FilesSettings};
+use serow_files::{Files, FilesSettings, Listing};
 use site::{Site, get, get_with};
 
 fn listed(site: &Site) -> Files {
-    site.serve_with(FilesSettings { listing: true, listing_limit: 1500, ..FilesSettings::default() })
+    site.serve_with(FilesSettings { listing: Listing::Negotiated, listing_limit: 1500, ..FilesSettings::default() })
 }
 
 #[test]
@@ -63,4 +63,21 @@ fn a_folder_of_many_is_cut_and_sent_in_pieces() {
     let html = get(&files, "/many/");
     assert_eq!(html.text().matches("<tr><td>").count(), 1500);
     assert!(html.text().contains("only 1500 entries are shown"));
+}
+
+#[test]
+fn the_settings_can_leave_no_choice() {
+    let site = Site::new(&[("a.txt", "")]);
+    let cases = [
+        (Listing::Html, "text/html; charset=utf-8", "/?format=json"),
+        (Listing::Json, "application/json", "/?format=html"),
+    ];
+    for (listing, media_type, target) in cases {
+        let files = site.serve_with(FilesSettings { listing, ..FilesSettings::default() });
+        for accept in ["text/html", "application/json"] {
+            let answer = get_with(&files, target, &[("accept", accept)]);
+            assert_eq!((answer.status.as_u16(), answer.field("content-type")), (200, media_type));
+            assert_eq!(answer.field("vary"), "", "nothing was negotiated");
+        }
+    }
 }

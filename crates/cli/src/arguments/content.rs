@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 
 use super::Switch;
-use crate::written::{Count, MediaTypeRule, RewriteRule, Size};
+use crate::written::{Codings, Count, MediaTypeRule, RewriteRule, Size};
 
 /// What is served of a folder, and how.
 #[derive(Debug, Args)]
@@ -15,9 +15,10 @@ pub(crate) struct ContentArguments {
 
     /// Whether a folder without an index file shows what is in it.
     ///
-    /// As a page, or as json to clients that prefer it (Accept: application/json, or ?format=json).
-    #[arg(long, value_name = "on|off", default_value = "on", hide_possible_values = true)]
-    pub(crate) listing: Switch,
+    /// on: as a page, or as json to clients that prefer it (Accept: application/json, or ?format=json). html or json:
+    /// always so, whatever the client says.
+    #[arg(long, value_name = "on|off|html|json", default_value = "on", hide_possible_values = true)]
+    pub(crate) listing: ListingArgument,
 
     /// How many entries a listing shows at most.
     #[arg(long, value_name = "N", default_value = "10000")]
@@ -57,13 +58,16 @@ pub(crate) struct ContentArguments {
 
     /// Whether site.css.br, .zst and .gz are sent in place of site.css to clients that take them.
     ///
-    /// They must be at least as new as site.css, so that a forgotten one is never served.
-    #[arg(long, value_name = "on|off", default_value = "on", hide_possible_values = true)]
-    pub(crate) precompressed: Switch,
+    /// They must be at least as new as site.css, so that a forgotten one is never served. br,gzip: only these are looked
+    /// for, and the first is sent where the client likes both alike; on means br,zstd,gzip.
+    #[arg(long, value_name = "on|off|CODINGS", default_value = "on")]
+    pub(crate) precompressed: Codings,
 
     /// Whether text is compressed while it is sent: zstd, br or gzip, as the client likes.
-    #[arg(long, value_name = "on|off", default_value = "on", hide_possible_values = true)]
-    pub(crate) compress: Switch,
+    ///
+    /// br,gzip: only in these, and in the first where the client likes both alike; on means zstd,br,gzip.
+    #[arg(long, value_name = "on|off|CODINGS", default_value = "on")]
+    pub(crate) compress: Codings,
 
     /// The smallest file that is compressed.
     #[arg(long, value_name = "SIZE", default_value = "1k")]
@@ -78,6 +82,23 @@ pub(crate) struct ContentArguments {
     /// Turn it off where large files are rewritten in place while they are downloaded.
     #[arg(long, value_name = "on|off", default_value = "on", hide_possible_values = true)]
     pub(crate) sendfile: Switch,
+}
+
+/// Whether and as what folders are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ListingArgument {
+    /// As the client likes.
+    #[value(help = None)]
+    On,
+    /// Not at all.
+    #[value(help = None)]
+    Off,
+    /// As a page.
+    #[value(help = None)]
+    Html,
+    /// As json.
+    #[value(help = None)]
+    Json,
 }
 
 /// Which symbolic links are followed.

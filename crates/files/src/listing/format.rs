@@ -3,7 +3,7 @@
 use serow_message::{Known, Request};
 
 use super::query::parameter;
-use crate::weight::weighted;
+use crate::{settings::Listing, weight::weighted};
 
 /// How a listing is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,8 +13,13 @@ pub(super) enum Format {
 }
 
 impl Format {
-    /// What `?format=` says, else what `Accept` prefers.
-    pub(super) fn of(request: &Request, query: &str) -> Self {
+    /// What the settings say; where they leave it to the client, what `?format=` says, else what `Accept` prefers.
+    pub(super) fn of(setting: Listing, request: &Request, query: &str) -> Self {
+        match setting {
+            Listing::Html => return Self::Html,
+            Listing::Json => return Self::Json,
+            Listing::Negotiated | Listing::Off => {}
+        }
         match parameter(query, "format") {
             Some("json") => return Self::Json,
             Some("html") => return Self::Html,
@@ -61,7 +66,21 @@ mod tests {
             if !accept.is_empty() {
                 request.headers.append(Known::Accept, accept).unwrap();
             }
-            assert_eq!(Format::of(&request, request.target.query().unwrap_or_default()), format, "{target} {accept}");
+            assert_eq!(
+                Format::of(Listing::Negotiated, &request, request.target.query().unwrap_or_default()),
+                format,
+                "{target} {accept}"
+            );
+        }
+    }
+    #[test]
+    fn the_settings_can_leave_no_choice() {
+        for (setting, format) in [(Listing::Html, Format::Html), (Listing::Json, Format::Json)] {
+            for query in ["", "format=json", "format=html"] {
+                let mut request = Request::get("/");
+                request.headers.append(Known::Accept, "application/json").unwrap();
+                assert_eq!(Format::of(setting, &request, query), format, "{query}");
+            }
         }
     }
 }

@@ -1,0 +1,84 @@
+//! Which codings files are compressed in: `on`, `off`, `br,gzip`.
+
+use std::str::FromStr;
+
+use serow_files::Coding;
+
+use super::Unreadable;
+
+/// Codings in the order of preference.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Codings {
+    /// Those that are best without a word.
+    On,
+    /// None.
+    Off,
+    /// These, each once.
+    Only(Vec<Coding>),
+}
+
+impl Codings {
+    /// The codings, where `on` means these.
+    pub(crate) fn or(self, on: Vec<Coding>) -> Vec<Coding> {
+        match self {
+            Self::On => on,
+            Self::Off => Vec::new(),
+            Self::Only(codings) => codings,
+        }
+    }
+}
+
+impl FromStr for Codings {
+    type Err = Unreadable;
+
+    fn from_str(text: &str) -> Result<Self, Unreadable> {
+        match text {
+            "on" => return Ok(Self::On),
+            "off" => return Ok(Self::Off),
+            _ => {}
+        }
+        let mut codings = Vec::new();
+        for name in text.split(',').map(str::trim) {
+            match Coding::ALL.into_iter().find(|coding| coding.name() == name) {
+                Some(coding) if !codings.contains(&coding) => codings.push(coding),
+                _ => {
+                    let problem = "not on, off or a list of codings: write one or several of br,zstd,gzip";
+                    return Err(Unreadable::new(text, problem));
+                }
+            }
+        }
+        Ok(Self::Only(codings))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codings() {
+        use Coding::{Brotli, Gzip, Zstd};
+        let cases: [(&str, Option<Codings>); 9] = [
+            ("on", Some(Codings::On)),
+            ("off", Some(Codings::Off)),
+            ("gzip", Some(Codings::Only(vec![Gzip]))),
+            ("zstd, br,gzip", Some(Codings::Only(vec![Zstd, Brotli, Gzip]))),
+            ("", None),
+            ("br,", None),
+            ("br,br", None),
+            ("deflate", None),
+            ("on,br", None),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(text.parse().ok(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_on_means_is_said_elsewhere() {
+        let on = || vec![Coding::Gzip];
+        assert_eq!(Codings::On.or(on()), on());
+        assert_eq!(Codings::Off.or(on()), []);
+        assert_eq!(Codings::Only(vec![Coding::Zstd]).or(on()), [Coding::Zstd]);
+    }
+}
