@@ -27,6 +27,7 @@ pub(crate) struct Representation {
     pub(crate) version: FileVersion,
     pub(crate) validators: Validators,
     pub(crate) content: Content,
+    encoding: Encoding,
     /// The fields of a 200, shared by all responses.
     head: Headers,
     /// The fields of a 304.
@@ -44,6 +45,17 @@ pub(crate) enum Content {
     Compressed { file: Arc<File>, coding: Coding },
 }
 
+/// Whether and where it was compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Encoding {
+    /// The file as it is.
+    Identity,
+    /// By its owner, beforehand.
+    Beforehand(Coding),
+    /// By this server. Parts of it are not sent: each would have to be compressed from the start.
+    Here(Coding),
+}
+
 /// What the header fields say beside the validators.
 #[derive(Clone, Debug)]
 pub(crate) struct Description {
@@ -59,27 +71,29 @@ impl Representation {
         content: Content,
         version: FileVersion,
         validators: Validators,
-        coding: Option<Coding>,
+        encoding: Encoding,
         description: &Description,
     ) -> Self {
-        let mut representation =
-            Self { version, validators, content, head: Headers::new(), head_of_not_modified: Headers::new() };
-        representation.describe(coding, description);
+        let (head, head_of_not_modified) = (Headers::new(), Headers::new());
+        let mut representation = Self { version, validators, content, encoding, head, head_of_not_modified };
+        representation.describe(description);
         representation
     }
 
     /// Makes the header fields anew.
-    pub(crate) fn describe(&mut self, coding: Option<Coding>, description: &Description) {
+    pub(crate) fn describe(&mut self, description: &Description) {
         let mut head = Headers::new();
         put(&mut head, Known::ContentType, &description.media_type);
-        if let Some(coding) = coding {
+        if let Encoding::Beforehand(coding) | Encoding::Here(coding) = self.encoding {
             put(&mut head, Known::ContentEncoding, coding.name());
         }
         if let Some(modified) = self.validators.modified {
             put(&mut head, Known::LastModified, httpdate::fmt_http_date(modified));
         }
         put(&mut head, Known::Etag, self.validators.tag.to_string());
-        put(&mut head, Known::AcceptRanges, "bytes");
+        if self.has_ranges() {
+            put(&mut head, Known::AcceptRanges, "bytes");
+        }
         if let Some(value) = &description.cache_control {
             put(&mut head, Known::CacheControl, value);
         }
@@ -188,6 +202,8 @@ impl Representation {
                     _ => body_of(CopiedRange::new(self.range(range.start, range.end - range.start), time_of_day)),
                 }
             }
+            // Content-Encoding would be taken for that of the whole body, boundaries included.
+            Err(_) if self.encoding != Encoding::Identity => return None,
             Err(ranges) => {
                 let media_type = head.get_str(Known::ContentType).unwrap_or_default();
                 let multipart = Multipart::new(ranges, media_type, whole);
@@ -203,9 +219,9 @@ impl Representation {
         Some(Response { body, ..with_head(StatusCode::PARTIAL_CONTENT, head) })
     }
 
-    /// What is compressed on the way has no ranges: each would have to be compressed from the start.
+    /// Whoever continues a download of what was compressed here would get bytes of the file as it is.
     fn has_ranges(&self) -> bool {
-        !matches!(self.content, Content::Compressed { .. })
+        !matches!(self.encoding, Encoding::Here(_))
     }
 
     fn length(&self) -> u64 {

@@ -9,7 +9,7 @@ use crate::{
     compression::compressed,
     freshness::freshness_of,
     media_type::{MediaType, MediaTypes},
-    representation::{Content, Description, Representation, validators_of},
+    representation::{Content, Description, Encoding, Representation, validators_of},
     root::{OpenError, OpenFile, Opened, Root},
     settings::FilesSettings,
     steady::{Rest, Unread, read_whole},
@@ -81,12 +81,12 @@ impl Resource {
             let Ok((content, version)) = content_of(making, opened) else { continue };
             let validators = Validators { modified: validators.modified, ..validators_of(&version, now) };
             unsure |= Rest::of_all(&version, now) == Rest::Fresh;
-            let form = Representation::new(content, version, validators, Some(coding), &description);
+            let form = Representation::new(content, version, validators, Encoding::Beforehand(coding), &description);
             precompressed.push((coding, form));
         }
         let mut resource = Self {
             path,
-            identity: Representation::new(content, version, validators, None, &description),
+            identity: Representation::new(content, version, validators, Encoding::Identity, &description),
             precompressed,
             compressed: Vec::new(),
             compresses,
@@ -123,14 +123,12 @@ impl Resource {
         let now = (making.time_of_day)();
         self.description = describe(making, asked, path, media_type, self.description.varies);
         self.settle(making.settings.zero_copy, now);
-        self.identity.describe(None, &self.description);
-        for (coding, form) in &mut self.precompressed {
-            form.describe(Some(*coding), &self.description);
+        self.identity.describe(&self.description);
+        for (_, form) in &mut self.precompressed {
+            form.describe(&self.description);
         }
-        for (coding, form) in &mut self.compressed {
-            if let Some(form) = form {
-                form.describe(Some(*coding), &self.description);
-            }
+        for form in self.compressed.iter_mut().filter_map(|(_, form)| form.as_mut()) {
+            form.describe(&self.description);
         }
         true
     }
@@ -202,7 +200,7 @@ impl Resource {
         let form = content.map(|content| {
             let tag = self.identity.validators.tag.compressed(coding.name());
             let validators = Validators { tag, ..self.identity.validators.clone() };
-            Representation::new(content, self.identity.version, validators, Some(coding), &self.description)
+            Representation::new(content, self.identity.version, validators, Encoding::Here(coding), &self.description)
         });
         let is_smaller = form.is_some();
         self.compressed.push((coding, form));

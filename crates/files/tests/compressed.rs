@@ -173,3 +173,64 @@ fn only_the_codings_of_the_settings_in_their_order() {
         }
     }
 }
+
+#[test]
+fn what_is_compressed_here_is_not_sent_in_parts() {
+    let site =
+        Site::new(&[("small.txt", &text(5000)), ("large.txt", &text(300_000)), ("a.css", ""), ("a.css.br", "br")]);
+    let files = site.serve();
+    let with = |target, coding| get_with(&files, target, &[("accept-encoding", coding)]);
+    for target in ["/small.txt", "/large.txt"] {
+        assert_eq!(with(target, "gzip").field("accept-ranges"), "");
+        assert_eq!(with(target, "identity").field("accept-ranges"), "bytes");
+        // Whoever has a part of it and wants the rest gets the whole file, not the rest of another form.
+        let tag = with(target, "gzip").field("etag").to_owned();
+        let fields = [("accept-encoding", "gzip"), ("range", "bytes=100-"), ("if-range", &tag)];
+        assert_eq!(get_with(&files, target, &fields).status, 200);
+    }
+    assert_eq!(with("/a.css", "br").field("accept-ranges"), "bytes");
+}
+
+#[test]
+fn several_parts_are_of_the_file_as_it_is_only() {
+    let site = Site::new(&[("a.css", "original"), ("a.css.br", "brotli")]);
+    let fields = [("accept-encoding", "br"), ("range", "bytes=0-0,2-2")];
+    let answer = get_with(&site.serve(), "/a.css", &fields);
+    assert_eq!((answer.status.as_u16(), answer.field("content-encoding"), answer.text()), (200, "br", "brotli"));
+}
+
+#[test]
+fn every_answer_that_was_negotiated_says_so() {
+    let site = Site::new(&[("a.css", &text(5000)), ("b.css", "original"), ("b.css.br", "brotli")]);
+    let files = site.serve();
+    for target in ["/a.css", "/b.css"] {
+        for coding in ["br", "identity", "br;q=0, *;q=0", "identity;q=0", "*;q=0"] {
+            let first = get_with(&files, target, &[("accept-encoding", coding)]);
+            let cases: [(&str, &str, u16); 4] = [
+                ("if-none-match", first.field("etag"), 304),
+                ("if-none-match", "*", 304),
+                ("if-modified-since", first.field("last-modified"), 304),
+                ("range", "bytes=0-1", 206),
+            ];
+            for (name, value, status) in cases {
+                let answer = get_with(&files, target, &[("accept-encoding", coding), (name, value)]);
+                assert_eq!(
+                    (answer.status.as_u16(), answer.field("vary")),
+                    (status, "Accept-Encoding"),
+                    "{coding} {name}"
+                );
+                let of_identity = status == 206 && target == "/a.css" && coding == "br";
+                assert_eq!(answer.field("etag") == first.field("etag"), !of_identity, "{coding} {name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_compressed_file_without_its_original_is_only_itself() {
+    let site = Site::new(&[("a.css.gz", "gzipped")]);
+    let files = site.serve();
+    assert_eq!(get_with(&files, "/a.css", &[("accept-encoding", "gzip")]).status, 404);
+    let itself = get_with(&files, "/a.css.gz", &[("accept-encoding", "gzip")]);
+    assert_eq!((itself.field("content-type"), itself.field("content-encoding")), ("application/gzip", ""));
+}
