@@ -47,9 +47,14 @@ pub(crate) fn evaluate(headers: &Headers, validators: &Validators) -> Outcome {
 
 /// Step 5: whether a Range header is to be heeded, as far as If-Range says (§13.1.5).
 pub(crate) fn allows_range(headers: &Headers, validators: &Validators, now: SystemTime) -> bool {
-    let Some(value) = headers.get(Known::IfRange) else {
+    let mut values = headers.get_all(Known::IfRange);
+    let Some(value) = values.next() else {
         return true;
     };
+    // It has one value. Where it is unclear which the client means, the whole is right for each.
+    if values.next().is_some() {
+        return false;
+    }
     let value = value.trim_ascii();
     if value.starts_with(b"\"") || value.starts_with(b"W/") {
         return validators.tag.equals_strongly(value);
@@ -162,6 +167,7 @@ mod tests {
             assert_eq!(allows_range(&headers(&[(Known::IfRange, &value)]), &strong, now), allowed, "{value}");
         }
         assert!(allows_range(&Headers::new(), &strong, now));
+        assert!(!allows_range(&headers(&[(Known::IfRange, &tag), (Known::IfRange, &tag)]), &strong, now));
         // Too young to be strong: the tag is weak, and the date's second is not over.
         let young = SystemTime::UNIX_EPOCH + MODIFIED;
         assert!(!allows_range(&headers(&[(Known::IfRange, &tag)]), &validators(false), young));
