@@ -174,6 +174,8 @@ impl Slot {
             Answer::Found(resource) => (resource.weight(), resource.open_files(), resource.is_unsure()),
             Answer::Missing => (0, 0, false),
         };
+        // Long paths that lead nowhere cost a client nothing but the asking.
+        self.bytes += self.path.len();
     }
 }
 
@@ -216,6 +218,15 @@ mod tests {
             cache.keep(format!("/{number}").as_bytes(), Answer::Missing, 0);
             assert!(cache.places.len() <= 4 && cache.slots.len() <= 5);
         }
+    }
+
+    #[test]
+    fn paths_have_their_weight() {
+        let mut cache = Cache::new(CacheLimits { bytes: 10_000, ..CacheLimits::default() });
+        for number in 0..100 {
+            cache.keep(format!("/{number:01000}").as_bytes(), Answer::Missing, 0);
+        }
+        assert_eq!(cache.places.len(), 9);
     }
 
     #[test]

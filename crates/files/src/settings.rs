@@ -122,7 +122,7 @@ pub struct CacheLimits {
     pub entries: usize,
     /// Open files; default 128. They count against the process's limit (`ulimit -n`), which connections share.
     pub open_files: usize,
-    /// Bytes of bodies; default 32 MiB.
+    /// Bytes of bodies and paths; default 32 MiB.
     pub bytes: usize,
     /// The largest body kept in memory, in bytes; default 64 KiB: copying that much costs about what setting up a
     /// `sendfile` of it does, and a socket's send buffer takes it in one call.
