@@ -54,9 +54,10 @@ fn known(ending: &[u8]) -> Option<&'static str> {
 }
 
 /// Text gets the charset everybody writes today; without it, browsers guess (WHATWG Encoding). A type that has
-/// parameters already keeps them.
+/// parameters already keeps them; and XML says itself what it is written in, which a charset here would overrule (RFC
+/// 7303 §3.2).
 fn with_charset(value: &str) -> String {
-    let needs = value.starts_with("text/") && !value.contains(';');
+    let needs = value.starts_with("text/") && !value.contains(';') && value != "text/xml";
     if needs { format!("{value}; charset=utf-8") } else { value.to_owned() }
 }
 
@@ -209,6 +210,7 @@ mod tests {
             ("/index.html", "text/html; charset=utf-8", true),
             ("/A.HTML", "text/html; charset=utf-8", true),
             ("/x.tar.gz", "application/gzip", false),
+            ("/x.xml", "text/xml", true),
             ("/x.svg", "image/svg+xml", true),
             ("/x.json", "application/json", true),
             ("/x.wasm", "application/wasm", true),
