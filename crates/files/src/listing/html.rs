@@ -33,8 +33,12 @@ pub(super) fn begin(output: &mut Vec<u8>, path: &str, order: Order, entries: &[E
         column_head(output, column, label, order);
     }
     write(output, &["</tr></thead>\n<tbody>\n"]);
-    if !path.trim_matches('/').is_empty() {
-        write(output, &["<tr class=\"up\"><td><a href=\"../\">", &icon("up"), "<span>Parent folder</span></a></td>"]);
+    if let Some(&(place, _)) = names(path).last() {
+        let up = "../".repeat(path.matches('/').count().saturating_sub(place));
+        write(
+            output,
+            &["<tr class=\"up\"><td><a href=\"", &up, "\">", &icon("up"), "<span>Parent folder</span></a></td>"],
+        );
         write(output, &["<td></td><td></td></tr>\n"]);
     }
     if entries.is_empty() {
@@ -66,10 +70,11 @@ pub(super) fn end(output: &mut Vec<u8>) {
 
 /// The path, each folder of it a link.
 fn crumbs(output: &mut Vec<u8>, path: &str) {
-    let names: Vec<&str> = path.split('/').filter(|name| !name.is_empty()).collect();
+    let names = names(path);
     let up = |levels: usize| if levels == 0 { "./".to_owned() } else { "../".repeat(levels) };
-    write(output, &["<a href=\"", &up(names.len()), "\" aria-label=\"root\">", &icon("home"), "</a>"]);
-    for (index, name) in names.iter().enumerate() {
+    let depth = path.matches('/').count().saturating_sub(1);
+    write(output, &["<a href=\"", &up(depth), "\" aria-label=\"root\">", &icon("home"), "</a>"]);
+    for (index, &(place, name)) in names.iter().enumerate() {
         write(output, &["<i>/</i>"]);
         let name = decoded(name);
         if index + 1 == names.len() {
@@ -77,11 +82,17 @@ fn crumbs(output: &mut Vec<u8>, path: &str) {
             escape(output, name.as_bytes());
             write(output, &["</b>"]);
         } else {
-            write(output, &["<a href=\"", &up(names.len() - index - 1), "\">"]);
+            write(output, &["<a href=\"", &up(depth.saturating_sub(place)), "\">"]);
             escape(output, name.as_bytes());
             write(output, &["</a>"]);
         }
     }
+}
+
+/// The names in a path, and how many slashes stand before each: repeated ones mean nothing here, but for a browser each
+/// is a level (RFC 3986 §5.2.4).
+fn names(path: &str) -> Vec<(usize, &str)> {
+    path.split('/').enumerate().filter(|(_, name)| !name.is_empty()).collect()
 }
 
 /// A heading that sorts: by its column, and the other way round if it is sorted so already.
@@ -196,6 +207,11 @@ mod tests {
         assert!(root.contains("?sort=name&amp;order=desc") && root.contains("?sort=size&amp;order=desc"));
         let deep = page("/a/b/c/", "sort=size&order=desc", &[]);
         assert!(deep.contains("href=\"../\"><svg") && deep.contains("<a href=\"../../\">a</a>"), "{deep}");
+        let doubled = page("//a///b//", "", &[]);
+        assert!(doubled.contains("href=\"../../\"><svg"), "the parent: {doubled}");
+        assert!(doubled.contains("<a href=\"../../../../\">a</a>") && doubled.contains("<b>b</b>"), "{doubled}");
+        assert!(doubled.contains("href=\"../../../../../../\" aria-label=\"root\""), "{doubled}");
+        assert!(page("", "", &[]).contains("href=\"./\" aria-label=\"root\""));
         assert!(deep.contains("<b>c</b>") && deep.contains("?sort=size&amp;order=asc"));
     }
 }
