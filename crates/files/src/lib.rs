@@ -24,6 +24,13 @@
 //! way. The exceptions: files changed through shared memory maps, whose times the kernel renews late; and pages of a
 //! large file handed to the network already (see [`FilesSettings::zero_copy`]).
 //!
+//! # What it does not send
+//!
+//! No `X-Content-Type-Options`: types come from a table, what is unknown is `application/octet-stream`, which browsers do
+//! not look into (WHATWG MIME Sniffing §7), and no answer repeats what a client sent but for the path of a listing,
+//! escaped. Sites that show what strangers uploaded want it together with a Content-Security-Policy: a layer around this
+//! handler adds both. No `Content-Location` either: an index is served as what its folder is.
+//!
 //! # Without waiting
 //!
 //! System calls on files are made where the request is handled, as nginx does: the pages are in memory or soon will be.

@@ -3,7 +3,7 @@
 
 mod site;
 
-use serow_files::{Files, FilesError, FilesSettings, Freshness, FreshnessRule, Hidden, Pattern, Rewrite};
+use serow_files::{Files, FilesError, FilesSettings, Freshness, FreshnessRule, Hidden, Listing, Pattern, Rewrite};
 use serow_message::Method;
 use site::{Site, ask, get, get_with, request};
 
@@ -219,4 +219,45 @@ fn settings_that_cannot_be() {
         Err(FilesError::Path { setting: "index", .. })
     ));
     assert!(matches!(with(FilesSettings { freshness: vec![rule], ..default() }), Err(FilesError::Text { .. })));
+}
+
+/// But for what a body alone can say: its length, where nobody knows it before.
+#[test]
+fn head_has_the_fields_of_get() {
+    let site = a_site();
+    site.write("large.txt", "text ".repeat(50_000));
+    site.write("small.txt", "text ".repeat(1000));
+    let settings = FilesSettings { listing: Listing::Negotiated, ..FilesSettings::default() };
+    let files = site.serve_with(settings);
+    for target in ["/", "/docs", "/empty/", "/nothing", "/large.txt", "/small.txt", "/.env", "/%2e%2e", "/%"] {
+        for fields in [&[][..], &[("accept-encoding", "gzip")], &[("if-none-match", "*")], &[("if-match", "\"x\"")]] {
+            let [get, head] = [Method::GET, Method::HEAD].map(|method| files.respond(&request(method, target, fields)));
+            assert_eq!(get.status, head.status, "{target} {fields:?}");
+            assert!(get.headers.iter().eq(head.headers.iter()), "{target} {fields:?}");
+            assert_eq!(get.body.length(), head.body.length(), "{target} {fields:?}");
+        }
+    }
+}
+
+#[test]
+fn no_redirect_leads_to_another_host() {
+    let site = Site::new(&[("evil.com/x", ""), ("a/evil.com/x", "")]);
+    let files =
+        site.serve_with(FilesSettings { rewrite: vec![Rewrite::new("/r/*", "/*")], ..FilesSettings::default() });
+    let cases = [
+        ("//evil.com", 301, "/evil.com/"),
+        ("///evil.com?x", 301, "/evil.com/?x"),
+        ("//evil.com/..", 400, ""),
+        ("//evil.com/%2e%2e", 400, ""),
+        ("/%2fevil.com", 404, ""),
+        ("/\\evil.com", 404, ""),
+        ("/%5cevil.com", 404, ""),
+        ("/a//evil.com", 301, "/a/evil.com/"),
+        ("/r//evil.com", 301, "/r/evil.com/"),
+        ("//r/evil.com", 301, "/r/evil.com/"),
+    ];
+    for (target, status, location) in cases {
+        let answer = get(&files, target);
+        assert_eq!((answer.status.as_u16(), answer.field("location")), (status, location), "{target}");
+    }
 }
