@@ -77,7 +77,11 @@ where
     /// Fields that HTTP/1 could not carry (obs-text aside, `http` lets nothing else through) are left out.
     fn from(response: http::Response<B>) -> Self {
         let (response::Parts { status, headers, extensions, .. }, body) = response.into_parts();
-        Self { status, headers: (&headers).try_into().unwrap_or_default(), body: into_body(body), extensions }
+        let mut taken = Headers::new();
+        for (name, value) in &headers {
+            let _ = taken.append(name, value);
+        }
+        Self { status, headers: taken, body: into_body(body), extensions }
     }
 }
 

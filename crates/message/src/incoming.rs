@@ -184,6 +184,17 @@ impl Feeder {
     }
 }
 
+impl Drop for Feeder {
+    /// Whoever still reads learns that no more comes.
+    fn drop(&mut self) {
+        let mut channel = lock(&self.channel);
+        if let State::Idle | State::Asked | State::Chunk(_) = channel.state {
+            channel.state = State::Failed(IncomingError::Disconnected);
+            wake(&mut channel.reader);
+        }
+    }
+}
+
 impl fmt::Display for IncomingError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -258,5 +269,19 @@ mod tests {
         drop(body);
         assert_eq!(wanted(&feeder), Poll::Ready(Wanted::Nothing));
         feeder.push("late".into());
+    }
+
+    #[test]
+    fn a_reader_learns_that_its_feeder_is_gone() {
+        let (feeder, mut body) = Incoming::channel(None);
+        assert!(poll(&mut body).is_pending());
+        drop(feeder);
+        assert!(matches!(poll(&mut body), Poll::Ready(Some(Err(IncomingError::Disconnected)))));
+        // Unless all had been said before.
+        let (feeder, mut body) = Incoming::channel(None);
+        assert!(poll(&mut body).is_pending());
+        feeder.finish(None);
+        drop(feeder);
+        assert!(matches!(poll(&mut body), Poll::Ready(None)));
     }
 }

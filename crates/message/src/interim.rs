@@ -1,6 +1,9 @@
 //! Interim responses (1xx): what a handler says before its response, such as 103 Early Hints (RFC 8297).
 
-use core::task::{Context, Waker};
+use core::{
+    sync::atomic::{AtomicBool, Ordering},
+    task::{Context, Waker},
+};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::vec::Vec;
 
@@ -22,13 +25,20 @@ use crate::{Headers, ResponseHead};
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Interim {
-    queue: Option<Arc<Mutex<Queue>>>,
+    shared: Option<Arc<Shared>>,
 }
 
 /// The connection's end.
 #[derive(Clone, Debug, Default)]
 pub struct InterimQueue {
-    queue: Arc<Mutex<Queue>>,
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    /// Whether the queue holds a response: asked for each request, so without the lock.
+    has_waiting: AtomicBool,
+    queue: Mutex<Queue>,
 }
 
 #[derive(Debug, Default)]
@@ -45,10 +55,11 @@ impl Interim {
         if !(102..200).contains(&status.as_u16()) {
             return;
         }
-        if let Some(queue) = &self.queue {
-            let mut queue = lock(queue);
+        if let Some(shared) = &self.shared {
+            let mut queue = lock(&shared.queue);
             if queue.heads.len() < MOST_WAITING {
                 queue.heads.push(ResponseHead { status, version: Version::HTTP_11, headers });
+                shared.has_waiting.store(true, Ordering::Release);
             }
             if let Some(connection) = queue.connection.take() {
                 connection.wake();
@@ -61,23 +72,43 @@ impl InterimQueue {
     /// The handler's end.
     #[must_use]
     pub fn sender(&self) -> Interim {
-        Interim { queue: Some(Arc::clone(&self.queue)) }
+        Interim { shared: Some(Arc::clone(&self.shared)) }
     }
 
-    /// Whether no handler holds the other end any more, so that the queue may serve the next request.
+    /// Whether no handler holds the other end any more and none left something behind, so that the queue may serve the
+    /// next request.
     #[must_use]
+    #[inline]
     pub fn is_free(&self) -> bool {
-        Arc::strong_count(&self.queue) == 1
+        Arc::strong_count(&self.shared) == 1 && !self.has_waiting()
+    }
+
+    /// Whether an interim response waits to be sent.
+    #[must_use]
+    #[inline]
+    pub fn has_waiting(&self) -> bool {
+        self.shared.has_waiting.load(Ordering::Acquire)
+    }
+
+    /// Takes what waits.
+    #[must_use]
+    pub fn take(&self) -> Vec<ResponseHead> {
+        self.take_from(&mut lock(&self.shared.queue))
     }
 
     /// Takes what waits; the waker of `context` is woken when more comes.
     #[must_use]
     pub fn poll_take(&self, context: &mut Context<'_>) -> Vec<ResponseHead> {
-        let mut queue = lock(&self.queue);
+        let mut queue = lock(&self.shared.queue);
         match &mut queue.connection {
             Some(waker) if waker.will_wake(context.waker()) => {}
             slot => *slot = Some(context.waker().clone()),
         }
+        self.take_from(&mut queue)
+    }
+
+    fn take_from(&self, queue: &mut Queue) -> Vec<ResponseHead> {
+        self.shared.has_waiting.store(false, Ordering::Release);
         core::mem::take(&mut queue.heads)
     }
 }
