@@ -97,7 +97,7 @@ impl Incoming {
         match core::mem::replace(&mut channel.state, State::Asked) {
             State::Idle | State::Asked => {
                 channel.reader = Some(context.waker().clone());
-                wake(&mut channel.feeder);
+                wake_other(&mut channel.feeder, context);
                 Poll::Pending
             }
             State::Chunk(chunk) => {
@@ -140,7 +140,8 @@ impl Drop for Incoming {
 }
 
 impl Feeder {
-    /// Waits until the reader wants a chunk, or is gone.
+    /// Waits until the reader wants a chunk, or is gone. A reader in the same task is to be polled first: it does not wake
+    /// the task it runs in.
     pub fn poll_wanted(&self, context: &mut Context<'_>) -> Poll<Wanted> {
         let mut channel = lock(&self.channel);
         match channel.state {
@@ -161,25 +162,31 @@ impl Feeder {
 
     /// Hands over a chunk. Only after [`Self::poll_wanted`] asked for more; a body that was dropped takes it and
     /// forgets it.
-    pub fn push(&self, chunk: Bytes) {
-        self.hand_over(State::Chunk(chunk));
+    ///
+    /// A reader in the task of `context` is not woken: whoever feeds there polls it next. (A task that wakes itself for
+    /// each chunk keeps its runtime from looking for events.)
+    pub fn push(&self, chunk: Bytes, context: &Context<'_>) {
+        self.hand_over(State::Chunk(chunk), Some(context));
     }
 
     /// Says that the body is whole, with its trailers if there were any.
     pub fn finish(&self, trailers: Option<Headers>) {
-        self.hand_over(State::End(trailers));
+        self.hand_over(State::End(trailers), None);
     }
 
     /// Says that the rest will not come.
     pub fn fail(&self, error: IncomingError) {
-        self.hand_over(State::Failed(error));
+        self.hand_over(State::Failed(error), None);
     }
 
-    fn hand_over(&self, state: State) {
+    fn hand_over(&self, state: State, context: Option<&Context<'_>>) {
         let mut channel = lock(&self.channel);
         if !matches!(channel.state, State::Dropped) {
             channel.state = state;
-            wake(&mut channel.reader);
+            match context {
+                Some(context) => wake_other(&mut channel.reader, context),
+                None => wake(&mut channel.reader),
+            }
         }
     }
 }
@@ -219,6 +226,13 @@ fn wake(waker: &mut Option<Waker>) {
     }
 }
 
+/// Wakes a task that is not the one at work.
+fn wake_other(waker: &mut Option<Waker>, context: &Context<'_>) {
+    if let Some(waker) = waker.take().filter(|waker| !waker.will_wake(context.waker())) {
+        waker.wake();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -237,7 +251,7 @@ mod tests {
         assert_eq!(wanted(&feeder), Poll::Pending);
         assert!(poll(&mut body).is_pending());
         assert_eq!(wanted(&feeder), Poll::Ready(Wanted::More));
-        feeder.push("abc".into());
+        feeder.push("abc".into(), &Context::from_waker(Waker::noop()));
         assert_eq!(wanted(&feeder), Poll::Pending);
         let Poll::Ready(Some(Ok(frame))) = poll(&mut body) else { panic!("no chunk") };
         assert_eq!(frame.into_data().unwrap(), "abc");
@@ -268,7 +282,7 @@ mod tests {
         }
         drop(body);
         assert_eq!(wanted(&feeder), Poll::Ready(Wanted::Nothing));
-        feeder.push("late".into());
+        feeder.push("late".into(), &Context::from_waker(Waker::noop()));
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! The life of a worker thread: it accepts until the server stops, and then finishes what runs.
 
-use std::rc::Rc;
+use std::{future::poll_fn, ops::ControlFlow, rc::Rc, task::Poll};
 
 use serow_message::Handler;
 use serow_net::{AcceptError, Accepted, Acceptor, Listener, PAUSE_AFTER_EXHAUSTION};
 use tokio::{
     runtime::{Builder, LocalOptions},
     sync::watch,
-    task::{JoinSet, spawn_local},
+    task::{JoinSet, coop::has_budget_remaining, spawn_local, yield_now},
 };
 
 use crate::{Error, connection, stop::Phase, worker::Worker};
@@ -43,11 +43,12 @@ async fn serve<H: Handler>(
     // An error means that nobody can stop the server any more, so that it is over.
     let _ = stop.wait_for(|phase| *phase >= Phase::Draining).await;
     worker.begin_draining();
-    // What waits in the queues was accepted by the kernel in our name.
-    while accepting.join_next().await.is_some() {}
-    worker.deadlines.wake_all();
+    let all_left = async {
+        while accepting.join_next().await.is_some() {}
+        worker.population.wait_until(|count| count == 0).await;
+    };
     tokio::select! {
-        () = worker.population.wait_until(|count| count == 0) => {}
+        () = all_left => {}
         () = tokio::time::sleep(worker.settings.timeouts.grace) => {
             let connections = worker.population.count();
             tracing::warn!(connections, "the grace time is over: cutting what still runs");
@@ -60,34 +61,72 @@ async fn serve<H: Handler>(
 /// Accepts until the server stops; then what is left in the queue.
 async fn accept<H: Handler>(worker: Rc<Worker<H>>, mut acceptor: Acceptor, mut stop: watch::Receiver<Phase>) {
     loop {
-        let most = worker.most_connections();
-        if worker.population.count() >= most && !worker.is_draining() {
-            tokio::select! {
-                () = worker.population.wait_until(|count| count < most) => {}
-                _ = stop.wait_for(|phase| *phase >= Phase::Draining) => {}
-            }
-        }
         let accepted = tokio::select! {
             biased;
-            accepted = acceptor.accept() => accepted,
-            _ = stop.wait_for(|phase| *phase >= Phase::Draining) => return,
+            accepted = accept_within_limit(&worker, &mut acceptor) => accepted,
+            _ = stop.wait_for(|phase| *phase >= Phase::Draining) => break,
         };
-        match accepted {
-            Ok(accepted) => start(&worker, accepted),
-            Err(error @ AcceptError::Exhausted(_)) => {
-                tracing::warn!("{error}");
-                tokio::time::sleep(PAUSE_AFTER_EXHAUSTION).await;
-            }
-            Err(error @ AcceptError::Fatal(_)) => {
-                tracing::error!("{error}");
-                return;
+        if take_in(&worker, accepted).await.is_break() {
+            return;
+        }
+    }
+    accept_rest(&worker, &mut acceptor).await;
+}
+
+/// The next connection, once there is room for it.
+async fn accept_within_limit<H: Handler>(worker: &Worker<H>, acceptor: &mut Acceptor) -> Result<Accepted, AcceptError> {
+    loop {
+        let accepted = poll_fn(|context| match worker.is_full() {
+            // Another listener of this worker, or another worker, may have filled it since the last look.
+            true => Poll::Ready(None),
+            false => acceptor.poll_accept(context).map(Some),
+        });
+        match accepted.await {
+            Some(accepted) => return accepted,
+            None => worker.wait_for_room().await,
+        }
+    }
+}
+
+/// What waits in the queue was accepted by the kernel in our name: it is served, beyond the limit too.
+async fn accept_rest<H: Handler>(worker: &Rc<Worker<H>>, acceptor: &mut Acceptor) {
+    loop {
+        // The runtime looks for events before this goes on, so that the queue is not thought to be empty for lack of a
+        // look at it.
+        yield_now().await;
+        loop {
+            match poll_fn(|context| Poll::Ready(acceptor.poll_accept(context))).await {
+                Poll::Ready(accepted) => {
+                    if take_in(worker, accepted).await.is_break() {
+                        return;
+                    }
+                }
+                // This task has had its turn; the queue may hold more.
+                Poll::Pending if !has_budget_remaining() => break,
+                Poll::Pending => return,
             }
         }
     }
 }
 
+/// Starts an accepted connection, or waits where none could be accepted; says whether accepting is over.
+async fn take_in<H: Handler>(worker: &Rc<Worker<H>>, accepted: Result<Accepted, AcceptError>) -> ControlFlow<()> {
+    match accepted {
+        Ok(accepted) => start(worker, accepted),
+        Err(error @ AcceptError::Exhausted(_)) => {
+            tracing::warn!("{error}");
+            tokio::time::sleep(PAUSE_AFTER_EXHAUSTION).await;
+        }
+        Err(error @ AcceptError::Fatal(_)) => {
+            tracing::error!("{error}");
+            return ControlFlow::Break(());
+        }
+    }
+    ControlFlow::Continue(())
+}
+
 fn start<H: Handler>(worker: &Rc<Worker<H>>, accepted: Accepted) {
-    let inhabitant = worker.population.enter();
+    let inhabitant = worker.enter();
     spawn_local(connection::serve(Rc::clone(worker), accepted, inhabitant));
 }
 

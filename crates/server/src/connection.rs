@@ -26,7 +26,7 @@ pub(crate) async fn serve<H: Handler>(worker: Rc<Worker<H>>, accepted: Accepted,
     let mut transport = Transport::new(Rc::clone(&worker), socket);
     transport.allow(worker.settings.timeouts.head);
     if worker.settings.proxy_protocol == ProxyProtocol::Required {
-        match receive_proxy_header(&mut transport).await {
+        match receive_proxy_header(&worker, &mut transport).await {
             Ok(Some(source)) => peer = Peer::Tcp(source),
             Ok(None) => {}
             Err(reason) => return tracing::debug!(reason, "a connection without a valid PROXY header"),
@@ -37,6 +37,7 @@ pub(crate) async fn serve<H: Handler>(worker: Rc<Worker<H>>, accepted: Accepted,
 
 /// Takes the PROXY header from the front of the connection; gives the client's address, where it has one.
 async fn receive_proxy_header<H: Handler>(
+    worker: &Worker<H>,
     transport: &mut Transport<H>,
 ) -> Result<Option<std::net::SocketAddr>, &'static str> {
     poll_fn(|context| {
@@ -49,11 +50,18 @@ async fn receive_proxy_header<H: Handler>(
                 Ok(None) => {}
                 Err(_) => return Poll::Ready(Err("it is malformed")),
             }
+            let is_silent = transport.input.is_empty();
             match transport.poll_fill(context) {
+                Poll::Ready(Ok(1..)) if is_silent => transport.allow(worker.settings.timeouts.head),
                 Poll::Ready(Ok(1..)) => {}
                 Poll::Ready(Ok(0) | Err(Broken::Lost(_))) => return Poll::Ready(Err("the connection ended")),
                 Poll::Ready(Err(_)) => return Poll::Ready(Err("the connection failed")),
-                Poll::Pending => return transport.poll_overdue(context).map(|()| Err("it did not come in time")),
+                Poll::Pending if is_silent && worker.is_draining() => {
+                    return transport.patience.poll_parting(context).map(|()| Err("the server stops"));
+                }
+                Poll::Pending => {
+                    return transport.patience.poll_overdue(context).map(|()| Err("it did not come in time"));
+                }
             }
         }
     })

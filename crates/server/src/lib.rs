@@ -20,6 +20,7 @@ mod access;
 mod connection;
 mod error;
 mod http1;
+mod patience;
 mod population;
 mod server;
 mod settings;

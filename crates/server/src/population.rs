@@ -1,4 +1,4 @@
-//! The connections of a worker, counted.
+//! The connections of a worker or of all, counted.
 
 use std::sync::{
     Arc,
@@ -21,13 +21,19 @@ struct Shared {
 
 /// One connection, as long as it lives.
 #[derive(Debug)]
-pub(crate) struct Inhabitant(Arc<Shared>);
+pub(crate) struct Inhabitant {
+    worker: Arc<Shared>,
+    all: Option<Arc<Shared>>,
+}
 
 impl Population {
-    /// One more.
-    pub(crate) fn enter(&self) -> Inhabitant {
-        self.shared.count.fetch_add(1, Ordering::Relaxed);
-        Inhabitant(Arc::clone(&self.shared))
+    /// One more, here and among `all`.
+    pub(crate) fn enter(&self, all: Option<&Self>) -> Inhabitant {
+        let add = |population: &Self| {
+            population.shared.count.fetch_add(1, Ordering::Relaxed);
+            Arc::clone(&population.shared)
+        };
+        Inhabitant { worker: add(self), all: all.map(add) }
     }
 
     /// How many there are.
@@ -51,7 +57,9 @@ impl Population {
 
 impl Drop for Inhabitant {
     fn drop(&mut self) {
-        self.0.count.fetch_sub(1, Ordering::Relaxed);
-        self.0.left.notify_waiters();
+        for shared in self.all.iter().chain([&self.worker]) {
+            shared.count.fetch_sub(1, Ordering::Relaxed);
+            shared.left.notify_waiters();
+        }
     }
 }

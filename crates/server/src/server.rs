@@ -12,6 +12,7 @@ use serow_net::{Address, AddressError, ListenOptions, Listener};
 
 use crate::{
     AccessLog, Error, Limits, ProxyProtocol, Stopper, Timeouts, accepting,
+    population::Population,
     settings::Settings,
     signals::Signals,
     worker::{LogMaker, Worker},
@@ -155,14 +156,23 @@ impl BoundServer {
         // Before the first worker: who has been answered can stop the server.
         let signals = Signals::listen()?;
         let mut threads = Vec::with_capacity(self.listeners.len());
-        let count = self.listeners.len();
+        let limited = (self.settings.limits.connections > 0).then(Population::default);
         for (number, listeners) in self.listeners.into_iter().enumerate() {
             let (handler, log, stop) = (handler.clone(), self.log.clone(), self.stopper.watch());
-            let settings = self.settings;
-            let thread = thread::Builder::new()
-                .name(format!("serow-{number}"))
-                .spawn(move || accepting::run(Worker::new(handler, settings, count, log.as_ref()), listeners, stop))?;
-            threads.push(thread);
+            let (settings, limited, stopper) = (self.settings, limited.clone(), self.stopper.clone());
+            let serve = move || {
+                let worker = Worker::new(handler, settings, limited, log.as_ref());
+                // One that cannot serve is not missed silently: the others finish, and the reason is given.
+                accepting::run(worker, listeners, stop).inspect_err(|_| stopper.stop())
+            };
+            match thread::Builder::new().name(format!("serow-{number}")).spawn(serve) {
+                Ok(thread) => threads.push(thread),
+                Err(error) => {
+                    self.stopper.stop();
+                    wait(threads, signals, &self.stopper)?;
+                    return Err(error.into());
+                }
+            }
         }
         drop(handler);
         wait(threads, signals, &self.stopper)

@@ -38,7 +38,8 @@ impl Default for Timeouts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Connections at the same time, all workers together. More wait in the kernel's queue until one ends, so a flood
-    /// costs neither memory nor descriptors. 0 is no limit of its own; then the limit of open files is one.
+    /// costs neither memory nor descriptors. (When several workers accept at the same moment, each may let one in beyond
+    /// it.) 0 is no limit of its own; then the limit of open files is one.
     pub connections: usize,
     /// Bytes of a request's body; 413 beyond. No limit by default: the service knows.
     pub body: u64,
@@ -60,9 +61,13 @@ impl Default for Limits {
 impl Limits {
     pub(crate) fn http1(&self) -> serow_http1::Limits {
         let Self { body, head, fields, target, .. } = *self;
+        let target = target.min(LONGEST_TARGET);
         serow_http1::Limits { body, head, fields, target, ..serow_http1::Limits::default() }
     }
 }
+
+/// What `http::Uri` takes: a longer one could not be handed to a service.
+const LONGEST_TARGET: usize = u16::MAX as usize - 1;
 
 /// Whether connections begin with a PROXY header (HAProxy's protocol, versions 1 and 2), in which a proxy in front says
 /// who the client is.

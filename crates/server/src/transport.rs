@@ -11,9 +11,10 @@ use std::{
 
 use bytes::{Buf, Bytes, BytesMut};
 use serow_message::{FileChanged, FileRange, Handler};
-use serow_net::{Deadline, INPUT_LENGTH, More, Socket};
+use serow_net::{INPUT_LENGTH, More, Socket};
+use tokio::task::yield_now;
 
-use crate::{Timeouts, worker::Worker};
+use crate::{patience::Patience, worker::Worker};
 
 /// The socket of one connection. It holds buffers only while there is something in them.
 pub(crate) struct Transport<H> {
@@ -25,17 +26,9 @@ pub(crate) struct Transport<H> {
     pub(crate) output: Vec<u8>,
     /// How much of the output has been sent.
     sent: usize,
-    deadline: Deadline,
-    patience: Patience,
-}
-
-/// Whether the time for a body runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Patience {
-    /// The deadline is none, or one for another purpose.
-    Unbounded,
-    /// The peer is to move bytes; so many it has moved since its time began. See [`Timeouts::RENEWAL`].
-    Moved(usize),
+    pub(crate) patience: Patience,
+    /// Bytes sent since this task gave the others of its thread their turn.
+    sent_in_turn: usize,
 }
 
 /// Why the connection is of no more use.
@@ -49,59 +42,58 @@ pub(crate) enum Broken {
     Unfinished(io::Error),
 }
 
+/// How far a task came with what it sends.
+enum Turn {
+    Done,
+    /// It is the turn of the others.
+    Over,
+}
+
 impl<H: Handler> Transport<H> {
     pub(crate) fn new(worker: Rc<Worker<H>>, socket: Socket) -> Self {
-        let deadline = worker.deadlines.register();
-        Self {
-            worker,
-            socket,
-            input: BytesMut::new(),
-            output: Vec::new(),
-            sent: 0,
-            deadline,
-            patience: Patience::Unbounded,
-        }
+        let patience = Patience::new(worker.deadlines.register());
+        Self { worker, socket, input: BytesMut::new(), output: Vec::new(), sent: 0, patience, sent_in_turn: 0 }
     }
 
     /// The peer has this long from now.
     #[inline]
     pub(crate) fn allow(&mut self, time: Duration) {
-        self.deadline.set(time);
-        self.patience = Patience::Unbounded;
+        self.patience.allow(time);
     }
 
     /// The peer is not waited for.
     #[inline]
     pub(crate) fn allow_any_time(&mut self) {
-        self.deadline.clear();
-        self.patience = Patience::Unbounded;
+        self.patience.allow_any_time();
     }
 
-    /// Ready when the peer, which is to move a body, took too long. Its time begins with the first call, and again
-    /// whenever it has moved enough ([`Self::note_moved`]).
-    pub(crate) fn poll_impatient(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        if self.patience == Patience::Unbounded {
-            self.allow(self.worker.settings.timeouts.body);
-            self.patience = Patience::Moved(0);
-        }
-        self.poll_overdue(context)
+    /// Ready when the peer does not take what is sent; to be called while it does not.
+    pub(crate) fn poll_unread(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        self.patience.poll_sending(context, self.worker.settings.timeouts.body)
     }
 
-    /// So many bytes of a body have moved.
+    /// Ready when the peer does not send the body that somebody waits for.
+    pub(crate) fn poll_unsent(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let worker = &*self.worker;
+        self.patience.poll_receiving(context, worker.settings.timeouts.body, &worker.clock)
+    }
+
+    /// So many bytes of a body have come.
+    pub(crate) fn note_received(&mut self, bytes: usize) {
+        let worker = &*self.worker;
+        self.patience.note_received(bytes, worker.settings.timeouts.body, &worker.clock);
+    }
+
+    /// Nobody waits for the body just now.
+    pub(crate) fn pause_receiving(&mut self) {
+        self.patience.pause(&self.worker.clock);
+    }
+
+    /// So many bytes have left.
     #[inline]
-    pub(crate) fn note_moved(&mut self, bytes: usize) {
-        if let Patience::Moved(before) = self.patience {
-            self.patience = Patience::Moved(before + bytes);
-            if before + bytes >= Timeouts::RENEWAL {
-                self.patience = Patience::Unbounded;
-            }
-        }
-    }
-
-    /// Ready when the peer took too long; otherwise the task is woken then, and when the worker begins to drain.
-    #[inline]
-    pub(crate) fn poll_overdue(&self, context: &mut Context<'_>) -> Poll<()> {
-        self.deadline.poll_expired(context)
+    fn note_sent(&mut self, bytes: usize) {
+        self.sent_in_turn += bytes;
+        self.patience.note_sent(bytes, self.worker.settings.timeouts.body);
     }
 
     /// Receives more into the input; 0 is the end.
@@ -148,10 +140,11 @@ impl<H: Handler> Transport<H> {
             let rest = &self.output[self.sent..];
             let sent = ready!(self.socket.poll_send(context, rest, more)).map_err(Broken::Lost)?;
             self.sent += sent;
-            self.note_moved(sent);
+            self.note_sent(sent);
         }
         self.output.clear();
         self.sent = 0;
+        self.patience.note_all_sent();
         Poll::Ready(Ok(()))
     }
 
@@ -171,59 +164,63 @@ impl<H: Handler> Transport<H> {
     #[inline]
     pub(crate) async fn flush(&mut self, more: More) -> Result<(), Broken> {
         if !self.output.is_empty() {
-            self.sending(|transport, context| transport.poll_flush(context, more)).await?;
+            self.sending(|transport, context| transport.poll_flush(context, more).map_ok(|()| Turn::Done)).await?;
         }
         Ok(())
     }
 
-    /// Sends the output and these bytes behind it, in as few calls as the kernel allows.
-    pub(crate) async fn flush_with(&mut self, mut bytes: Bytes) -> Result<(), Broken> {
+    /// Sends the output and these bytes behind it, in as few calls as the kernel allows. What could not be sent stays in
+    /// `bytes`.
+    pub(crate) async fn flush_with(&mut self, bytes: &mut Bytes) -> Result<(), Broken> {
         self.sending(|transport, context| {
             while !bytes.is_empty() {
+                if transport.has_had_its_turn() {
+                    return Poll::Ready(Ok(Turn::Over));
+                }
                 let head = &transport.output[transport.sent..];
                 let head_length = head.len();
-                let pieces = [IoSlice::new(head), IoSlice::new(&bytes)];
+                let pieces = [IoSlice::new(head), IoSlice::new(bytes)];
                 let sent = ready!(transport.socket.poll_send_pieces(context, &pieces)).map_err(Broken::Lost)?;
                 transport.sent += sent.min(head_length);
                 bytes.advance(sent.saturating_sub(head_length));
-                transport.note_moved(sent);
+                transport.note_sent(sent);
             }
-            transport.poll_flush(context, More::Nothing)
+            transport.poll_flush(context, More::Nothing).map_ok(|()| Turn::Done)
         })
         .await
     }
 
-    /// Sends the output and a range of a file behind it.
+    /// Sends the output and a range of a file behind it. What could not be sent stays in `range`.
     ///
     /// The last bytes leave only after another look at the file: if it is no longer the version that was promised, the
     /// response stays unfinished, and no client takes a mixture for whole.
-    pub(crate) async fn flush_with_file(&mut self, mut range: FileRange) -> Result<(), Broken> {
+    pub(crate) async fn flush_with_file(&mut self, range: &mut FileRange) -> Result<(), Broken> {
         self.flush(More::Follows).await?;
-        let held_back = if range.version.is_some() { range.length.min(HELD_BACK) } else { 0 };
-        range.length -= held_back;
-        self.send_file(&mut range).await?;
-        if held_back > 0 {
-            range.length = held_back;
+        if range.version.is_some() {
+            self.send_file(range, range.length.min(HELD_BACK)).await?;
             range.check().map_err(Broken::Unfinished)?;
-            self.send_file(&mut range).await?;
         }
-        Ok(())
+        self.send_file(range, 0).await
     }
 
-    async fn send_file(&mut self, range: &mut FileRange) -> Result<(), Broken> {
+    /// Sends of the range what goes beyond `rest`.
+    async fn send_file(&mut self, range: &mut FileRange, rest: u64) -> Result<(), Broken> {
         let file: &File = &range.file;
         let (offset, length) = (&mut range.offset, &mut range.length);
         self.sending(|transport, context| {
-            while *length > 0 {
-                let sent =
-                    ready!(transport.socket.poll_send_file(context, file, offset, *length)).map_err(Broken::Lost)?;
+            while *length > rest {
+                if transport.has_had_its_turn() {
+                    return Poll::Ready(Ok(Turn::Over));
+                }
+                let sent = ready!(transport.socket.poll_send_file(context, file, offset, *length - rest))
+                    .map_err(Broken::Lost)?;
                 if sent == 0 {
                     return Poll::Ready(Err(Broken::Unfinished(FileChanged.into())));
                 }
                 *length -= sent as u64;
-                transport.note_moved(sent);
+                transport.note_sent(sent);
             }
-            Poll::Ready(Ok(()))
+            Poll::Ready(Ok(Turn::Done))
         })
         .await
     }
@@ -232,17 +229,47 @@ impl<H: Handler> Transport<H> {
     #[inline]
     async fn sending(
         &mut self,
-        mut poll: impl FnMut(&mut Self, &mut Context<'_>) -> Poll<Result<(), Broken>>,
+        mut poll: impl FnMut(&mut Self, &mut Context<'_>) -> Poll<Result<Turn, Broken>>,
     ) -> Result<(), Broken> {
-        poll_fn(|context| match poll(self, context) {
-            Poll::Pending => self.poll_impatient(context).map(|()| Err(Broken::TimedOut)),
-            ready => ready,
-        })
-        .await?;
-        if self.patience != Patience::Unbounded {
-            self.allow_any_time();
+        loop {
+            let turn = poll_fn(|context| match poll(self, context) {
+                Poll::Pending => self.poll_unread(context).map(|()| Err(Broken::TimedOut)),
+                ready => ready,
+            });
+            match turn.await? {
+                Turn::Done => break,
+                Turn::Over => yield_now().await,
+            }
         }
+        self.patience.note_all_sent();
         Ok(())
+    }
+
+    /// Whether this task has sent so much in one go that it is the others' turn; after that it has another.
+    fn has_had_its_turn(&mut self) -> bool {
+        let over = self.sent_in_turn >= SENT_IN_TURN;
+        if over {
+            self.sent_in_turn = 0;
+        }
+        over
+    }
+
+    /// Lets the others of this thread have their turn, if this task has sent much.
+    pub(crate) async fn give_way(&mut self) {
+        if self.has_had_its_turn() {
+            yield_now().await;
+        }
+    }
+
+    /// A new response begins.
+    pub(crate) fn begin_turn(&mut self) {
+        self.sent_in_turn = 0;
+    }
+
+    /// Says that nothing more is sent.
+    pub(crate) fn finish_sending(&self) {
+        // Where this fails, the connection has ended.
+        let _ = self.socket.shut_down();
     }
 
     /// Closes the connection so that the peer gets what was sent: says that nothing more comes, and takes in what the
@@ -253,14 +280,13 @@ impl<H: Handler> Transport<H> {
             return;
         }
         self.allow(LINGER);
-        let mut left = LINGER_BYTES;
         poll_fn(|context| {
             loop {
                 self.input.clear();
                 match self.poll_fill(context) {
-                    Poll::Ready(Ok(count @ 1..)) if count < left => left -= count,
+                    Poll::Ready(Ok(1..)) => {}
                     Poll::Ready(_) => return Poll::Ready(()),
-                    Poll::Pending => return self.poll_overdue(context),
+                    Poll::Pending => return self.patience.poll_overdue(context),
                 }
             }
         })
@@ -282,8 +308,9 @@ impl<H: Handler> Transport<H> {
 /// that the packets before it are full.
 const HELD_BACK: u64 = 4 * 1024;
 
-/// How long a peer may go on sending after the last response; nginx has 5 s.
+/// How long a peer may go on sending after the last response, however much: a client that sends all before it reads
+/// gets its answer. nginx has 5 s without a byte, 30 s in all.
 const LINGER: Duration = Duration::from_secs(2);
 
-/// How much a peer may go on sending after the last response: what a fast client sends before it sees an early answer.
-const LINGER_BYTES: usize = 1 << 20;
+/// Bytes that a task sends before it is the others' turn: what the kernel takes in a few tenths of a millisecond.
+const SENT_IN_TURN: usize = 1 << 20;

@@ -4,7 +4,11 @@ use std::{cell::Cell, rc::Rc, sync::Arc};
 
 use serow_net::{Buffers, Clock, Deadlines};
 
-use crate::{AccessLog, population::Population, settings::Settings};
+use crate::{
+    AccessLog,
+    population::{Inhabitant, Population},
+    settings::Settings,
+};
 
 /// Makes the access log of a worker, on its thread.
 pub(crate) type LogMaker = Arc<dyn Fn() -> Rc<dyn AccessLog> + Send + Sync>;
@@ -18,14 +22,14 @@ pub(crate) struct Worker<H> {
     pub(crate) deadlines: Deadlines,
     pub(crate) log: Option<Rc<dyn AccessLog>>,
     pub(crate) population: Population,
+    /// The connections of all workers, where their number is limited.
+    limited: Option<Population>,
     draining: Cell<bool>,
-    /// Of how many workers this is one.
-    workers: usize,
 }
 
 impl<H> Worker<H> {
-    /// One of so many workers; to be made on its thread.
-    pub(crate) fn new(handler: H, settings: Settings, workers: usize, log: Option<&LogMaker>) -> Self {
+    /// To be made on its thread. `limited` counts the connections of all workers, where their number is limited.
+    pub(crate) fn new(handler: H, settings: Settings, limited: Option<Population>, log: Option<&LogMaker>) -> Self {
         Self {
             handler,
             settings,
@@ -34,16 +38,25 @@ impl<H> Worker<H> {
             deadlines: Deadlines::new(),
             log: log.map(|make| make()),
             population: Population::default(),
+            limited,
             draining: Cell::new(false),
-            workers,
         }
     }
 
-    /// Connections that this worker may have at the same time: its share of all.
-    pub(crate) fn most_connections(&self) -> usize {
-        match self.settings.limits.connections {
-            0 => usize::MAX,
-            most => most.div_ceil(self.workers),
+    /// One more connection.
+    pub(crate) fn enter(&self) -> Inhabitant {
+        self.population.enter(self.limited.as_ref())
+    }
+
+    /// Whether there are as many connections as there may be.
+    pub(crate) fn is_full(&self) -> bool {
+        self.limited.as_ref().is_some_and(|all| all.count() >= self.settings.limits.connections)
+    }
+
+    /// Waits until there is room for another connection.
+    pub(crate) async fn wait_for_room(&self) {
+        if let Some(all) = &self.limited {
+            all.wait_until(|count| count < self.settings.limits.connections).await;
         }
     }
 
@@ -52,8 +65,9 @@ impl<H> Worker<H> {
         self.draining.get()
     }
 
-    /// From now on connections end with the response that is due.
+    /// From now on connections end with the response that is due; the idle ones are told.
     pub(crate) fn begin_draining(&self) {
         self.draining.set(true);
+        self.deadlines.wake_all();
     }
 }

@@ -7,11 +7,11 @@ use std::{
 };
 
 use serow_http1::{Next, ReceivedRequest};
-use serow_message::{Handler, PendingUpgrade, Request, Response, StatusCode};
+use serow_message::{Handler, InterimQueue, PendingUpgrade, Request, Response, ResponseHead, StatusCode};
 use serow_net::More;
 
 use super::{End, Http1, feeding::Feeding};
-use crate::access::Record;
+use crate::{access::Record, transport::Broken};
 
 /// What was sent of a response.
 #[derive(Clone, Copy, Debug, Default)]
@@ -30,7 +30,7 @@ impl<H: Handler> Http1<H> {
         let (feeding, body) = Feeding::new(framing);
         if !self.interim.is_free() {
             // Somebody still holds on to the last request: its hints must not reach this one.
-            self.interim = serow_message::InterimQueue::default();
+            self.interim = InterimQueue::default();
         }
         let mut request = Request::new(head, body, self.connection.clone()).with_interim(self.interim.sender());
         let mut pending = None;
@@ -41,52 +41,92 @@ impl<H: Handler> Http1<H> {
         }
         let call = self.worker.handler.call(request);
         let mut sent = Sent::default();
-        let outcome = match self.handle(call, &feeding).await {
+        let handled = self.handle(call, &feeding).await;
+        if self.interim.has_waiting() {
+            self.send_interim(InterimQueue::take);
+        }
+        let answered = match handled {
             Ok(response) => {
                 sent.status = response.status;
                 self.respond(response, &feeding, &mut sent).await
             }
-            Err(end) => {
-                sent.status = end.status();
-                Err(end)
-            }
+            Err(end) => Err(end),
         };
-        if let (Some(record), Some(log)) = (record, &self.worker.log) {
-            record.write(&**log, sent.status, sent.body_bytes, !matches!(outcome, Err(End::Cut(_))));
+        if let Err(end) = answered {
+            return Err(self.give_up(end, sent, record));
         }
-        outcome?;
-        self.conclude(pending).await
+        if let (Some(record), Some(log)) = (record, &self.worker.log) {
+            record.write(&**log, sent.status, sent.body_bytes, true);
+        }
+        self.conclude(pending, &feeding).await
+    }
+
+    /// The request was not answered to the end: says how the connection ends over it, and tells the log.
+    #[cold]
+    #[inline(never)]
+    fn give_up(&self, end: End, mut sent: Sent, record: Option<Record>) -> End {
+        let end = match end {
+            // Too late to tell the client: the response has begun.
+            End::Refuse(_) if self.machine.has_begun_response() => End::Cut(Broken::TimedOut),
+            end => end,
+        };
+        if !self.machine.has_begun_response() {
+            sent.status = end.status();
+        }
+        if let (Some(record), Some(log)) = (record, &self.worker.log) {
+            record.write(&**log, sent.status, sent.body_bytes, !matches!(end, End::Cut(_)));
+        }
+        end
     }
 
     /// Waits for the handler, and meanwhile does what it asks for.
     #[inline]
     async fn handle(&mut self, call: impl Future<Output = Response>, feeding: &Feeding) -> Result<Response, End> {
         let mut call = pin!(call);
-        poll_fn(|context| match call.as_mut().poll(context) {
-            Poll::Ready(response) => Poll::Ready(Ok(response)),
-            Poll::Pending => self.poll_meanwhile(feeding, context).map(Err),
+        poll_fn(|context| {
+            loop {
+                if let Poll::Ready(response) = call.as_mut().poll(context) {
+                    return Poll::Ready(Ok(response));
+                }
+                match self.poll_meanwhile(feeding, context) {
+                    // The handler has more to read.
+                    Poll::Ready(Ok(())) => {}
+                    Poll::Ready(Err(end)) => return Poll::Ready(Err(end)),
+                    Poll::Pending => return Poll::Pending,
+                }
+            }
         })
         .await
     }
 
-    /// While the handler works: sends what is due, and feeds it the body. Ready only when the connection ends over it.
-    fn poll_meanwhile(&mut self, feeding: &Feeding, context: &mut Context<'_>) -> Poll<End> {
-        for head in self.interim.poll_take(context) {
-            // Out of turn, it would be behind the response: too late to be of use.
-            let _ = self.machine.send_interim(&head, self.transport.output());
-        }
-        if let Poll::Ready(end) = self.poll_feed(feeding, context) {
-            return Poll::Ready(end);
+    /// While the handler works: sends what is due, and feeds it the body. Ready when it has more to read, or the
+    /// connection ends over it.
+    fn poll_meanwhile(&mut self, feeding: &Feeding, context: &mut Context<'_>) -> Poll<Result<(), End>> {
+        self.send_interim(|interim| interim.poll_take(context));
+        if let Poll::Ready(outcome) = self.poll_feed(feeding, context) {
+            return Poll::Ready(outcome);
         }
         match self.transport.poll_flush(context, More::Nothing) {
-            Poll::Ready(Err(broken)) => Poll::Ready(End::Cut(broken)),
+            Poll::Ready(Err(broken)) => Poll::Ready(Err(End::Cut(broken))),
             Poll::Ready(Ok(())) | Poll::Pending => Poll::Pending,
+        }
+    }
+
+    /// Writes the interim responses that wait.
+    #[cold]
+    fn send_interim(&mut self, take: impl FnOnce(&InterimQueue) -> Vec<ResponseHead>) {
+        for head in take(&self.interim) {
+            // Out of turn, it would be behind the response: too late to be of use.
+            let _ = self.machine.send_interim(&head, self.transport.output());
         }
     }
 
     /// After the response: finds out what becomes of the connection.
     #[inline]
-    async fn conclude(&mut self, pending: Option<PendingUpgrade>) -> Result<(), End> {
+    async fn conclude(&mut self, pending: Option<PendingUpgrade>, feeding: &Feeding) -> Result<(), End> {
+        if feeding.has_body() {
+            self.feed_rest(feeding).await?;
+        }
         loop {
             match self.machine.begin_next() {
                 Next::Reuse => return Ok(()),

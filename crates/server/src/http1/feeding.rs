@@ -1,10 +1,16 @@
 //! The body of a request, from the socket to whoever reads it.
 
-use std::task::{Context, Poll};
+use std::{
+    cell::Cell,
+    future::poll_fn,
+    task::{Context, Poll, ready},
+};
 
-use serow_http1::{Event, Framing};
+use bytes::Bytes;
+use serow_http1::{Event, Framing, ProtocolError};
 use serow_message::{Body, Feeder, Handler, Incoming, IncomingError, StatusCode, Wanted};
 use serow_net::More;
+use tokio::task::coop::poll_proceed;
 
 use super::{End, Http1};
 use crate::transport::Broken;
@@ -12,8 +18,8 @@ use crate::transport::Broken;
 /// The feeding end of a request's body, where there is one.
 pub(super) struct Feeding {
     feeder: Option<Feeder>,
-    /// Bytes that were announced; none for a chunked body.
-    length: Option<u64>,
+    /// Bytes that were announced and not yet received; none for a chunked body.
+    left: Cell<Option<u64>>,
 }
 
 impl Feeding {
@@ -21,19 +27,29 @@ impl Feeding {
     #[inline]
     pub(super) fn new(framing: Framing) -> (Self, Body) {
         match framing {
-            Framing::None => (Self { feeder: None, length: Some(0) }, Body::empty()),
+            Framing::None => (Self { feeder: None, left: Cell::new(None) }, Body::empty()),
             framing => {
                 let length = framing.length();
                 let (feeder, incoming) = Incoming::channel(length);
-                (Self { feeder: Some(feeder), length }, incoming.into())
+                (Self { feeder: Some(feeder), left: Cell::new(length) }, incoming.into())
             }
         }
     }
 
-    /// Whether nobody will read the rest, and it is too long to be passed over.
-    pub(super) fn is_too_long_to_drain(&self) -> bool {
-        self.feeder.as_ref().is_some_and(Feeder::is_abandoned)
-            && self.length.is_some_and(|length| length > MOST_DRAINED)
+    /// Whether there is a body.
+    #[inline]
+    pub(super) fn has_body(&self) -> bool {
+        self.feeder.is_some()
+    }
+
+    /// Whether nobody will read the rest.
+    fn is_abandoned(&self) -> bool {
+        self.feeder.as_ref().is_none_or(Feeder::is_abandoned)
+    }
+
+    fn push(&self, feeder: &Feeder, data: Bytes, context: &Context<'_>) {
+        self.left.set(self.left.get().map(|left| left.saturating_sub(data.len() as u64)));
+        feeder.push(data, context);
     }
 
     fn fail(&self, error: IncomingError) {
@@ -44,59 +60,102 @@ impl Feeding {
 }
 
 impl<H: Handler> Http1<H> {
-    /// Feeds the body as it is wanted; ready only when the connection ends over it.
-    pub(super) fn poll_feed(&mut self, feeding: &Feeding, context: &mut Context<'_>) -> Poll<End> {
+    /// Before the head of the response is sent: decides what becomes of a body that has not been read to its end.
+    pub(super) fn settle_expectation(&mut self, feeding: &Feeding) {
+        if !feeding.is_abandoned() {
+            // The response may be made of the body, or somebody reads it elsewhere: no later time to ask for it.
+            self.machine.send_continue(self.transport.output());
+        } else if self.machine.awaits_continue() || feeding.left.get().is_some_and(|left| left > MOST_DRAINED) {
+            self.machine.close();
+        }
+    }
+
+    /// Feeds the body as it is wanted: ready when the reader has something to look at, or the connection ends over it.
+    pub(super) fn poll_feed(&mut self, feeding: &Feeding, context: &mut Context<'_>) -> Poll<Result<(), End>> {
         let Some(feeder) = &feeding.feeder else { return Poll::Pending };
         loop {
             match feeder.poll_wanted(context) {
                 Poll::Ready(Wanted::More) => {}
                 Poll::Ready(Wanted::Nothing) => return Poll::Pending,
                 Poll::Pending => {
-                    // The handler is at something else: that is not the client's time.
-                    self.transport.allow_any_time();
+                    self.transport.pause_receiving();
                     return Poll::Pending;
                 }
             }
             if self.machine.awaits_continue() {
                 self.machine.send_continue(self.transport.output());
             }
+            // A body in chunks of a byte each is more work than its length says: the others have their turn meanwhile.
+            let turn = ready!(poll_proceed(context));
             match self.machine.receive(&mut self.transport.input) {
                 Ok(Some(Event::Data(data))) => {
-                    self.transport.note_moved(data.len());
-                    feeder.push(data);
-                    return Poll::Pending;
+                    turn.made_progress();
+                    self.transport.note_received(data.len());
+                    feeding.push(feeder, data, context);
+                    return Poll::Ready(Ok(()));
                 }
                 Ok(Some(Event::End(trailers))) => {
                     self.transport.allow_any_time();
                     feeder.finish(trailers);
-                    return Poll::Pending;
+                    return Poll::Ready(Ok(()));
                 }
                 Ok(Some(Event::Head(_)) | None) => {}
                 Err(error) => {
-                    feeding.fail(IncomingError::Malformed);
-                    return Poll::Ready(self.mistake(error));
+                    feeding.fail(match error {
+                        ProtocolError::BodyTooLarge => IncomingError::TooLarge,
+                        _ => IncomingError::Malformed,
+                    });
+                    return Poll::Ready(Err(self.mistake(error)));
                 }
             }
             match self.poll_more(context) {
                 Poll::Ready(Ok(())) => {}
                 Poll::Ready(Err(end)) => {
-                    feeding.fail(IncomingError::Disconnected);
-                    return Poll::Ready(end);
+                    feeding.fail(match end {
+                        End::Refuse(_) => IncomingError::TimedOut,
+                        _ => IncomingError::Disconnected,
+                    });
+                    return Poll::Ready(Err(end));
                 }
                 Poll::Pending => return Poll::Pending,
             }
         }
     }
 
+    /// After the response: feeds the rest to whoever still reads, in another task than the handler's.
+    pub(super) async fn feed_rest(&mut self, feeding: &Feeding) -> Result<(), End> {
+        if feeding.is_abandoned() || self.machine.has_received_all() {
+            return Ok(());
+        }
+        self.transport.flush(More::Nothing).await.map_err(End::Cut)?;
+        if !self.machine.is_persistent() {
+            // The client may see the end of the response in this.
+            self.transport.finish_sending();
+        }
+        poll_fn(|context| {
+            while !feeding.is_abandoned() && !self.machine.has_received_all() {
+                match self.poll_feed(feeding, context) {
+                    Poll::Ready(Ok(())) => {}
+                    // The response is whole, so the connection ends in order.
+                    Poll::Ready(Err(_)) => return Poll::Ready(Err(End::Close)),
+                    Poll::Pending if feeding.is_abandoned() => {}
+                    Poll::Pending => return Poll::Pending,
+                }
+            }
+            Poll::Ready(Ok(()))
+        })
+        .await
+    }
+
     /// Takes in what is left of a body nobody reads, so that the next request can be found.
     pub(super) async fn drain(&mut self) -> Result<(), End> {
         let mut left = MOST_DRAINED;
-        std::future::poll_fn(|context| {
+        poll_fn(|context| {
             loop {
                 match self.machine.receive(&mut self.transport.input) {
                     Ok(Some(Event::Data(data))) => match left.checked_sub(data.len() as u64) {
                         Some(rest) => {
-                            self.transport.note_moved(data.len());
+                            self.transport.note_received(data.len());
                             left = rest;
                         }
                         None => return Poll::Ready(Err(End::Close)),
@@ -104,7 +163,8 @@ impl<H: Handler> Http1<H> {
                     Ok(Some(Event::End(_))) => return Poll::Ready(Ok(())),
                     Ok(Some(Event::Head(_)) | None) => match self.poll_more(context) {
                         Poll::Ready(Ok(())) => {}
-                        Poll::Ready(Err(end)) => return Poll::Ready(Err(end)),
+                        // The response is whole, so the connection ends in order.
+                        Poll::Ready(Err(_)) => return Poll::Ready(Err(End::Close)),
                         Poll::Pending => return Poll::Pending,
                     },
                     Err(_) => return Poll::Ready(Err(End::Close)),
@@ -124,7 +184,7 @@ impl<H: Handler> Http1<H> {
             Poll::Ready(Ok(_)) => Poll::Ready(Ok(())),
             Poll::Ready(Err(broken)) => Poll::Ready(Err(End::Cut(broken))),
             Poll::Pending => {
-                self.transport.poll_impatient(context).map(|()| Err(End::Refuse(StatusCode::REQUEST_TIMEOUT)))
+                self.transport.poll_unsent(context).map(|()| Err(End::Refuse(StatusCode::REQUEST_TIMEOUT)))
             }
         }
     }

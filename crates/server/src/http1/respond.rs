@@ -1,10 +1,14 @@
 //! Sending a response: the kind of its body decides how.
 
-use std::{future::poll_fn, io, task::Poll};
+use std::{
+    future::poll_fn,
+    io,
+    task::{Context, Poll},
+};
 
 use bytes::Bytes;
 use serow_http1::{BodyLength, Misuse};
-use serow_message::{Body, BodyKind, Handler, Headers, Response};
+use serow_message::{Body, BodyKind, FileRange, Handler, Headers, Response, StatusCode};
 use serow_net::More;
 
 use super::{End, Http1, exchange::Sent, feeding::Feeding};
@@ -14,23 +18,30 @@ impl<H: Handler> Http1<H> {
     /// Sends a response, and notes what was sent.
     #[inline]
     pub(super) async fn respond(&mut self, response: Response, feeding: &Feeding, sent: &mut Sent) -> Result<(), End> {
-        if self.worker.is_draining() || feeding.is_too_long_to_drain() {
+        if self.worker.is_draining() {
             self.machine.close();
+        }
+        if feeding.has_body() {
+            self.settle_expectation(feeding);
         }
         let length = response.body.length().map_or(BodyLength::Unknown, BodyLength::Known);
         let date = self.worker.clock.date_line();
         let output = self.transport.output();
-        let has_body =
-            self.machine.send_head(response.status, &response.headers, length, &date, output).map_err(misuse)?;
+        let has_body = match self.machine.send_head(response.status, &response.headers, length, &date, output) {
+            Ok(has_body) => has_body,
+            Err(misuse) => return Err(reject(response.status, misuse)),
+        };
         match response.body.into_kind() {
             _ if !has_body => {}
             BodyKind::Empty => {}
             BodyKind::Bytes(bytes) if bytes.len() <= MOST_COPIED => self.copy_bytes(&bytes, sent)?,
-            BodyKind::Bytes(bytes) => self.send_bytes(bytes, sent).await?,
+            BodyKind::Bytes(bytes) => {
+                self.transport.begin_turn();
+                self.send_bytes(bytes, sent).await?;
+            }
             BodyKind::File(range) => {
-                self.machine.begin_chunk(range.length, self.transport.output()).map_err(misuse)?;
-                sent.body_bytes = range.length;
-                self.transport.flush_with_file(*range).await.map_err(End::Cut)?;
+                self.transport.begin_turn();
+                self.send_file(*range, sent).await?;
             }
             BodyKind::Incoming(incoming) => return self.send_stream(incoming.into(), feeding, sent).await,
             BodyKind::Stream(stream) => return self.send_stream(Body::from(stream), feeding, sent).await,
@@ -47,13 +58,23 @@ impl<H: Handler> Http1<H> {
     }
 
     /// Sends a larger body along with the head in the same call, without copying it.
-    async fn send_bytes(&mut self, bytes: Bytes, sent: &mut Sent) -> Result<(), End> {
-        sent.body_bytes += bytes.len() as u64;
+    async fn send_bytes(&mut self, mut bytes: Bytes, sent: &mut Sent) -> Result<(), End> {
         let length = bytes.len() as u64;
         self.machine.begin_chunk(length, self.transport.output()).map_err(misuse)?;
-        self.transport.flush_with(bytes).await.map_err(End::Cut)?;
+        let outcome = self.transport.flush_with(&mut bytes).await;
+        sent.body_bytes += length - bytes.len() as u64;
+        outcome.map_err(End::Cut)?;
         self.machine.end_chunk(length, self.transport.output());
         Ok(())
+    }
+
+    /// Sends a file without copying it.
+    async fn send_file(&mut self, mut range: FileRange, sent: &mut Sent) -> Result<(), End> {
+        let length = range.length;
+        self.machine.begin_chunk(length, self.transport.output()).map_err(misuse)?;
+        let outcome = self.transport.flush_with_file(&mut range).await;
+        sent.body_bytes += length - range.length;
+        outcome.map_err(End::Cut)
     }
 
     /// Sends piece by piece. The next piece is asked for when the last was taken by the kernel; what has been made leaves
@@ -66,13 +87,18 @@ impl<H: Handler> Http1<H> {
         let mut trailers: Option<Headers> = None;
         let mut at_once = 0;
         loop {
-            let frame = poll_fn(|context| match body.poll_next(context) {
-                Poll::Ready(frame) => Poll::Ready(Ok(frame)),
-                Poll::Pending => match self.transport.poll_flush(context, More::Nothing) {
-                    Poll::Ready(Ok(())) => self.poll_feed(feeding, context).map(Err),
-                    Poll::Ready(Err(broken)) => Poll::Ready(Err(End::Cut(broken))),
-                    Poll::Pending => self.transport.poll_impatient(context).map(|()| Err(End::Cut(Broken::TimedOut))),
-                },
+            let frame = poll_fn(|context| {
+                loop {
+                    if let Poll::Ready(frame) = body.poll_next(context) {
+                        return Poll::Ready(Ok(frame));
+                    }
+                    match self.poll_between_pieces(feeding, context) {
+                        // The body is made of what was just received.
+                        Poll::Ready(Ok(())) => {}
+                        Poll::Ready(Err(end)) => return Poll::Ready(Err(end)),
+                        Poll::Pending => return Poll::Pending,
+                    }
+                }
             })
             .await?;
             let Some(frame) = frame else { break };
@@ -86,6 +112,7 @@ impl<H: Handler> Http1<H> {
             }
             if self.transport.output.len() > MOST_GATHERED {
                 self.transport.flush(More::Nothing).await.map_err(End::Cut)?;
+                self.transport.give_way().await;
             }
             if at_once >= MOST_AT_ONCE {
                 at_once = 0;
@@ -94,6 +121,16 @@ impl<H: Handler> Http1<H> {
         }
         self.machine.send_end(trailers.as_ref(), self.transport.output()).map_err(misuse)?;
         self.send_unless_more_comes().await
+    }
+
+    /// While no piece of a stream is ready: sends what is due, and feeds the request's body. Ready when its reader has
+    /// something to look at, or the connection ends over it.
+    fn poll_between_pieces(&mut self, feeding: &Feeding, context: &mut Context<'_>) -> Poll<Result<(), End>> {
+        match self.transport.poll_flush(context, More::Nothing) {
+            Poll::Ready(Ok(())) => self.poll_feed(feeding, context),
+            Poll::Ready(Err(broken)) => Poll::Ready(Err(End::Cut(broken))),
+            Poll::Pending => self.transport.poll_unread(context).map(|()| Err(End::Cut(Broken::TimedOut))),
+        }
     }
 
     /// Sends what has been made, unless a pipelined request is here already, whose response may travel along.
@@ -115,6 +152,13 @@ impl<H: Handler> Http1<H> {
             Err(broken) => Err(End::Cut(broken)),
         }
     }
+}
+
+/// The handler's response is none: the client is told that it is not to blame.
+#[cold]
+fn reject(status: StatusCode, misuse: Misuse) -> End {
+    tracing::error!(%status, error = %misuse, "the service gave a response that cannot be sent");
+    End::Refuse(StatusCode::INTERNAL_SERVER_ERROR)
 }
 
 /// The handler's body is not what it said: the response cannot be finished.

@@ -1,0 +1,142 @@
+//! How long the peer of a connection is waited for.
+
+use std::{
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use serow_net::{Clock, Deadline};
+
+use crate::Timeouts;
+
+/// The deadline of a connection, and what it is for.
+pub(crate) struct Patience {
+    deadline: Deadline,
+    purpose: Purpose,
+}
+
+/// What the peer is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Purpose {
+    /// Nothing, or what somebody else sees to.
+    Other,
+    /// A last request of a connection that is to end.
+    Parting,
+    /// It is to take a body; so many bytes it took since its time began. See [`Timeouts::RENEWAL`].
+    Sending { moved: usize },
+    /// It is to send a body.
+    Receiving(Receiving),
+}
+
+/// How a body has come in since its time began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Receiving {
+    moved: usize,
+    /// What it was waited for before; whether somebody waits now, and since when.
+    spent: Duration,
+    since: Option<serow_net::Moment>,
+}
+
+impl Patience {
+    pub(crate) fn new(deadline: Deadline) -> Self {
+        Self { deadline, purpose: Purpose::Other }
+    }
+
+    /// The peer has this long from now.
+    #[inline]
+    pub(crate) fn allow(&mut self, time: Duration) {
+        self.deadline.set(time);
+        self.purpose = Purpose::Other;
+    }
+
+    /// The peer is not waited for.
+    #[inline]
+    pub(crate) fn allow_any_time(&mut self) {
+        self.deadline.clear();
+        self.purpose = Purpose::Other;
+    }
+
+    /// Ready when the peer took too long; otherwise the task is woken then, and when the worker begins to drain.
+    #[inline]
+    pub(crate) fn poll_overdue(&self, context: &mut Context<'_>) -> Poll<()> {
+        self.deadline.poll_expired(context)
+    }
+
+    /// Ready when the peer has said nothing for a moment more. Its time begins with the first call.
+    pub(crate) fn poll_parting(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        if self.purpose != Purpose::Parting {
+            self.deadline.set(PARTING);
+            self.purpose = Purpose::Parting;
+        }
+        self.poll_overdue(context)
+    }
+
+    /// Ready when the peer, which is to take a body, took too long. Its time begins with the first call, and again
+    /// whenever it has taken enough ([`Self::note_sent`]).
+    pub(crate) fn poll_sending(&mut self, context: &mut Context<'_>, time: Duration) -> Poll<()> {
+        if !matches!(self.purpose, Purpose::Sending { .. }) {
+            self.deadline.set(time);
+            self.purpose = Purpose::Sending { moved: 0 };
+        }
+        self.poll_overdue(context)
+    }
+
+    /// The peer took so many bytes of a body.
+    #[inline]
+    pub(crate) fn note_sent(&mut self, bytes: usize, time: Duration) {
+        if let Purpose::Sending { moved } = &mut self.purpose {
+            *moved += bytes;
+            if *moved >= Timeouts::RENEWAL {
+                *moved = 0;
+                self.deadline.set(time);
+            }
+        }
+    }
+
+    /// The peer took all there was.
+    #[inline]
+    pub(crate) fn note_all_sent(&mut self) {
+        if let Purpose::Sending { .. } = self.purpose {
+            self.allow_any_time();
+        }
+    }
+
+    /// Ready when the peer, which is to send a body, took too long. Its time runs from the first call, but for the pauses
+    /// ([`Self::pause`]), and begins again whenever it has sent enough ([`Self::note_received`]).
+    pub(crate) fn poll_receiving(&mut self, context: &mut Context<'_>, time: Duration, clock: &Clock) -> Poll<()> {
+        let receiving = match self.purpose {
+            Purpose::Receiving(receiving) => receiving,
+            _ => Receiving { moved: 0, spent: Duration::ZERO, since: None },
+        };
+        if receiving.since.is_none() {
+            self.deadline.set(time.saturating_sub(receiving.spent));
+            self.purpose = Purpose::Receiving(Receiving { since: Some(clock.now()), ..receiving });
+        }
+        self.poll_overdue(context)
+    }
+
+    /// The peer sent so many bytes of a body.
+    pub(crate) fn note_received(&mut self, bytes: usize, time: Duration, clock: &Clock) {
+        if let Purpose::Receiving(receiving) = &mut self.purpose {
+            receiving.moved += bytes;
+            if receiving.moved >= Timeouts::RENEWAL {
+                *receiving = Receiving { moved: 0, spent: Duration::ZERO, since: receiving.since.map(|_| clock.now()) };
+                self.deadline.set(time);
+            }
+        }
+    }
+
+    /// Whoever reads the body is at something else: that is not the peer's time.
+    pub(crate) fn pause(&mut self, clock: &Clock) {
+        if let Purpose::Receiving(receiving) = &mut self.purpose {
+            if let Some(since) = receiving.since.take() {
+                receiving.spent += clock.now().since(since);
+            }
+            self.deadline.clear();
+        }
+    }
+}
+
+/// How long a connection without a request is kept when it is to end: a request that is on its way is answered, and not
+/// lost. A client's first request follows its handshake at once, so that this covers a stutter, not a round trip.
+const PARTING: Duration = Duration::from_millis(100);
