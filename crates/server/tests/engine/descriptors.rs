@@ -1,0 +1,51 @@
+//! A process without descriptors to spare: no spinning, nobody forgotten.
+
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::support::{Child, hello_in_a_child};
+
+#[test]
+#[ignore = "the process that the other tests of this file start"]
+fn child() {
+    hello_in_a_child(Some(64));
+}
+
+#[test]
+fn clients_wait_for_descriptors_and_cost_no_processor_time() {
+    let mut child = Child::start("descriptors::child");
+    let mut clients: Vec<_> = (0..100).map(|_| child.connect()).collect();
+    for client in &mut clients {
+        client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    }
+    assert_eq!(clients[0].answer().text(), "hello");
+    let before = child.processor_time();
+    std::thread::sleep(Duration::from_millis(1000));
+    let spent = child.processor_time() - before;
+    assert!(spent < Duration::from_millis(200), "{spent:?} while it could do nothing");
+    clients[99].hears_nothing_for(Duration::from_millis(10));
+    // Each that leaves makes room for another.
+    for mut client in clients.drain(1..) {
+        assert_eq!(client.answer().text(), "hello");
+    }
+    assert_eq!(clients[0].get("/").text(), "hello");
+    kill_process(Pid::from_raw(child.id() as i32).unwrap(), Signal::TERM).unwrap();
+    assert_eq!(child.wait().code(), Some(0));
+}
+
+#[test]
+fn it_can_be_stopped_meanwhile() {
+    let mut child = Child::start("descriptors::child");
+    let mut clients: Vec<_> = (0..100).map(|_| child.connect()).collect();
+    for client in &mut clients {
+        client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    }
+    assert_eq!(clients[0].answer().text(), "hello");
+    kill_process(Pid::from_raw(child.id() as i32).unwrap(), Signal::TERM).unwrap();
+    // Idle connections are ended, so that those who waited have their turn.
+    for client in &mut clients[1..] {
+        assert_eq!(client.answer().text(), "hello");
+    }
+    assert_eq!(child.wait().code(), Some(0));
+}

@@ -1,0 +1,94 @@
+//! `Expect: 100-continue`: the client is told to go on only when somebody wants what it has (RFC 9110 §10.1.1).
+
+use std::time::Duration;
+
+use serow::{Body, Request, Response, StatusCode};
+
+use crate::support::Running;
+
+fn server() -> Running {
+    Running::new(|request: Request| async move {
+        match request.target.path() {
+            "/read" => Response::text(request.body.collect(100).await.unwrap().escape_ascii().to_string()),
+            "/echo" => Response::default().body(Body::stream(request.body)),
+            "/late" => {
+                tokio::time::sleep(Duration::from_millis(150)).await;
+                Response::text(request.body.collect(100).await.unwrap().escape_ascii().to_string())
+            }
+            _ => Response::plain_status(StatusCode::FORBIDDEN),
+        }
+    })
+}
+
+fn head(target: &str) -> String {
+    format!("POST {target} HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n")
+}
+
+#[test]
+fn the_client_is_told_to_go_on_when_the_body_is_read() {
+    let server = server();
+    let mut client = server.connect();
+    for _ in 0..2 {
+        client.send(head("/read"));
+        assert_eq!(client.answer().status, 100);
+        client.send("abc");
+        assert_eq!(client.answer().text(), "abc");
+    }
+    client.send(head("/late"));
+    client.hears_nothing_for(Duration::from_millis(20));
+    assert_eq!(client.answer().status, 100);
+    client.send("abc");
+    assert_eq!(client.answer().text(), "abc");
+}
+
+#[test]
+fn a_client_that_does_not_wait_is_not_told() {
+    let server = server();
+    let mut client = server.connect();
+    client.send(head("/late") + "abc" + &head("/read"));
+    let mut answer = client.answer();
+    if answer.status == 100 {
+        // RFC 9110 §10.1.1 allows to leave it out, and does not ask for it.
+        answer = client.answer();
+    }
+    assert_eq!(answer.text(), "abc");
+    assert_eq!(client.answer().status, 100);
+}
+
+#[test]
+fn an_answer_without_reading_ends_the_connection_and_says_so() {
+    let server = server();
+    let mut client = server.connect();
+    client.send(head("/refused"));
+    let answer = client.answer();
+    assert_eq!((answer.status, answer.closes()), (403, true));
+    client.ends();
+    // Nobody knows whether what follows is the body.
+    let mut client = server.connect();
+    client.send(head("/refused") + "GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert_eq!(client.answer().status, 403);
+    client.ends();
+}
+
+#[test]
+fn a_response_made_of_the_body_asks_for_it_first() {
+    let server = server();
+    let mut client = server.connect();
+    for _ in 0..2 {
+        client.send(head("/echo"));
+        assert_eq!(client.answer().status, 100);
+        client.send("abc");
+        let answer = client.answer();
+        assert_eq!((answer.text(), answer.closes()), ("abc", false));
+    }
+}
+
+#[test]
+fn http_1_0_knows_no_expectations() {
+    let server = server();
+    let mut client = server.connect();
+    client.send("POST /read HTTP/1.0\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n");
+    client.hears_nothing_for(Duration::from_millis(50));
+    client.send("abc");
+    assert_eq!(client.answer().text(), "abc");
+}

@@ -1,0 +1,25 @@
+//! The engine from outside: real sockets against servers in this process.
+#![allow(clippy::unwrap_used)]
+
+mod access;
+mod adapters;
+mod bodies;
+mod descriptors;
+mod expectations;
+mod fairness;
+mod files;
+mod interim;
+mod keep_alive;
+mod limits;
+mod listening;
+mod panics;
+mod pipelining;
+mod proxy_header;
+mod refusals;
+mod request_bodies;
+mod signals;
+mod stopping;
+mod streaming;
+mod support;
+mod timeouts;
+mod upgrades;

@@ -1,0 +1,193 @@
+//! Stopping without losing a request, and without waiting for nobody.
+
+use std::time::{Duration, Instant};
+
+use serow::{Address, Known, ProxyProtocol, Request, Response, Server, StatusCode, Timeouts};
+use tokio::{io::AsyncReadExt, sync::watch};
+
+use crate::support::{Client, Pieces, Running, eventually, patient};
+
+/// A server whose `/wait` answers when it is told to.
+fn server(timeouts: Timeouts) -> (Running, watch::Sender<bool>) {
+    let (go, wait) = watch::channel(false);
+    let server = Running::with(Server::new().timeouts(timeouts), move |request: Request| {
+        let mut wait = wait.clone();
+        async move {
+            match request.target.path() {
+                "/wait" => drop(wait.wait_for(|go| *go).await),
+                "/stream" => {
+                    let endless = Pieces::new(std::iter::repeat_n(vec![b'a'; 10_000], 10_000));
+                    return Response::default().body(endless.body());
+                }
+                _ => {}
+            }
+            Response::text("hello")
+        }
+    });
+    (server, go)
+}
+
+/// An end that is at once, as far as a busy machine goes; the grace time is far beyond.
+const AT_ONCE: Duration = Duration::from_secs(8);
+
+#[test]
+fn with_nobody_there_it_ends_at_once() {
+    let (mut server, _go) = server(patient());
+    server.connect().get("/");
+    server.stopper.stop();
+    assert!(server.wait() < AT_ONCE);
+    assert!(server.is_refusing());
+}
+
+#[test]
+fn idle_connections_are_closed_without_being_waited_for() {
+    let (mut server, _go) = server(patient());
+    let mut clients: Vec<_> = (0..20).map(|_| server.connect()).collect();
+    for client in &mut clients[..10] {
+        client.get("/");
+    }
+    server.stopper.stop();
+    // None of the clients does anything.
+    assert!(server.wait() < AT_ONCE);
+    for client in &mut clients {
+        client.ends();
+    }
+}
+
+#[test]
+fn a_proxy_that_has_said_nothing_is_not_waited_for() {
+    let server = Server::new().timeouts(patient()).proxy_protocol(ProxyProtocol::Required);
+    let mut server = Running::with(server, |_: Request| async { "hello" });
+    let clients: Vec<_> = (0..3).map(|_| server.connect()).collect();
+    std::thread::sleep(Duration::from_millis(50));
+    server.stopper.stop();
+    assert!(server.wait() < AT_ONCE);
+    drop(clients);
+}
+
+#[test]
+fn what_runs_is_finished_and_says_that_the_connection_ends() {
+    let (mut server, go) = server(patient());
+    let mut running = server.connect();
+    running.send("GET /wait HTTP/1.1\r\nHost: a\r\n\r\nGET /next HTTP/1.1\r\nHost: a\r\n\r\n");
+    let mut idle = server.connect();
+    idle.get("/");
+    server.stopper.stop();
+    idle.ends();
+    eventually("the listener is closed", || server.is_refusing());
+    running.hears_nothing_for(Duration::from_millis(50));
+    go.send(true).unwrap();
+    let answer = running.answer();
+    assert_eq!((answer.text(), answer.closes()), ("hello", true));
+    running.ends();
+    server.wait();
+}
+
+#[test]
+fn a_response_on_its_way_is_sent_whole() {
+    let (mut server, _go) = server(patient());
+    let mut client = server.connect();
+    client.send("GET /stream HTTP/1.1\r\nHost: a\r\n\r\n");
+    client.receive_some().unwrap();
+    server.stopper.stop();
+    eventually("the listener is closed", || server.is_refusing());
+    assert_eq!(client.answer().body.len(), 100_000_000);
+    client.ends();
+    server.wait();
+}
+
+#[test]
+fn connections_that_were_accepted_by_the_kernel_are_served() {
+    // Stopped before it began: whoever connected in time has his answer.
+    let bound = Server::new().listen("127.0.0.1:0").workers(1).timeouts(patient()).bind().unwrap();
+    let Some(&Address::Tcp(address)) = bound.addresses().next() else { panic!("no address") };
+    let mut clients: Vec<_> = (0..300).map(|_| Client::tcp(address)).collect();
+    for client in &mut clients[..200] {
+        client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    }
+    bound.stopper().stop();
+    let mut server = Running::of(bound, |_: Request| async { "hello" });
+    for client in &mut clients[..200] {
+        let answer = client.answer();
+        assert_eq!((answer.text(), answer.closes()), ("hello", true));
+    }
+    server.wait();
+}
+
+#[test]
+fn a_request_that_crosses_the_stop_is_answered_or_refused_never_forgotten() {
+    for round in 0..10 {
+        let (mut server, _go) = server(patient());
+        let mut clients: Vec<_> = (0..30).map(|_| server.connect()).collect();
+        std::thread::sleep(Duration::from_millis(round % 3));
+        for client in &mut clients {
+            client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+        }
+        server.stopper.stop();
+        for client in &mut clients {
+            assert_eq!(client.answer().text(), "hello");
+        }
+        server.wait();
+    }
+}
+
+#[test]
+fn the_grace_time_cuts_what_still_runs() {
+    let (mut server, _go) = server(Timeouts { grace: Duration::from_millis(300), ..patient() });
+    let mut waiting = server.connect();
+    waiting.send("GET /wait HTTP/1.1\r\nHost: a\r\n\r\n");
+    let mut reading = server.connect();
+    reading.send("GET /stream HTTP/1.0\r\n\r\n");
+    reading.receive_some().unwrap();
+    let began = Instant::now();
+    server.stopper.stop();
+    assert!(server.wait() < AT_ONCE);
+    assert!(began.elapsed() >= Duration::from_millis(300));
+    waiting.try_answer(false).unwrap_err();
+    // Without a length only a reset tells that it is not whole.
+    reading.is_reset();
+}
+
+#[test]
+fn a_second_stop_cuts_at_once() {
+    let (mut server, _go) = server(patient());
+    let mut client = server.connect();
+    client.send("GET /wait HTTP/1.1\r\nHost: a\r\n\r\n");
+    client.hears_nothing_for(Duration::from_millis(20));
+    server.stopper.stop();
+    client.hears_nothing_for(Duration::from_millis(300));
+    server.stopper.stop();
+    assert!(server.wait() < AT_ONCE);
+    client.try_answer(false).unwrap_err();
+}
+
+#[test]
+fn tunnels_are_waited_for() {
+    let mut server = Running::with(Server::new().timeouts(patient()), |mut request: Request| async move {
+        let upgrade = request.upgrade().unwrap();
+        tokio::task::spawn_local(async move { upgrade.await.unwrap().read_to_end(&mut Vec::new()).await });
+        Response::new(StatusCode::SWITCHING_PROTOCOLS).with(Known::Upgrade, "x")
+    });
+    let mut client = server.connect();
+    client.send("GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n");
+    assert_eq!(client.answer().status, 101);
+    server.stopper.stop();
+    eventually("the listener is closed", || server.is_refusing());
+    client.hears_nothing_for(Duration::from_millis(200));
+    client.send("still there");
+    client.finish_sending();
+    assert!(server.wait() < AT_ONCE);
+}
+
+#[test]
+fn every_worker_stops() {
+    let bound = Server::new().listen("127.0.0.1:0").workers(3).timeouts(patient()).bind().unwrap();
+    let mut server = Running::of(bound, |_: Request| async { "hello" });
+    let mut clients: Vec<_> = (0..20).map(|_| server.connect()).collect();
+    for client in &mut clients {
+        client.get("/");
+    }
+    server.stopper.stop();
+    assert!(server.wait() < AT_ONCE);
+    assert!(server.is_refusing());
+}

@@ -1,0 +1,268 @@
+//! A client that writes raw bytes and reads answers strictly.
+
+use std::{
+    io::{self, Read, Write},
+    net::{Shutdown, SocketAddr, TcpStream},
+    os::fd::{AsFd, BorrowedFd},
+    os::unix::net::UnixStream,
+    path::Path,
+    time::Duration,
+};
+
+use super::PATIENCE;
+
+/// One connection. Every wait ends with a panic after [`PATIENCE`].
+pub(crate) struct Client {
+    stream: Stream,
+    /// Received and not yet read.
+    pub(crate) received: Vec<u8>,
+}
+
+enum Stream {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+/// A response.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    /// The head as it was sent, without the empty line.
+    pub(crate) head: String,
+    pub(crate) body: Vec<u8>,
+    /// What stood behind the last chunk.
+    pub(crate) trailers: String,
+}
+
+impl Answer {
+    /// The value of a field that stands there once at most.
+    pub(crate) fn field(&self, name: &str) -> Option<&str> {
+        let mut values = self.head.split("\r\n").skip(1).filter_map(|line| {
+            let (other, value) = line.split_once(": ").expect("a field");
+            other.eq_ignore_ascii_case(name).then_some(value)
+        });
+        let value = values.next();
+        assert_eq!(values.next(), None, "{name} twice in {}", self.head);
+        value
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        std::str::from_utf8(&self.body).unwrap()
+    }
+
+    /// Whether it says that the connection ends behind it.
+    pub(crate) fn closes(&self) -> bool {
+        self.field("connection").is_some_and(|value| value.contains("close"))
+    }
+}
+
+impl Client {
+    pub(crate) fn tcp(address: SocketAddr) -> Self {
+        let stream = TcpStream::connect(address).unwrap();
+        stream.set_nodelay(true).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_write_timeout(Some(PATIENCE)).unwrap();
+        Self { stream: Stream::Tcp(stream), received: Vec::new() }
+    }
+
+    pub(crate) fn unix(path: &Path) -> Self {
+        let stream = UnixStream::connect(path).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_write_timeout(Some(PATIENCE)).unwrap();
+        Self { stream: Stream::Unix(stream), received: Vec::new() }
+    }
+
+    #[track_caller]
+    pub(crate) fn send(&mut self, bytes: impl AsRef<[u8]>) -> &mut Self {
+        self.try_send(bytes).unwrap();
+        self
+    }
+
+    pub(crate) fn try_send(&mut self, bytes: impl AsRef<[u8]>) -> io::Result<()> {
+        match &mut self.stream {
+            Stream::Tcp(stream) => stream.write_all(bytes.as_ref()),
+            Stream::Unix(stream) => stream.write_all(bytes.as_ref()),
+        }
+    }
+
+    /// A second handle to the same connection.
+    pub(crate) fn twin(&self) -> Self {
+        let stream = match &self.stream {
+            Stream::Tcp(stream) => Stream::Tcp(stream.try_clone().unwrap()),
+            Stream::Unix(stream) => Stream::Unix(stream.try_clone().unwrap()),
+        };
+        Self { stream, received: Vec::new() }
+    }
+
+    pub(crate) fn finish_sending(&mut self) {
+        let _ = match &self.stream {
+            Stream::Tcp(stream) => stream.shutdown(Shutdown::Write),
+            Stream::Unix(stream) => stream.shutdown(Shutdown::Write),
+        };
+    }
+
+    pub(crate) fn local_address(&self) -> SocketAddr {
+        match &self.stream {
+            Stream::Tcp(stream) => stream.local_addr().unwrap(),
+            Stream::Unix(_) => panic!("no TCP"),
+        }
+    }
+
+    /// `GET target`, and its answer.
+    #[track_caller]
+    pub(crate) fn get(&mut self, target: &str) -> Answer {
+        self.send(format!("GET {target} HTTP/1.1\r\nHost: a\r\n\r\n"));
+        self.answer()
+    }
+
+    /// The next answer, to anything but HEAD. Interim ones are answers of their own.
+    #[track_caller]
+    pub(crate) fn answer(&mut self) -> Answer {
+        self.try_answer(false).unwrap()
+    }
+
+    /// The next answer, to HEAD.
+    #[track_caller]
+    pub(crate) fn answer_to_head(&mut self) -> Answer {
+        self.try_answer(true).unwrap()
+    }
+
+    /// The next answer; an error where the client can tell that it is not whole.
+    pub(crate) fn try_answer(&mut self, head_only: bool) -> io::Result<Answer> {
+        let head = self.take_head()?;
+        let status = head[9..12].parse().map_err(io::Error::other)?;
+        let mut answer = Answer { status, head, body: Vec::new(), trailers: String::new() };
+        if head_only || matches!(status, 100..200 | 204 | 304) {
+            return Ok(answer);
+        }
+        if let Some(length) = answer.field("content-length") {
+            let length = length.parse().map_err(io::Error::other)?;
+            answer.body = self.take(length)?;
+        } else if answer.field("transfer-encoding").is_some() {
+            self.take_chunks(&mut answer)?;
+        } else {
+            answer.body = self.rest()?;
+        }
+        Ok(answer)
+    }
+
+    pub(crate) fn take_head(&mut self) -> io::Result<String> {
+        loop {
+            if let Some(end) = self.received.windows(4).position(|four| four == b"\r\n\r\n") {
+                let head = self.received.drain(..end + 4).collect::<Vec<u8>>();
+                return String::from_utf8(head[..end].to_vec()).map_err(io::Error::other);
+            }
+            self.receive_some()?;
+        }
+    }
+
+    fn take_chunks(&mut self, answer: &mut Answer) -> io::Result<()> {
+        loop {
+            let size = self.take_line()?;
+            let size = usize::from_str_radix(&size, 16).map_err(io::Error::other)?;
+            if size == 0 {
+                break;
+            }
+            let chunk = self.take(size)?;
+            answer.body.extend(chunk);
+            assert_eq!(self.take_line()?, "");
+        }
+        loop {
+            match self.take_line()? {
+                line if line.is_empty() => return Ok(()),
+                line => answer.trailers += &(line + "\n"),
+            }
+        }
+    }
+
+    fn take_line(&mut self) -> io::Result<String> {
+        loop {
+            if let Some(end) = self.received.windows(2).position(|two| two == b"\r\n") {
+                let line = self.received.drain(..end + 2).collect::<Vec<u8>>();
+                return String::from_utf8(line[..end].to_vec()).map_err(io::Error::other);
+            }
+            self.receive_some()?;
+        }
+    }
+
+    /// So many bytes.
+    pub(crate) fn take(&mut self, count: usize) -> io::Result<Vec<u8>> {
+        while self.received.len() < count {
+            self.receive_some()?;
+        }
+        Ok(self.received.drain(..count).collect())
+    }
+
+    /// Everything until the connection ends in order; an error if it is reset.
+    pub(crate) fn rest(&mut self) -> io::Result<Vec<u8>> {
+        loop {
+            match self.receive_some() {
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                    return Ok(std::mem::take(&mut self.received));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Asserts that the connection ends here, in order and without another byte.
+    #[track_caller]
+    pub(crate) fn ends(&mut self) {
+        assert_eq!(self.rest().unwrap().escape_ascii().to_string(), "");
+    }
+
+    /// Asserts that the connection is cut: with a reset, whatever came before.
+    #[track_caller]
+    pub(crate) fn is_reset(&mut self) {
+        let kind = self.rest().map(|bytes| bytes.len()).unwrap_err().kind();
+        assert_eq!(kind, io::ErrorKind::ConnectionReset);
+    }
+
+    /// Asserts that nothing arrives for a moment.
+    #[track_caller]
+    pub(crate) fn hears_nothing_for(&mut self, time: Duration) {
+        assert!(self.received.is_empty(), "{}", self.received.escape_ascii());
+        self.set_read_timeout(time);
+        let heard = self.receive_some();
+        self.set_read_timeout(PATIENCE);
+        match heard {
+            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {}
+            Ok(()) => panic!("heard {}", self.received.escape_ascii()),
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    fn set_read_timeout(&self, time: Duration) {
+        match &self.stream {
+            Stream::Tcp(stream) => stream.set_read_timeout(Some(time)).unwrap(),
+            Stream::Unix(stream) => stream.set_read_timeout(Some(time)).unwrap(),
+        }
+    }
+
+    /// Receives something; the end is an error.
+    pub(crate) fn receive_some(&mut self) -> io::Result<()> {
+        let mut buffer = [0; 64 * 1024];
+        let count = loop {
+            let read = match &mut self.stream {
+                Stream::Tcp(stream) => stream.read(&mut buffer),
+                Stream::Unix(stream) => stream.read(&mut buffer),
+            };
+            match read {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                read => break read?,
+            }
+        };
+        self.received.extend_from_slice(&buffer[..count]);
+        if count == 0 { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(()) }
+    }
+}
+
+impl AsFd for Client {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match &self.stream {
+            Stream::Tcp(stream) => stream.as_fd(),
+            Stream::Unix(stream) => stream.as_fd(),
+        }
+    }
+}

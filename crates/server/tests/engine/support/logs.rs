@@ -1,0 +1,80 @@
+//! What the engine writes to its log, and an access log that remembers.
+
+use std::{
+    io::{self, Write},
+    sync::{Arc, Mutex, OnceLock},
+    time::{Duration, SystemTime},
+};
+
+use serow::{AccessLog, Served};
+
+/// Lines of all servers of this process.
+static LINES: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+
+struct Lines;
+
+impl Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        LINES.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The lines of the error log that hold this text; the first call begins the log.
+pub(crate) fn logged_since(text: &str) -> Vec<String> {
+    static ONCE: OnceLock<()> = OnceLock::new();
+    ONCE.get_or_init(|| {
+        tracing_subscriber::fmt().with_ansi(false).with_writer(|| Lines).init();
+    });
+    let lines = LINES.lock().unwrap();
+    String::from_utf8_lossy(&lines).lines().filter(|line| line.contains(text)).map(str::to_owned).collect()
+}
+
+/// What an access log was told, and kept.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) peer: serow::Peer,
+    /// Method, target and version, where there was a head.
+    pub(crate) line: Option<String>,
+    pub(crate) agent: Option<String>,
+    pub(crate) status: u16,
+    pub(crate) body_bytes: u64,
+    pub(crate) began: SystemTime,
+    pub(crate) took: Duration,
+    pub(crate) whole: bool,
+}
+
+/// An access log that remembers, shared by all workers.
+#[derive(Clone, Default)]
+pub(crate) struct Noted(Arc<Mutex<Vec<Entry>>>);
+
+impl Noted {
+    /// Waits for so many entries and gives them.
+    #[track_caller]
+    pub(crate) fn entries(&self, count: usize) -> Vec<Entry> {
+        super::eventually("the access log has its lines", || self.0.lock().unwrap().len() >= count);
+        let entries = self.0.lock().unwrap().clone();
+        assert_eq!(entries.len(), count, "{entries:?}");
+        entries
+    }
+}
+
+impl AccessLog for Noted {
+    fn log(&self, served: &Served<'_>) {
+        let agent = |head: &serow::RequestHead| head.headers.get_str(serow::Known::UserAgent).map(str::to_owned);
+        self.0.lock().unwrap().push(Entry {
+            peer: served.connection.peer(),
+            line: served.request.map(|head| format!("{} {} {:?}", head.method, head.target.as_str(), head.version)),
+            agent: served.request.and_then(agent),
+            status: served.status.as_u16(),
+            body_bytes: served.body_bytes,
+            began: served.began,
+            took: served.took,
+            whole: served.whole,
+        });
+    }
+}

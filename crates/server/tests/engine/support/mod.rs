@@ -1,0 +1,132 @@
+//! A server in this process, a raw client, and ways to wait that come to an end.
+
+mod child;
+mod client;
+mod logs;
+mod streams;
+
+use std::{
+    net::{SocketAddr, TcpStream},
+    path::Path,
+    thread::JoinHandle,
+    time::{Duration, Instant},
+};
+
+use serow::{Address, BoundServer, Error, Handler, Server, Stopper, Timeouts};
+
+pub(crate) use self::{
+    child::{Child, hello_in_a_child},
+    client::Client,
+    logs::{Noted, logged_since},
+    streams::{Feed, Pieces, bytes_of, channel_body},
+};
+
+/// No wait of a test lasts longer: far beyond what a busy machine needs, far below what a person waits for.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A server on a thread of this process; dropping it cuts what still runs.
+pub(crate) struct Running {
+    pub(crate) addresses: Vec<Address>,
+    pub(crate) stopper: Stopper,
+    thread: Option<JoinHandle<Result<(), Error>>>,
+}
+
+impl Running {
+    /// One worker on a port of its own.
+    pub(crate) fn new<H: Handler + Send>(handler: H) -> Self {
+        Self::with(Server::new(), handler)
+    }
+
+    /// One worker on a port of its own, with these settings.
+    pub(crate) fn with<H: Handler + Send>(server: Server, handler: H) -> Self {
+        Self::of(server.listen("127.0.0.1:0").workers(1).bind().unwrap(), handler)
+    }
+
+    pub(crate) fn of<H: Handler + Send>(server: BoundServer, handler: H) -> Self {
+        let addresses = server.addresses().cloned().collect();
+        let stopper = server.stopper();
+        let thread = Some(std::thread::spawn(move || server.run(handler)));
+        Self { addresses, stopper, thread }
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        match self.addresses[0] {
+            Address::Tcp(address) => address,
+            ref other => panic!("{other:?} is no TCP address"),
+        }
+    }
+
+    pub(crate) fn connect(&self) -> Client {
+        Client::tcp(self.address())
+    }
+
+    /// Connects to a unix socket.
+    pub(crate) fn connect_unix(path: &Path) -> Client {
+        Client::unix(path)
+    }
+
+    /// Whether a new connection is turned away.
+    pub(crate) fn is_refusing(&self) -> bool {
+        TcpStream::connect(self.address()).is_err()
+    }
+
+    /// Waits until the server has ended by itself or was told to; says how long that took.
+    pub(crate) fn wait(&mut self) -> Duration {
+        let began = Instant::now();
+        let thread = self.thread.take().expect("waited for once");
+        eventually("the server ends", || thread.is_finished());
+        thread.join().unwrap().unwrap();
+        began.elapsed()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stopper.stop();
+        self.stopper.stop();
+        if let Some(thread) = self.thread.take()
+            && !std::thread::panicking()
+        {
+            eventually("the server ends", || thread.is_finished());
+            thread.join().unwrap().unwrap();
+        }
+    }
+}
+
+/// Waits until the condition holds.
+#[track_caller]
+pub(crate) fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !condition() {
+        assert!(began.elapsed() < PATIENCE, "waited in vain until {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Timeouts that let a test see them; what a test does not ask for stays long.
+pub(crate) fn patient() -> Timeouts {
+    let long = Duration::from_secs(60);
+    Timeouts { head: long, idle: long, body: long, grace: long }
+}
+
+/// A folder that goes away with the test.
+pub(crate) struct Folder(std::path::PathBuf);
+
+impl Folder {
+    pub(crate) fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("serow-engine-{}-{name}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    pub(crate) fn path(&self, name: &str) -> std::path::PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
