@@ -14,6 +14,7 @@
 mod access_log;
 mod arguments;
 mod command_line;
+mod descriptors;
 mod error_log;
 mod failure;
 mod folder;

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use rustix::process::{Resource, getrlimit};
 use serow::{Limits, ListenOptions, ProxyProtocol, Server, Timeouts};
 use serow_files::{
     CacheLimits, Compression, FilesSettings, Freshness, FreshnessRule, Hidden, Listing, Pattern, Rewrite, Symlinks,
@@ -15,6 +14,7 @@ use crate::{
         CachingArguments, ContentArguments, FilesArguments, LevelArgument, LimitArguments, ListeningArguments,
         ListingArgument, LogArgument, LogFormatArgument, LoggingArguments, SymlinksArgument, TimeoutArguments,
     },
+    descriptors::Shares,
     failure::Failure,
 };
 
@@ -36,12 +36,11 @@ impl FolderSettings {
     /// Finds out what the options mean together.
     pub(crate) fn new(arguments: FilesArguments) -> Result<Self, Failure> {
         let FilesArguments { dir, listening, logging, content, caching, limits, timeouts } = arguments;
+        let shares = shares(&listening, &caching);
         Ok(Self {
             folder: dir,
-            server: server(&listening)
-                .limits(self::limits(&limits, open_files_of(&listening, &caching)))
-                .timeouts(self::timeouts(&timeouts)),
-            files: files(content, caching)?,
+            server: server(&listening).limits(self::limits(&limits, shares)).timeouts(self::timeouts(&timeouts)),
+            files: files(content, caching, shares)?,
             level: level(logging.log_level),
             access_log: access_log(logging),
         })
@@ -63,28 +62,17 @@ fn server(written: &ListeningArguments) -> Server {
     }
 }
 
-/// How many files all workers together may want to have open.
-fn open_files_of(listening: &ListeningArguments, caching: &CachingArguments) -> usize {
+/// How the descriptors of the process are shared out.
+fn shares(listening: &ListeningArguments, caching: &CachingArguments) -> Shares {
     let available = || std::thread::available_parallelism().map_or(1, usize::from);
     let workers = listening.workers.map_or_else(available, |workers| workers.in_memory());
-    workers.saturating_mul(caching.cache_files.in_memory().saturating_add(DESCRIPTORS_OF_WORKER))
+    Shares::new(workers, caching.cache_files.in_memory())
 }
 
-/// Connections that leave the files enough of the process's descriptors; a third of them at the most, so that a low limit
-/// still serves many.
-fn connections_beside(open_files: usize) -> usize {
-    let limit = getrlimit(Resource::Nofile).current.and_then(|limit| usize::try_from(limit).ok());
-    limit.map_or(0, |limit| left_beside(open_files, limit))
-}
-
-fn left_beside(open_files: usize, limit: usize) -> usize {
-    limit - open_files.min(limit / 3)
-}
-
-fn limits(written: &LimitArguments, open_files: usize) -> Limits {
+fn limits(written: &LimitArguments, shares: Shares) -> Limits {
     let defaults = Limits::default();
     Limits {
-        connections: written.max_connections.map_or_else(|| connections_beside(open_files), |most| most.in_memory()),
+        connections: written.max_connections.map_or(shares.connections, |most| most.in_memory()),
         body: written.max_body.map_or(defaults.body, |size| size.0),
         head: written.max_head.in_memory(),
         fields: written.max_fields.in_memory(),
@@ -125,10 +113,10 @@ fn level(written: LevelArgument) -> LevelFilter {
     }
 }
 
-fn files(content: ContentArguments, caching: CachingArguments) -> Result<FilesSettings, Failure> {
+fn files(content: ContentArguments, caching: CachingArguments, shares: Shares) -> Result<FilesSettings, Failure> {
     Ok(FilesSettings {
         compression: compression(&content),
-        cache: cache(&caching),
+        cache: cache(&caching, shares),
         freshness: freshness(caching)?,
         index: content.index,
         listing: match content.listing {
@@ -160,10 +148,10 @@ fn compression(written: &ContentArguments) -> Option<Compression> {
     (!codings.is_empty()).then_some(Compression { codings, smallest, largest, ..defaults })
 }
 
-fn cache(written: &CachingArguments) -> CacheLimits {
+fn cache(written: &CachingArguments, shares: Shares) -> CacheLimits {
     CacheLimits {
         entries: written.cache_entries.in_memory(),
-        open_files: written.cache_files.in_memory(),
+        open_files: shares.cached_files,
         bytes: written.cache_memory.in_memory(),
         body: written.cache_largest.0,
     }
@@ -188,14 +176,14 @@ fn freshness(written: CachingArguments) -> Result<Vec<FreshnessRule>, Failure> {
     Ok(rules)
 }
 
-/// What a worker has open beside connections and cached files: its listeners, its poll, its root, a file being read.
-const DESCRIPTORS_OF_WORKER: usize = 16;
-
 #[cfg(test)]
 mod tests {
     use std::{ffi::OsString, time::Duration};
 
     use super::*;
+
+    /// Of a process that may open as many as it likes.
+    const ALL: Shares = Shares { connections: 0, cached_files: 128 };
     use crate::command_line::{Command, CommandLine};
 
     fn arguments(words: &[&str]) -> FilesArguments {
@@ -209,23 +197,13 @@ mod tests {
     #[test]
     fn without_options_the_parts_have_their_own_defaults() {
         let arguments = arguments(&[]);
-        let connections = connections_beside(0);
-        assert_eq!(limits(&arguments.limits, 0), Limits { connections, ..Limits::default() });
+        assert_eq!(limits(&arguments.limits, ALL), Limits::default());
         assert_eq!(timeouts(&arguments.timeouts), Timeouts::default());
         assert_eq!(arguments.listening.backlog.get(), ListenOptions::default().backlog);
         // A newcomer wants to see what is in the folder; whoever builds a site with the library does not.
         let expected = FilesSettings { listing: Listing::Negotiated, ..FilesSettings::default() };
-        let settings = files(arguments.content, arguments.caching).unwrap();
+        let settings = files(arguments.content, arguments.caching, ALL).unwrap();
         assert_eq!(format!("{settings:?}"), format!("{expected:?}"));
-    }
-
-    #[test]
-    fn files_have_a_part_of_the_descriptors() {
-        for (open_files, limit, connections) in
-            [(288, 1024, 736), (288, 100, 67), (0, 100, 100), (usize::MAX, 3, 2), (1, 0, 0)]
-        {
-            assert_eq!(left_beside(open_files, limit), connections, "{open_files} of {limit}");
-        }
     }
 
     #[test]
