@@ -14,7 +14,8 @@ use serow::{
     ServiceHandler,
 };
 use tower_http::{
-    compression::CompressionLayer, cors::CorsLayer, set_header::SetResponseHeaderLayer, timeout::TimeoutLayer,
+    compression::CompressionLayer, cors::CorsLayer, limit::RequestBodyLimitLayer, set_header::SetResponseHeaderLayer,
+    timeout::TimeoutLayer,
 };
 
 use crate::support::{Folder, Pieces, Running, bytes_of};
@@ -103,6 +104,28 @@ fn layers_of_tower_http_wrap_a_handler() {
     client.send("OPTIONS / HTTP/1.1\r\nHost: a\r\nOrigin: b\r\nAccess-Control-Request-Method: PUT\r\n\r\n");
     assert!(client.answer().field("access-control-allow-methods").is_some());
     assert_eq!(client.get("/").status, 200);
+}
+
+#[test]
+fn a_layer_may_limit_bodies() {
+    let length = |request: Request| async move {
+        match request.body.collect(1 << 20).await {
+            Ok(body) => Response::text(body.len().to_string()),
+            Err(_) => Response::plain_status(serow::StatusCode::PAYLOAD_TOO_LARGE),
+        }
+    };
+    let server = Running::new(length.layer(RequestBodyLimitLayer::new(10)));
+    for (framing, body, status) in [
+        ("Content-Length: 10", "0123456789", 200),
+        ("Content-Length: 11", "0123456789a", 413),
+        ("Transfer-Encoding: chunked", "a\r\n0123456789\r\n0\r\n\r\n", 200),
+        ("Transfer-Encoding: chunked", "b\r\n0123456789a\r\n0\r\n\r\n", 413),
+    ] {
+        let mut client = server.connect();
+        client.send(format!("POST / HTTP/1.1\r\nHost: a\r\n{framing}\r\n\r\n{body}"));
+        assert_eq!(client.answer().status, status, "{framing} {body:?}");
+        assert_eq!(client.get("/").text(), "0");
+    }
 }
 
 /// A service that fails with what it is given.

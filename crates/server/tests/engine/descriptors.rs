@@ -44,7 +44,7 @@ fn it_can_be_stopped_meanwhile() {
     assert_eq!(clients[0].answer().text(), "hello");
     kill_process(Pid::from_raw(child.id() as i32).unwrap(), Signal::TERM).unwrap();
     // Idle connections are ended, so that those who waited have their turn.
-    for client in &mut clients[1..] {
+    for mut client in clients.drain(1..) {
         assert_eq!(client.answer().text(), "hello");
     }
     assert_eq!(child.wait().code(), Some(0));

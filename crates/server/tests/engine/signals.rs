@@ -29,6 +29,7 @@ fn a_signal_ends_it_in_order() {
         idle.ends();
         let answer = slow.answer();
         assert_eq!((answer.text(), answer.closes()), ("slow", true));
+        drop(slow);
         assert_eq!(child.wait().code(), Some(0));
     }
 }

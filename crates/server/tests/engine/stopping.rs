@@ -111,6 +111,7 @@ fn connections_that_were_accepted_by_the_kernel_are_served() {
         let answer = client.answer();
         assert_eq!((answer.text(), answer.closes()), ("hello", true));
     }
+    drop(clients);
     server.wait();
 }
 
@@ -127,6 +128,7 @@ fn a_request_that_crosses_the_stop_is_answered_or_refused_never_forgotten() {
         for client in &mut clients {
             assert_eq!(client.answer().text(), "hello");
         }
+        drop(clients);
         server.wait();
     }
 }

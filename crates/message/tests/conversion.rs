@@ -1,0 +1,115 @@
+//! Requests and responses there and back through the `http` crate's types.
+#![allow(clippy::unwrap_used)]
+
+use std::net::SocketAddr;
+
+use bytes::Bytes;
+use http::{HeaderValue, Uri};
+use serow_message::{
+    Body, BodyKind, Connection, Headers, Interim, Known, Method, Peer, PendingUpgrade, Request, RequestHead, Response,
+    Scheme, StatusCode, Target, Version,
+};
+
+fn request(method: Method, target: &'static str) -> Request {
+    let target = Target::parse(target.into(), method == Method::CONNECT).unwrap();
+    let mut headers = Headers::new();
+    for (name, value) in [("X-Twice", &b"1"[..]), ("x-other", b"caf\xe9\xff"), ("x-twice", b"2"), ("host", b"a")] {
+        headers.append(name, value).unwrap();
+    }
+    let peer: SocketAddr = "192.0.2.1:1000".parse().unwrap();
+    let connection = Connection::new(Peer::Tcp(peer), None, Scheme::Https);
+    Request::new(RequestHead { method, target, version: Version::HTTP_10, headers }, "body".into(), connection)
+}
+
+fn there(request: Request) -> http::Request<Body> {
+    request.into()
+}
+
+fn back(request: http::Request<Body>) -> Request {
+    request.try_into().unwrap()
+}
+
+#[test]
+fn a_request_comes_back_as_it_went() {
+    let mut original = request(Method::PUT, "/a/b?c=%20d&e");
+    original.extensions.insert(17u8);
+    let (pending, upgrade) = PendingUpgrade::channel();
+    let converted = there(original.with_upgrade(upgrade));
+    let twice: Vec<_> = converted.headers().get_all("x-twice").iter().collect();
+    assert_eq!(twice, [&HeaderValue::from_static("1"), &HeaderValue::from_static("2")]);
+    assert_eq!(converted.headers()["x-other"].as_bytes(), b"caf\xe9\xff");
+    assert!(converted.extensions().get::<Connection>().is_some());
+    assert!(converted.extensions().get::<Interim>().is_some());
+    assert_eq!(converted.uri().path_and_query().unwrap(), "/a/b?c=%20d&e");
+
+    let mut returned = back(converted);
+    assert_eq!((&returned.method, returned.version), (&Method::PUT, Version::HTTP_10));
+    assert_eq!(returned.target.as_str(), "/a/b?c=%20d&e");
+    assert_eq!(returned.headers.get_all("x-twice").collect::<Vec<_>>(), [b"1", b"2"]);
+    assert_eq!(returned.headers.get("x-other"), Some(&b"caf\xe9\xff"[..]));
+    assert_eq!(returned.extensions.get::<u8>(), Some(&17));
+    assert_eq!(returned.connection().scheme(), Scheme::Https);
+    assert!(matches!(returned.body.kind(), BodyKind::Bytes(bytes) if bytes == "body"));
+    assert!(!pending.is_abandoned());
+    assert!(returned.upgrade().is_some());
+    assert!(pending.is_abandoned());
+}
+
+#[test]
+fn every_form_of_target_survives() {
+    for (method, target) in [
+        (Method::GET, "/"),
+        (Method::GET, "//double//slash"),
+        (Method::GET, "/a?"),
+        (Method::GET, "http://b:8080/x?y=z"),
+        (Method::OPTIONS, "*"),
+        (Method::CONNECT, "b:443"),
+        (Method::CONNECT, "[::1]:443"),
+    ] {
+        let returned = back(there(request(method, target)));
+        assert_eq!(returned.target.as_str(), target);
+    }
+}
+
+#[test]
+fn a_target_that_http_does_not_know_is_encoded() {
+    let converted = there(request(Method::GET, "/a<b>|^`?\\"));
+    assert_ne!(converted.uri(), &Uri::default(), "it must not become another path");
+    assert!(converted.uri().path().starts_with("/a"), "{}", converted.uri());
+}
+
+#[test]
+fn a_response_comes_back_as_it_went() {
+    let mut original = Response::text("body").status(StatusCode::IM_A_TEAPOT).with("x-twice", "1").with("X-Twice", "2");
+    original.extensions.insert("note");
+    let converted: http::Response<Body> = original.into();
+    assert_eq!(converted.headers().get_all("x-twice").iter().count(), 2);
+    let returned: Response = converted.into();
+    assert_eq!(returned.status, StatusCode::IM_A_TEAPOT);
+    assert_eq!(returned.headers.get_all("x-twice").collect::<Vec<_>>(), [b"1", b"2"]);
+    assert_eq!(returned.headers.get_str(Known::ContentType), Some("text/plain; charset=utf-8"));
+    assert_eq!(returned.extensions.get::<&str>(), Some(&"note"));
+    assert!(matches!(returned.body.kind(), BodyKind::Bytes(_)));
+}
+
+#[test]
+fn our_own_body_stays_what_it_is_and_a_foreign_one_becomes_a_stream() {
+    /// Says nothing of its length.
+    struct Foreign(Option<Bytes>);
+    impl http_body::Body for Foreign {
+        type Data = Bytes;
+        type Error = std::convert::Infallible;
+
+        fn poll_frame(
+            mut self: std::pin::Pin<&mut Self>,
+            _: &mut std::task::Context<'_>,
+        ) -> std::task::Poll<Option<Result<http_body::Frame<Bytes>, Self::Error>>> {
+            std::task::Poll::Ready(self.0.take().map(|data| Ok(http_body::Frame::data(data))))
+        }
+    }
+    let response: Response = http::Response::new(Foreign(Some("abc".into()))).into();
+    assert!(matches!(response.body.kind(), BodyKind::Stream(_)));
+    assert_eq!(response.body.length(), None);
+    let response: Response = http::Response::new(Body::empty()).into();
+    assert!(matches!(response.body.kind(), BodyKind::Empty));
+}
