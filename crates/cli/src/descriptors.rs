@@ -1,6 +1,14 @@
 //! How the descriptors that the system allows are shared out between connections and files.
 
-use rustix::process::{Resource, getrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+/// Raises the soft limit of this process to the hard one, as Go's programs do: the soft one, 1,024 on most systems, is
+/// kept low for programs that call select(2).
+pub(crate) fn raise_limit() {
+    let maximum = getrlimit(Resource::Nofile).maximum;
+    // Where that is refused, the shares are made of what there is.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
+}
 
 /// What each may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

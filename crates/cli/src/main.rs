@@ -41,6 +41,7 @@ use self::{
 static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
+    descriptors::raise_limit();
     let outcome = match CommandLine::read(env::args_os()) {
         Ok(Command::Files(arguments)) => settings::FolderSettings::new(*arguments).and_then(folder::serve),
         Ok(Command::Manual) => manual::print(),
