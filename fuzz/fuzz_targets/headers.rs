@@ -12,7 +12,6 @@ enum Operation<'a> {
     Remove(Name<'a>),
     /// Keeps fields whose value has a length that this number divides.
     Retain(u8),
-    Share,
     Clone,
     Write(Vec<u8>),
     Look(Name<'a>),
@@ -82,7 +81,6 @@ fn apply(operation: Operation<'_>, headers: &mut Headers, model: &mut Model) {
             headers.retain(|_, value| keeps(value));
             model.retain(|(_, value)| keeps(value));
         }
-        Operation::Share => *headers = std::mem::take(headers).share(),
         Operation::Clone => *headers = headers.clone(),
         Operation::Write(except) => {
             let except: Vec<Known> = except.iter().map(|&number| KNOWN[usize::from(number) % KNOWN.len()]).collect();
