@@ -101,9 +101,7 @@ impl Body {
     ///
     /// # Errors
     ///
-    /// The body's own, and [`TooLong`](IncomingError::TooLarge) when it has more than `limit` bytes.
-    ///
-    /// [`TooLong`]: crate::IncomingError::TooLarge
+    /// The body's own, and [`TooLarge`](crate::IncomingError::TooLarge) when it has more than `limit` bytes.
     pub async fn collect(mut self, limit: usize) -> Result<Bytes, BoxError> {
         let mut whole = Vec::new();
         while let Some(frame) = core::future::poll_fn(|context| self.poll_next(context)).await {
