@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// How long a peer may take. Each is checked every 100 ms and never ends early.
+/// How long a peer may take. Each is checked four times a second and never ends early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
     /// From the first byte of a head (of the connection, for the first) to its last; 10 s, as h2o has it. Answers

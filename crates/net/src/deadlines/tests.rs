@@ -51,9 +51,9 @@ fn a_deadline_is_never_early_and_at_most_a_tick_late() {
         (Duration::from_nanos(1), 2),
         (TICK, 2),
         (TICK + Duration::from_nanos(1), 3),
-        (Duration::from_millis(950), 11),
-        (Duration::from_secs(1), 11),
-        (Duration::from_secs(60), 601),
+        (Duration::from_millis(950), 5),
+        (Duration::from_secs(1), 5),
+        (Duration::from_secs(60), 241),
     ];
     // A tick may come right after `set`, so the first says nothing of the time that has passed.
     for (after, expected) in cases {
@@ -240,7 +240,7 @@ async fn the_driver_expires_in_time_and_rests_when_there_is_nothing_to_do() {
             let passed = began.elapsed();
             assert!(passed >= Duration::from_secs(2), "{passed:?}");
             assert!(passed <= Duration::from_secs(2) + TICK + Duration::from_millis(25), "{passed:?}");
-            assert!(reads.get() - before >= 20);
+            assert!(reads.get() - before >= 8);
             // The driver has one tick under way when the last deadline goes.
             drop(deadline);
             sleep(2 * TICK).await;
