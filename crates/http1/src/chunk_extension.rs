@@ -7,6 +7,8 @@
 //! A server that takes other text for an extension than its neighbour does sees other chunks, so the grammar is kept to
 //! the letter.
 
+use serow_message::is_token_byte;
+
 use crate::ProtocolError;
 
 /// Where in the grammar the next byte stands.
@@ -67,11 +69,6 @@ impl Place {
             _ => return None,
         })
     }
-}
-
-/// RFC 9110 §5.6.2.
-fn is_token_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! Every byte is looked at once. What the verdict is depends on the bytes before and not on those that follow, so a head
 //! that comes in pieces is judged as one that comes whole.
 
-use serow_message::{ReceivedFields, Span};
+use serow_message::{ReceivedFields, Span, is_token_byte};
 
 use crate::{Limits, ProtocolError};
 
@@ -147,10 +147,7 @@ pub(crate) static TOKEN: [bool; 256] = {
     let mut table = [false; 256];
     let mut byte = 0;
     while byte < 256 {
-        table[byte] = matches!(
-            byte as u8,
-            b'!' | b'#'..=b'\'' | b'*' | b'+' | b'-' | b'.' | b'^'..=b'z' | b'|' | b'~' | b'0'..=b'9' | b'A'..=b'Z'
-        );
+        table[byte] = is_token_byte(byte as u8);
         byte += 1;
     }
     table

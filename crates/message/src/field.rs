@@ -235,8 +235,9 @@ impl fmt::Display for InvalidHeader {
 
 impl core::error::Error for InvalidHeader {}
 
-/// RFC 9110 §5.6.2: the characters of a token.
-pub(crate) const fn is_token_byte(byte: u8) -> bool {
+/// Whether a byte may stand in a token, of which methods and field names are made (RFC 9110 §5.6.2).
+#[must_use]
+pub const fn is_token_byte(byte: u8) -> bool {
     matches!(byte, b'!' | b'#'..=b'\'' | b'*' | b'+' | b'-' | b'.' | b'^'..=b'z' | b'|' | b'~' | b'0'..=b'9' | b'A'..=b'Z')
 }
 

@@ -26,7 +26,7 @@ pub mod hop_by_hop;
 mod list;
 mod target;
 
-pub use field::{FieldName, InvalidHeader, Known};
+pub use field::{FieldName, InvalidHeader, Known, is_token_byte};
 pub use head::{RequestHead, ResponseHead};
 pub use headers::{HeaderIter, Headers};
 pub use http::{Method, StatusCode, Version};

@@ -51,11 +51,6 @@ impl Socket {
         Ok(Self { descriptor })
     }
 
-    /// Waits until there is something to receive, or the end.
-    pub fn poll_readable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.descriptor.poll_read_ready(context).map_ok(|_| ())
-    }
-
     /// Receives into the free room of the buffer; 0 is the end of the input. `prepare` is called when there may be something
     /// to receive, and sees to it that there is room.
     ///
