@@ -9,11 +9,10 @@
 //! ```
 
 use bytes::{Bytes, BytesMut};
-use serow_message::Headers;
+use serow_message::{Headers, content::NO_TRAILERS};
 
 use crate::{
     Limits, ProtocolError, chunk_extension,
-    framing::NO_TRAILERS,
     head::{HeadProgress, receive_trailers},
 };
 

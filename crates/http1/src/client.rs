@@ -3,13 +3,15 @@
 use alloc::vec::Vec;
 
 use bytes::BytesMut;
-use serow_message::{Headers, Known, Method, RequestHead, ResponseHead, StatusCode};
+use serow_message::{
+    BodyLength, Headers, Known, Method, Misuse, RequestHead, ResponseHead, StatusCode, content::write_decimal,
+};
 
 use crate::{
-    BodyLength, Event, Framing, Limits, Misuse, Next, ProtocolError,
+    Event, Framing, Limits, Next, ProtocolError,
     body::BodyReceiver,
     framing::is_persistent,
-    outgoing::{FRAMING, Outgoing, write_connection, write_decimal},
+    outgoing::{FRAMING, Outgoing, write_connection},
     receiving::Receiving,
 };
 

@@ -94,26 +94,3 @@ impl fmt::Display for ProtocolError {
 }
 
 impl core::error::Error for ProtocolError {}
-
-/// The caller broke a rule: a defect of the program, never of the peer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Misuse {
-    /// A head, data or an end when it was not their turn.
-    OutOfTurn,
-    /// More bytes than the announced length.
-    TooManyBytes,
-    /// The end before the announced length.
-    TooFewBytes,
-}
-
-impl fmt::Display for Misuse {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::OutOfTurn => "a part of a message was sent out of turn",
-            Self::TooManyBytes => "the body has more bytes than were announced",
-            Self::TooFewBytes => "the body has fewer bytes than were announced",
-        })
-    }
-}
-
-impl core::error::Error for Misuse {}

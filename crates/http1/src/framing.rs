@@ -1,6 +1,6 @@
 //! Where a body ends (RFC 9112 §6.3), and what becomes of the connection behind it (§9.3).
 
-use serow_message::{Headers, Known, Method, StatusCode, Version};
+use serow_message::{Headers, Known, Method, StatusCode, Version, content};
 
 use crate::ProtocolError;
 
@@ -48,7 +48,7 @@ impl Framing {
     ) -> Result<Self, ProtocolError> {
         let explicit = explicit(headers, version)?;
         let tunnel = method == Method::CONNECT && status.is_success();
-        if method == Method::HEAD || !may_have_body(status) || tunnel {
+        if method == Method::HEAD || !content::is_possible(status) || tunnel {
             return Ok(Self::None);
         }
         Ok(match explicit {
@@ -61,7 +61,7 @@ impl Framing {
 
 /// What the two fields say.
 fn explicit(headers: &Headers, version: Version) -> Result<Option<Framing>, ProtocolError> {
-    let length = content_length(headers)?;
+    let length = content::length(headers).map_err(|_| ProtocolError::ContentLength)?;
     if !headers.contains(Known::TransferEncoding) {
         return Ok(length.map(Framing::Length));
     }
@@ -74,24 +74,6 @@ fn explicit(headers: &Headers, version: Version) -> Result<Option<Framing>, Prot
         return Err(ProtocolError::TransferEncoding);
     }
     transfer_encoding(headers).map(Some)
-}
-
-/// RFC 9112 §6.3, rule 5: one field, one number of decimal digits. Equal repetitions are allowed to be taken for one;
-/// they are refused here, since no client sends them and proxies disagree about them.
-pub(crate) fn content_length(headers: &Headers) -> Result<Option<u64>, ProtocolError> {
-    let mut values = headers.get_all(Known::ContentLength);
-    let Some(value) = values.next() else { return Ok(None) };
-    if values.next().is_some() || value.is_empty() {
-        return Err(ProtocolError::ContentLength);
-    }
-    value
-        .iter()
-        .try_fold(0u64, |sum, byte| {
-            let digit = byte.is_ascii_digit().then(|| u64::from(byte - b'0'))?;
-            sum.checked_mul(10)?.checked_add(digit)
-        })
-        .map(Some)
-        .ok_or(ProtocolError::ContentLength)
 }
 
 /// RFC 9112 §6.1, §6.3 rule 4, §7: `chunked` is the last coding, stands there once, and is the only one understood.
@@ -120,15 +102,6 @@ fn transfer_encoding(headers: &Headers) -> Result<Framing, ProtocolError> {
 /// RFC 9112 §7.2 and the registry: codings that exist besides `chunked`.
 const REGISTERED: [&[u8]; 5] = [b"gzip", b"x-gzip", b"deflate", b"compress", b"x-compress"];
 
-/// RFC 9110 §6.5.1: fields that frame or route a message, or speak of this connection, have no meaning behind it.
-pub(crate) const NO_TRAILERS: [Known; 6] =
-    [Known::ContentLength, Known::TransferEncoding, Known::Host, Known::Connection, Known::Trailer, Known::Te];
-
-/// RFC 9110 §6.4.1: responses with these statuses never have content.
-pub(crate) fn may_have_body(status: StatusCode) -> bool {
-    !status.is_informational() && status != StatusCode::NO_CONTENT && status != StatusCode::NOT_MODIFIED
-}
-
 /// Whether a message leaves the connection open (RFC 9112 §9.3).
 pub(crate) fn is_persistent(headers: &Headers, version: Version) -> bool {
     if !headers.contains(Known::Connection) {
@@ -143,15 +116,6 @@ pub(crate) fn is_persistent(headers: &Headers, version: Version) -> bool {
 /// Whether `Connection` names this option.
 pub(crate) fn has_option(headers: &Headers, option: &[u8]) -> bool {
     headers.list(Known::Connection).any(|member| member.eq_ignore_ascii_case(option))
-}
-
-/// The length of a body that is to be sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BodyLength {
-    /// This many bytes.
-    Known(u64),
-    /// Found out while it is sent: chunked, or until the connection closes for HTTP/1.0.
-    Unknown,
 }
 
 /// What becomes of the connection.

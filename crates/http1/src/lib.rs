@@ -41,10 +41,12 @@ mod receiving;
 mod scan;
 mod server;
 
+pub use serow_message::{BodyLength, Misuse};
+
 pub use self::{
     client::{Client, ReceivedResponse},
-    error::{Misuse, ProtocolError},
-    framing::{BodyLength, Framing, Next},
+    error::ProtocolError,
+    framing::{Framing, Next},
     limits::Limits,
     receiving::Event,
     server::{ReceivedRequest, Server},

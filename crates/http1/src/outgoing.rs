@@ -2,9 +2,7 @@
 
 use alloc::vec::Vec;
 
-use serow_message::{Headers, Known, StatusCode};
-
-use crate::{Misuse, framing::NO_TRAILERS};
+use serow_message::{Headers, Known, Misuse, StatusCode, content::NO_TRAILERS};
 
 /// What of a message has been sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -103,30 +101,6 @@ fn write_connection_options(options: &[(&str, bool)], output: &mut Vec<u8>) {
     output.extend_from_slice(b"\r\n");
 }
 
-/// Writes a number in decimal digits.
-#[inline]
-pub(crate) fn write_decimal(number: u64, output: &mut Vec<u8>) {
-    match number {
-        // Small bodies are the ones whose cost shows.
-        10..=99 => output.extend_from_slice(&[b'0' + (number / 10) as u8, b'0' + (number % 10) as u8]),
-        number => write_any_decimal(number, output),
-    }
-}
-
-fn write_any_decimal(mut number: u64, output: &mut Vec<u8>) {
-    let mut digits = [0; 20];
-    let mut start = digits.len();
-    loop {
-        start -= 1;
-        digits[start] = b'0' + (number % 10) as u8;
-        number /= 10;
-        if number == 0 {
-            break;
-        }
-    }
-    output.extend_from_slice(&digits[start..]);
-}
-
 fn write_hexadecimal(number: u64, output: &mut Vec<u8>) {
     let digits = (64 - number.leading_zeros()).div_ceil(4).max(1);
     for place in (0..digits).rev() {
@@ -142,9 +116,6 @@ mod tests {
     fn numbers() {
         for number in [0, 1, 9, 10, 15, 16, 255, 4096, 65_535, u64::MAX] {
             let mut output = Vec::new();
-            write_decimal(number, &mut output);
-            assert_eq!(output, alloc::format!("{number}").as_bytes());
-            output.clear();
             write_hexadecimal(number, &mut output);
             assert_eq!(output, alloc::format!("{number:x}").as_bytes());
         }

@@ -3,15 +3,17 @@
 use alloc::vec::Vec;
 
 use bytes::BytesMut;
-use serow_message::{Headers, Known, RequestHead, ResponseHead, StatusCode, Version};
+use serow_message::{
+    BodyLength, Headers, Known, Misuse, RequestHead, ResponseHead, StatusCode, Version,
+    content::{self, write_decimal},
+};
 
 use crate::{
-    BodyLength, Event, Framing, Limits, Misuse, Next, ProtocolError,
+    Event, Framing, Limits, Next, ProtocolError,
     body::BodyReceiver,
     exchange::{Exchange, Expectation},
-    framing::{content_length, may_have_body},
     host,
-    outgoing::{FRAMING, Outgoing, write_connection, write_decimal, write_status},
+    outgoing::{FRAMING, Outgoing, write_connection, write_status},
     receiving::Receiving,
 };
 
@@ -316,10 +318,10 @@ impl Server {
         let exchange = &mut self.exchange;
         let head_only = exchange.head_only;
         self.sending = match length {
-            _ if exchange.after == Next::Tunnel || !may_have_body(status) => Outgoing::Done,
+            _ if exchange.after == Next::Tunnel || !content::is_possible(status) => Outgoing::Done,
             // RFC 9110 §8.6: to HEAD, the length that GET would have; a handler that made no body may know it.
             BodyLength::Known(length) => {
-                let announced = if head_only && length == 0 { content_length(headers) } else { Ok(None) };
+                let announced = if head_only && length == 0 { content::length(headers) } else { Ok(None) };
                 let length = announced.ok().flatten().unwrap_or(length);
                 output.extend_from_slice(b"content-length: ");
                 write_decimal(length, output);

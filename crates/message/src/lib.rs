@@ -19,18 +19,25 @@ extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
+pub mod authority;
+pub mod content;
 mod field;
 mod head;
 mod headers;
 pub mod hop_by_hop;
 mod list;
+mod misuse;
+mod priority;
 mod target;
 
+pub use content::BodyLength;
 pub use field::{FieldName, InvalidHeader, Known, is_token_byte};
 pub use head::{RequestHead, ResponseHead};
 pub use headers::{HeaderIter, Headers};
 pub use http::{Method, StatusCode, Version};
 pub use list::{ReceivedFields, Span};
+pub use misuse::Misuse;
+pub use priority::Priority;
 pub use target::{InvalidTarget, Target, TargetForm};
 
 #[cfg(feature = "std")]

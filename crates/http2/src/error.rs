@@ -1,0 +1,111 @@
+//! What can be wrong, and how far it reaches.
+
+use core::fmt;
+
+use crate::StreamId;
+
+/// RFC 9113 §7.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ErrorCode(pub u32);
+
+impl ErrorCode {
+    /// Nothing is wrong.
+    pub const NO_ERROR: Self = Self(0x0);
+    /// A rule was broken for which there is no other code.
+    pub const PROTOCOL_ERROR: Self = Self(0x1);
+    /// The fault is the sender's of this code.
+    pub const INTERNAL_ERROR: Self = Self(0x2);
+    /// More was sent than the window allowed.
+    pub const FLOW_CONTROL_ERROR: Self = Self(0x3);
+    /// SETTINGS were not acknowledged in time.
+    pub const SETTINGS_TIMEOUT: Self = Self(0x4);
+    /// A frame for a half-closed stream.
+    pub const STREAM_CLOSED: Self = Self(0x5);
+    /// A frame of a wrong length.
+    pub const FRAME_SIZE_ERROR: Self = Self(0x6);
+    /// The request was not processed; it may be sent again.
+    pub const REFUSED_STREAM: Self = Self(0x7);
+    /// The stream is no longer needed.
+    pub const CANCEL: Self = Self(0x8);
+    /// A field block could not be decoded.
+    pub const COMPRESSION_ERROR: Self = Self(0x9);
+    /// The connection of a CONNECT request failed.
+    pub const CONNECT_ERROR: Self = Self(0xa);
+    /// The peer makes too much work.
+    pub const ENHANCE_YOUR_CALM: Self = Self(0xb);
+    /// TLS is not good enough.
+    pub const INADEQUATE_SECURITY: Self = Self(0xc);
+    /// HTTP/1.1 is required.
+    pub const HTTP_1_1_REQUIRED: Self = Self(0xd);
+
+    /// Its name in the RFC; an unknown code has none.
+    #[must_use]
+    pub fn name(self) -> Option<&'static str> {
+        NAMES.get(self.0 as usize).copied()
+    }
+}
+
+/// In the order of the codes.
+const NAMES: [&str; 14] = [
+    "NO_ERROR",
+    "PROTOCOL_ERROR",
+    "INTERNAL_ERROR",
+    "FLOW_CONTROL_ERROR",
+    "SETTINGS_TIMEOUT",
+    "STREAM_CLOSED",
+    "FRAME_SIZE_ERROR",
+    "REFUSED_STREAM",
+    "CANCEL",
+    "COMPRESSION_ERROR",
+    "CONNECT_ERROR",
+    "ENHANCE_YOUR_CALM",
+    "INADEQUATE_SECURITY",
+    "HTTP_1_1_REQUIRED",
+];
+
+/// The peer broke a rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProtocolError {
+    /// It ends the connection (RFC 9113 §5.4.1).
+    Connection {
+        /// For GOAWAY.
+        code: ErrorCode,
+        /// For the log, and GOAWAY's debug data.
+        reason: &'static str,
+    },
+    /// It ends one stream (RFC 9113 §5.4.2).
+    Stream {
+        /// Which.
+        stream: StreamId,
+        /// For RST_STREAM.
+        code: ErrorCode,
+        /// For the log.
+        reason: &'static str,
+    },
+}
+
+impl fmt::Display for ErrorCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name() {
+            Some(name) => f.write_str(name),
+            None => write!(f, "{:#x}", self.0),
+        }
+    }
+}
+
+impl fmt::Debug for ErrorCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Display for ProtocolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Connection { code, reason } => write!(f, "{reason} ({code})"),
+            Self::Stream { stream, code, reason } => write!(f, "{reason} (stream {stream}, {code})"),
+        }
+    }
+}
+
+impl core::error::Error for ProtocolError {}

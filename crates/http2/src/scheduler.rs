@@ -1,0 +1,1 @@
+//! Which stream is served next (RFC 9218 §10).

@@ -1,0 +1,118 @@
+//! What the fields of a message say of its content (RFC 9110 §6.4, §8.6), in any version of HTTP.
+
+use core::fmt;
+
+use http::StatusCode;
+
+use crate::{Headers, Known};
+
+/// The length of a body that is to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BodyLength {
+    /// This many bytes.
+    Known(u64),
+    /// Found out while it is sent.
+    Unknown,
+}
+
+/// `Content-Length` is no number, or stands there more than once (RFC 9112 §6.3, RFC 9113 §8.1.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InvalidLength;
+
+/// RFC 9112 §6.3, rule 5: one field, one number of decimal digits. Equal repetitions are allowed to be taken for one;
+/// they are refused here, since no client sends them and proxies disagree about them.
+///
+/// # Errors
+///
+/// Anything else.
+pub fn length(headers: &Headers) -> Result<Option<u64>, InvalidLength> {
+    let mut values = headers.get_all(Known::ContentLength);
+    let Some(value) = values.next() else { return Ok(None) };
+    if values.next().is_some() || value.is_empty() {
+        return Err(InvalidLength);
+    }
+    value
+        .iter()
+        .try_fold(0u64, |sum, byte| {
+            let digit = byte.is_ascii_digit().then(|| u64::from(byte - b'0'))?;
+            sum.checked_mul(10)?.checked_add(digit)
+        })
+        .map(Some)
+        .ok_or(InvalidLength)
+}
+
+/// RFC 9110 §6.4.1: whether a response with this status may have content.
+#[must_use]
+pub fn is_possible(status: StatusCode) -> bool {
+    !status.is_informational() && status != StatusCode::NO_CONTENT && status != StatusCode::NOT_MODIFIED
+}
+
+/// RFC 9110 §6.5.1: fields that frame or route a message, or speak of this connection, have no meaning behind it.
+pub const NO_TRAILERS: [Known; 6] =
+    [Known::ContentLength, Known::TransferEncoding, Known::Host, Known::Connection, Known::Trailer, Known::Te];
+
+/// Writes a number in decimal digits.
+#[inline]
+pub fn write_decimal(number: u64, output: &mut alloc::vec::Vec<u8>) {
+    match number {
+        // Small bodies are the ones whose cost shows.
+        10..=99 => output.extend_from_slice(&[b'0' + (number / 10) as u8, b'0' + (number % 10) as u8]),
+        number => write_any_decimal(number, output),
+    }
+}
+
+fn write_any_decimal(mut number: u64, output: &mut alloc::vec::Vec<u8>) {
+    let mut digits = [0; 20];
+    let mut start = digits.len();
+    loop {
+        start -= 1;
+        digits[start] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    output.extend_from_slice(&digits[start..]);
+}
+
+impl fmt::Display for InvalidLength {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Content-Length is malformed or repeated")
+    }
+}
+
+impl core::error::Error for InvalidLength {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_number_and_nothing_else() {
+        for (values, expected) in [
+            (&[][..], Ok(None)),
+            (&["0"], Ok(Some(0))),
+            (&["18446744073709551615"], Ok(Some(u64::MAX))),
+            (&["18446744073709551616"], Err(InvalidLength)),
+            (&[""], Err(InvalidLength)),
+            (&["+1"], Err(InvalidLength)),
+            (&["1, 1"], Err(InvalidLength)),
+            (&["1", "1"], Err(InvalidLength)),
+        ] {
+            let mut headers = Headers::new();
+            for value in values {
+                headers.append(Known::ContentLength, value).unwrap();
+            }
+            assert_eq!(length(&headers), expected, "{values:?}");
+        }
+    }
+
+    #[test]
+    fn decimals() {
+        for number in [0, 1, 9, 10, 15, 99, 100, 4096, 65_535, u64::MAX] {
+            let mut output = alloc::vec::Vec::new();
+            write_decimal(number, &mut output);
+            assert_eq!(output, alloc::format!("{number}").as_bytes());
+        }
+    }
+}
