@@ -8,6 +8,7 @@ pub mod deadlines;
 mod listener;
 pub mod proxy_protocol;
 mod socket;
+pub mod tls;
 
 pub use accept::{AcceptError, Accepted, Acceptor, PAUSE_AFTER_EXHAUSTION, Peer};
 pub use address::{Address, AddressError};
