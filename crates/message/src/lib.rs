@@ -37,7 +37,7 @@ pub use headers::{HeaderIter, Headers};
 pub use http::{Method, StatusCode, Version};
 pub use list::{ReceivedFields, Span};
 pub use misuse::Misuse;
-pub use priority::Priority;
+pub use priority::{PartialPriority, Priority};
 pub use target::{InvalidTarget, Target, TargetForm};
 
 #[cfg(feature = "std")]
