@@ -1,0 +1,38 @@
+//! Whose turn it is among those that take turns.
+
+use super::{Class, TURN, keys::Keys, stream_of};
+use crate::StreamId;
+
+/// The streams of one class, taken round by number.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Ring {
+    /// Whose turn it is, or was, if the turn is over.
+    current: StreamId,
+    /// What is left of the turn.
+    left: u32,
+    /// Where the round ends: the highest stream when it began. Without it, a client that opens one short stream after the
+    /// other would keep the round from ever coming back to a lower one.
+    end: StreamId,
+}
+
+impl Ring {
+    /// Who is next: the one whose turn is not over, else the next one of the round, else the first of a new round.
+    pub(super) fn next(&self, keys: &Keys, class: Class) -> Option<StreamId> {
+        let begin = if self.left > 0 { class.key(self.current) } else { class.key(self.current) + 1 };
+        let last = class.key(self.end);
+        let key = keys.from(begin).filter(|&key| key <= last).or_else(|| keys.from(class.first_key()))?;
+        (Class::of_key(key) == class).then(|| stream_of(key))
+    }
+
+    /// A stream has sent so many bytes.
+    pub(super) fn note(&mut self, keys: &Keys, class: Class, stream: StreamId, bytes: u32) {
+        if stream != self.current || self.left == 0 {
+            if stream <= self.current || stream > self.end {
+                self.end = keys.below(class.end_key()).map_or(stream, stream_of);
+            }
+            self.current = stream;
+            self.left = TURN;
+        }
+        self.left = self.left.saturating_sub(bytes);
+    }
+}
