@@ -1,0 +1,156 @@
+//! One direction of the way between the two devices: packets are read from one, wait as the link wants it, and are written
+//! to the other.
+
+use std::{
+    collections::VecDeque,
+    fs::File,
+    io::{self, ErrorKind, Read, Write},
+    os::fd::AsFd,
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
+
+use nix::{
+    poll::{PollFd, PollFlags, ppoll},
+    sys::time::TimeSpec,
+    time::{ClockId, clock_gettime},
+};
+
+use crate::{
+    link::{Fate, Link, LinkSettings},
+    report::DirectionReport,
+    trace::Trace,
+};
+
+/// One direction. Runs on a thread of its own.
+#[derive(Debug)]
+pub(crate) struct Relay<'a> {
+    link: Link,
+    from: &'a File,
+    to: &'a File,
+    trace: Option<Trace>,
+    on_the_way: VecDeque<Packet>,
+    /// Memory of packets that have arrived, for the next ones.
+    spare: Vec<Vec<u8>>,
+    report: DirectionReport,
+}
+
+#[derive(Debug)]
+struct Packet {
+    arrives: Duration,
+    bytes: Vec<u8>,
+}
+
+impl<'a> Relay<'a> {
+    pub(crate) fn new(settings: LinkSettings, from: &'a File, to: &'a File, trace: Option<Trace>) -> Self {
+        let report = DirectionReport::new(&settings);
+        let link = Link::new(settings);
+        Self { link, from, to, trace, on_the_way: VecDeque::new(), spare: Vec::new(), report }
+    }
+
+    /// Carries packets until it is told to stop.
+    pub(crate) fn run(mut self, stop: &AtomicBool) -> io::Result<DirectionReport> {
+        be_punctual();
+        while !stop.load(Ordering::Relaxed) {
+            self.deliver()?;
+            self.wait()?;
+            self.take()?;
+        }
+        self.report.busy = self.link.busy();
+        if let Some(trace) = self.trace {
+            trace.finish()?;
+        }
+        Ok(self.report)
+    }
+
+    /// Writes what has arrived.
+    fn deliver(&mut self) -> io::Result<()> {
+        while self.on_the_way.front().is_some_and(|packet| packet.arrives <= now()) {
+            let Some(packet) = self.on_the_way.pop_front() else { break };
+            self.report.delivered(now() - packet.arrives);
+            match self.to.write(&packet.bytes) {
+                Ok(_) => {}
+                // The device is gone, or the kernel is out of memory for packets: on a real link it would be lost.
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_) => self.report.refused += 1,
+            }
+            if self.spare.len() < MOST_SPARE {
+                self.spare.push(packet.bytes);
+            }
+        }
+        Ok(())
+    }
+
+    /// Until there is something to read, or the next packet arrives.
+    fn wait(&self) -> io::Result<()> {
+        let rest = self.on_the_way.front().map_or(LONGEST_WAIT, |next| next.arrives.saturating_sub(now()));
+        if rest.is_zero() {
+            return Ok(());
+        }
+        let mut readable = [PollFd::new(self.from.as_fd(), PollFlags::POLLIN)];
+        match ppoll(&mut readable, Some(TimeSpec::from_duration(rest.min(LONGEST_WAIT))), None) {
+            Ok(_) | Err(nix::errno::Errno::EINTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Reads what is there: not everything, so that what arrives meanwhile is not late.
+    fn take(&mut self) -> io::Result<()> {
+        for _ in 0..MOST_AT_ONCE {
+            let mut bytes = self.spare.pop().unwrap_or_default();
+            bytes.resize(LARGEST_PACKET, 0);
+            match self.from.read(&mut bytes) {
+                Ok(0) => return Err(io::Error::other("the device is gone")),
+                Ok(length) => {
+                    bytes.truncate(length);
+                    self.offer(now(), bytes)?;
+                }
+                Err(error) => {
+                    self.spare.push(bytes);
+                    return match error.kind() {
+                        ErrorKind::WouldBlock | ErrorKind::Interrupted => Ok(()),
+                        _ => Err(error),
+                    };
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn offer(&mut self, entered: Duration, bytes: Vec<u8>) -> io::Result<()> {
+        let fate = self.link.offer(entered, bytes.len());
+        self.report.taken(entered, bytes.len(), fate, self.link.waiting(entered));
+        if let Some(trace) = &mut self.trace {
+            trace.note(entered, &bytes, fate)?;
+        }
+        match fate {
+            Fate::Deliver { arrives, .. } => self.on_the_way.push_back(Packet { arrives, bytes }),
+            Fate::Drop | Fate::Lose { .. } => self.spare.push(bytes),
+        }
+        Ok(())
+    }
+}
+
+/// The time since some moment in the past, the same for every process of this machine.
+pub(crate) fn now() -> Duration {
+    // CLOCK_MONOTONIC is always there.
+    clock_gettime(ClockId::CLOCK_MONOTONIC).map_or(Duration::ZERO, Duration::from)
+}
+
+/// A packet must not wait for the programs that the laboratory is there to measure. Both are refused without rights, and
+/// then it is only less exact.
+fn be_punctual() {
+    let _ = nix::sys::prctl::set_timerslack(1);
+    let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), HIGHEST_PRIORITY);
+}
+
+/// setpriority(2): the range is from -20 to 19.
+const HIGHEST_PRIORITY: i32 = -20;
+/// How long it may take to notice that it is to stop.
+const LONGEST_WAIT: Duration = Duration::from_millis(50);
+/// An IPv4 packet's length has 16 bits.
+const LARGEST_PACKET: usize = 65_535;
+/// 16 packets are read in about 30 µs, which is the accuracy of a sleep.
+const MOST_AT_ONCE: usize = 16;
+/// As many as a gigabit has on its way in 50 ms.
+const MOST_SPARE: usize = 4_096;

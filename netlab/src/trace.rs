@@ -1,0 +1,96 @@
+//! Every packet that carries bytes of a TCP connection, as a line of CSV: what the server let go, and when.
+
+use std::{
+    fs::File,
+    io::{self, BufWriter, Write},
+    path::Path,
+    time::Duration,
+};
+
+use crate::link::Fate;
+
+/// A file of packets. Times are seconds of CLOCK_MONOTONIC.
+#[derive(Debug)]
+pub(crate) struct Trace {
+    file: BufWriter<File>,
+}
+
+impl Trace {
+    pub(crate) fn create(path: &Path) -> io::Result<Self> {
+        let mut file = BufWriter::new(File::create(path)?);
+        writeln!(file, "entered,left,arrived,source,destination,sequence,length")?;
+        Ok(Self { file })
+    }
+
+    /// Nothing is written for a packet that is no TCP over IPv4, or carries nothing.
+    pub(crate) fn note(&mut self, entered: Duration, packet: &[u8], fate: Fate) -> io::Result<()> {
+        let Some(segment) = Segment::read(packet) else { return Ok(()) };
+        let (left, arrived) = match fate {
+            Fate::Drop => (None, None),
+            Fate::Lose { leaves } => (Some(leaves), None),
+            Fate::Deliver { leaves, arrives } => (Some(leaves), Some(arrives)),
+        };
+        let time = |time: Option<Duration>| time.map_or(String::new(), |time| format!("{:.6}", time.as_secs_f64()));
+        let Segment { source, destination, sequence, length } = segment;
+        let (entered, left, arrived) = (time(Some(entered)), time(left), time(arrived));
+        writeln!(self.file, "{entered},{left},{arrived},{source},{destination},{sequence},{length}")
+    }
+
+    pub(crate) fn finish(mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+/// What of a TCP segment is worth a line.
+#[derive(Debug, PartialEq, Eq)]
+struct Segment {
+    source: u16,
+    destination: u16,
+    sequence: u32,
+    /// Bytes of the connection in it.
+    length: usize,
+}
+
+impl Segment {
+    fn read(packet: &[u8]) -> Option<Self> {
+        // RFC 791 §3.1: version and length of the header in words; the protocol, 6 for TCP.
+        let first = *packet.first()?;
+        if first >> 4 != 4 || *packet.get(9)? != 6 {
+            return None;
+        }
+        let tcp = packet.get(usize::from(first & 0x0f) * 4..)?;
+        let short = |place: usize| Some(u16::from_be_bytes(tcp.get(place..place + 2)?.try_into().ok()?));
+        // RFC 9293 §3.1: the data offset, in words.
+        let header = usize::from(*tcp.get(12)? >> 4) * 4;
+        let length = tcp.len().checked_sub(header).filter(|length| *length > 0)?;
+        let sequence = u32::from_be_bytes(tcp.get(4..8)?.try_into().ok()?);
+        Some(Self { source: short(0)?, destination: short(2)?, sequence, length })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An IPv4 header of 20 bytes, a TCP header with 12 bytes of options, and `payload` bytes.
+    fn packet(protocol: u8, payload: usize) -> Vec<u8> {
+        let mut packet = vec![0; 52 + payload];
+        packet[0] = 0x45;
+        packet[9] = protocol;
+        packet[20..24].copy_from_slice(&[0x20, 0xfb, 0xc0, 0x01]);
+        packet[24..28].copy_from_slice(&[0, 1, 0, 2]);
+        packet[32] = 0x80;
+        packet
+    }
+
+    #[test]
+    fn segments() {
+        let expected = Segment { source: 8_443, destination: 49_153, sequence: 65_538, length: 3 };
+        assert_eq!(Segment::read(&packet(6, 3)), Some(expected));
+        assert_eq!(Segment::read(&packet(6, 0)), None, "an acknowledgement");
+        assert_eq!(Segment::read(&packet(17, 3)), None, "UDP");
+        for length in 0..52 {
+            assert_eq!(Segment::read(&packet(6, 3)[..length]), None, "{length} bytes");
+        }
+    }
+}
