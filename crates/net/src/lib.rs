@@ -6,8 +6,10 @@ mod buffers;
 pub mod clock;
 pub mod deadlines;
 mod listener;
+pub mod pacing;
 pub mod proxy_protocol;
 mod socket;
+mod tcp_info;
 pub mod tls;
 
 pub use accept::{AcceptError, Accepted, Acceptor, PAUSE_AFTER_EXHAUSTION, Peer};
@@ -17,3 +19,4 @@ pub use clock::{Clock, Moment};
 pub use deadlines::{Deadline, Deadlines};
 pub use listener::{BindError, ListenOptions, Listener};
 pub use socket::{More, Socket};
+pub use tcp_info::TcpInfo;

@@ -3,7 +3,7 @@
 use std::{
     fs::File,
     io::{self, IoSlice},
-    os::fd::OwnedFd,
+    os::fd::{AsRawFd, OwnedFd},
     pin::Pin,
     task::{Context, Poll, ready},
     time::Duration,
@@ -11,10 +11,13 @@ use std::{
 
 use bytes::BytesMut;
 use rustix::{
+    event::{PollFd, PollFlags, Timespec},
     io::Errno,
     net::{RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown},
 };
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf, unix::AsyncFd};
+
+use crate::tcp_info::{self, TcpInfo};
 
 /// A connected socket in a tokio runtime.
 ///
@@ -140,6 +143,50 @@ impl Socket {
         self.poll_write(context, |descriptor| rustix::fs::sendfile(descriptor, file, Some(&mut *offset), count))
     }
 
+    /// What the kernel knows about the path and the queues of the connection. Takes a microsecond.
+    ///
+    /// # Errors
+    ///
+    /// Those of getsockopt(2): a unix socket has no such thing, nor has a system other than Linux.
+    pub fn tcp_info(&self) -> io::Result<TcpInfo> {
+        read_tcp_info(self.descriptor.get_ref())
+    }
+
+    /// From so many unsent bytes on the kernel takes no more, and it wakes the sender when they are fewer than half of
+    /// that (TCP_NOTSENT_LOWAT, tcp(7)). One packet of up to 64 KiB may still go beyond.
+    ///
+    /// # Errors
+    ///
+    /// Those of setsockopt(2): a unix socket has no such thing, nor has a system other than Linux.
+    pub fn set_unsent_low_water(&self, bytes: u32) -> io::Result<()> {
+        #[cfg(target_os = "linux")]
+        return socket2::SockRef::from(self.descriptor.get_ref()).set_tcp_notsent_lowat(bytes);
+        #[cfg(not(target_os = "linux"))]
+        return Err(io::Error::new(io::ErrorKind::Unsupported, format!("cannot keep to {bytes} unsent bytes")));
+    }
+
+    /// Ready when fewer than half of [`set_unsent_low_water`](Self::set_unsent_low_water) are unsent.
+    ///
+    /// For a sender that stopped before the kernel refused anything: epoll tells of room only after a refused send or a
+    /// poll(2) that found none, so this is one.
+    ///
+    /// # Errors
+    ///
+    /// Those of poll(2).
+    pub fn poll_drained(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        loop {
+            // Before the look: room that comes after it makes this readiness an old one, which clearing does not touch.
+            let mut guard = ready!(self.descriptor.poll_write_ready(context))?;
+            let mut polled = [PollFd::new(guard.get_inner(), PollFlags::OUT)];
+            match rustix::event::poll(&mut polled, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })) {
+                Ok(0) => guard.clear_ready(),
+                Ok(_) => return Poll::Ready(Ok(())),
+                Err(Errno::INTR) => {}
+                Err(error) => return Poll::Ready(Err(error.into())),
+            }
+        }
+    }
+
     /// Says that nothing more will be sent; the peer may go on.
     ///
     /// # Errors
@@ -187,6 +234,26 @@ impl More {
             Self::Nothing => SendFlags::NOSIGNAL,
         }
     }
+}
+
+#[cfg(target_os = "linux")]
+fn read_tcp_info(descriptor: &OwnedFd) -> io::Result<TcpInfo> {
+    let mut raw = [0_u8; tcp_info::LENGTH];
+    let mut length = tcp_info::LENGTH as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes, which is how many there are, and any bytes are a valid array.
+    let result = unsafe {
+        let (value, length) = (raw.as_mut_ptr().cast(), &raw mut length);
+        libc::getsockopt(descriptor.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, value, length)
+    };
+    if result != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(TcpInfo::parse(&raw[..tcp_info::LENGTH.min(length as usize)]))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn read_tcp_info(_: &OwnedFd) -> io::Result<TcpInfo> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 /// For protocols behind an upgrade.
