@@ -8,9 +8,11 @@ mod error;
 pub mod frame;
 pub mod hpack;
 pub mod scheduler;
+mod settings;
 mod stream_id;
 
 pub use self::{
     error::{ErrorCode, ProtocolError},
+    settings::{Applied, Sender, Settings, SettingsUpdate},
     stream_id::StreamId,
 };
