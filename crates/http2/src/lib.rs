@@ -4,15 +4,42 @@
 
 extern crate alloc;
 
+mod budget;
+mod closing;
+mod connection;
+mod counters;
+pub mod dependency;
 mod error;
+mod event;
+mod fields;
 pub mod frame;
+mod growth;
 pub mod hpack;
+mod limits;
+mod prioritising;
+mod receiving;
+mod request;
 pub mod scheduler;
+mod sending;
+mod server;
 mod settings;
+mod stream;
 mod stream_id;
+mod streams;
+mod window;
+
+pub use serow_message::{BodyLength, Misuse};
 
 pub use self::{
+    counters::Counters,
     error::{ErrorCode, ProtocolError},
+    event::{ClientEvent, Event, ReceivedRequest, ReceivedResponse},
+    limits::Limits,
+    sending::Turn,
+    server::Server,
     settings::{Applied, Sender, Settings, SettingsUpdate},
     stream_id::StreamId,
 };
+
+/// What a client's side of a connection begins with (RFC 9113 §3.4).
+pub const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
