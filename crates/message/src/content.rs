@@ -61,8 +61,13 @@ pub fn write_decimal(number: u64, output: &mut alloc::vec::Vec<u8>) {
     }
 }
 
-fn write_any_decimal(mut number: u64, output: &mut alloc::vec::Vec<u8>) {
-    let mut digits = [0; 20];
+fn write_any_decimal(number: u64, output: &mut alloc::vec::Vec<u8>) {
+    output.extend_from_slice(decimal(number, &mut [0; 20]));
+}
+
+/// The decimal digits of a number; they stand at the end of the array, which has room for the largest.
+#[must_use]
+pub fn decimal(mut number: u64, digits: &mut [u8; 20]) -> &[u8] {
     let mut start = digits.len();
     loop {
         start -= 1;
@@ -72,7 +77,7 @@ fn write_any_decimal(mut number: u64, output: &mut alloc::vec::Vec<u8>) {
             break;
         }
     }
-    output.extend_from_slice(&digits[start..]);
+    &digits[start..]
 }
 
 impl fmt::Display for InvalidLength {

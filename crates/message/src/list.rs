@@ -96,7 +96,16 @@ impl ReceivedFields {
     /// A field beyond four gigabytes, or a name longer than 65,535 bytes.
     #[inline]
     pub fn push(&mut self, name: &[u8], span: Span) -> Result<(), InvalidHeader> {
-        let known = Known::recognise(name);
+        self.push_recognised(Known::recognise(name), span)
+    }
+
+    /// Adds a field whose name has been looked at already.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::push`].
+    #[inline]
+    pub fn push_recognised(&mut self, known: Option<Known>, span: Span) -> Result<(), InvalidHeader> {
         self.present |= known.map_or(0, Known::bit);
         self.end = self.end.max(span.value_start + span.value_length).max(span.name_start + span.name_length);
         self.fields.push(Field {

@@ -1,0 +1,106 @@
+//! How streams, and the connection, end.
+
+use crate::{
+    ErrorCode, ProtocolError, Sender, StreamId,
+    connection::{Connection, Leaving, PARTING},
+    frame,
+    stream::{Receiving, Sending},
+};
+
+impl Connection {
+    /// Our side of a stream is done: forgets the stream if the other is, too.
+    #[inline]
+    pub(crate) fn conclude(&mut self, id: StreamId) {
+        let Some(stream) = self.streams.peek(id) else { return };
+        if stream.is_over() {
+            self.forget(id);
+        } else if stream.sending == Sending::Done
+            && stream.head.is_none()
+            && stream.receiving == Receiving::Discarded
+            && self.peer == Sender::Client
+        {
+            // RFC 9113 §8.1: the response is whole, and the rest of the request is of no use.
+            self.cut_off(id, ErrorCode::NO_ERROR);
+        }
+    }
+
+    /// Forgets a stream; what of it nobody has used does not count any more.
+    #[inline]
+    pub(crate) fn forget(&mut self, id: StreamId) {
+        let Some(stream) = self.streams.remove(id) else { return };
+        if stream.scheduled {
+            self.scheduler.remove(id, stream.claim());
+        }
+        let held = stream.receive_window.held();
+        if held > 0 {
+            self.release_connection(held);
+        }
+    }
+
+    /// Cuts a stream off, alive or not.
+    #[cold]
+    pub(crate) fn cut_off(&mut self, id: StreamId, code: ErrorCode) {
+        self.forget(id);
+        self.streams.note_cut_off(id);
+        self.counters.reset_by_us += 1;
+        frame::write_reset_stream(id, code, &mut self.control);
+    }
+
+    /// Ends the connection over an error.
+    #[cold]
+    pub(crate) fn fail(&mut self, code: ErrorCode, reason: &'static str) {
+        if matches!(self.leaving, Leaving::Failed(_)) {
+            return;
+        }
+        let last = self.last_looked_at();
+        frame::write_go_away(last, code, reason.as_bytes(), &mut self.control);
+        self.leaving = Leaving::Failed(ProtocolError::Connection { code, reason });
+        self.block = None;
+    }
+
+    /// Tells the peer to open no more streams (RFC 9113 §6.8). Those on their way are still served.
+    pub(crate) fn begin_shutdown(&mut self) {
+        if self.leaving != Leaving::Stay {
+            return;
+        }
+        self.leaving = Leaving::Announced;
+        frame::write_go_away(StreamId::MAX, ErrorCode::NO_ERROR, b"", &mut self.control);
+        frame::write_ping(*PARTING, false, &mut self.control);
+    }
+
+    /// The peer has heard of it: what it opened before is all there is.
+    pub(crate) fn finish_shutdown(&mut self) {
+        if self.leaving != Leaving::Announced {
+            return;
+        }
+        let last = self.streams.highest();
+        self.leaving = Leaving::Last(last);
+        frame::write_go_away(self.last_looked_at(), ErrorCode::NO_ERROR, b"", &mut self.control);
+    }
+
+    /// Whether nothing is left to be done but to flush and close.
+    pub(crate) fn is_finished(&self) -> bool {
+        match self.leaving {
+            Leaving::Stay => self.peer_leaves && self.streams.is_empty(),
+            Leaving::Announced => false,
+            Leaving::Last(_) => self.streams.is_empty(),
+            Leaving::Failed(_) => true,
+        }
+    }
+
+    /// The last stream of the peer's that was, or may have been, looked at. A server opens none.
+    fn last_looked_at(&self) -> StreamId {
+        match (self.peer, self.leaving) {
+            (Sender::Server, _) => StreamId::CONNECTION,
+            (_, Leaving::Last(last)) => last,
+            _ => self.streams.highest(),
+        }
+    }
+
+    /// Measures the link, unless that is being done.
+    pub(crate) fn measure(&mut self) {
+        if self.growth.begin() {
+            frame::write_ping(*crate::connection::MEASURING, false, &mut self.control);
+        }
+    }
+}

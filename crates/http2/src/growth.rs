@@ -1,0 +1,98 @@
+//! How large the windows of received data should be: as large as what the link holds, and no larger.
+//!
+//! A sender fills a link when it may have as much in flight as the link takes in one round trip. So while data come in, a
+//! PING is sent, and the bytes that come in until its answer are counted. Where they come near what a window allows, the
+//! window may be what holds the sender back, and is doubled: ten round trips lead from the first window to the largest.
+//! Windows are only opened as far as data have been used, so a reader that is slower than the link never makes the
+//! counts that would grow them, and a sender that nobody reads from finds them closed.
+
+/// Measures one connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Growth {
+    /// What the window of a stream shall be.
+    stream: u32,
+    /// The largest for the connection.
+    most: u32,
+    /// Bytes received since the PING that is on its way.
+    counted: Option<u32>,
+}
+
+impl Growth {
+    pub(crate) fn new(stream: u32, most: u32) -> Self {
+        Self { stream, most: most.min(crate::window::MOST), counted: None }
+    }
+
+    /// What the window of a stream shall be.
+    #[inline]
+    pub(crate) fn stream(&self) -> u32 {
+        self.stream
+    }
+
+    /// What the window of the connection shall be: larger by half, so that one stream that nobody reads from leaves
+    /// something to the others, and never less than a few new streams need.
+    #[inline]
+    pub(crate) fn connection(&self) -> u32 {
+        (self.stream + self.stream / 2).max(LEAST_CONNECTION).min(self.most)
+    }
+
+    /// Bytes of data came in.
+    #[inline]
+    pub(crate) fn note_received(&mut self, bytes: u32) {
+        if let Some(counted) = &mut self.counted {
+            *counted = counted.saturating_add(bytes);
+        }
+    }
+
+    /// Begins to measure; says whether a PING is to be sent. Not where one is on its way, or nothing can grow.
+    #[must_use]
+    pub(crate) fn begin(&mut self) -> bool {
+        let begins = self.counted.is_none() && self.stream < self.largest_stream();
+        if begins {
+            self.counted = Some(0);
+        }
+        begins
+    }
+
+    /// The answer is there; says whether the windows have grown.
+    pub(crate) fn end(&mut self) -> bool {
+        let Some(counted) = self.counted.take() else { return false };
+        let grows = counted >= self.stream / 3 * 2 && self.stream < self.largest_stream();
+        if grows {
+            self.stream = self.stream.saturating_mul(2).min(self.largest_stream());
+        }
+        grows
+    }
+
+    fn largest_stream(&self) -> u32 {
+        self.most / 3 * 2
+    }
+}
+
+/// 256 KiB: four new streams that are not read from, or what a link of 100 Mbit/s takes in 20 ms.
+const LEAST_CONNECTION: u32 = 256 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn doubles_while_the_window_is_what_holds_the_sender_back() {
+        let mut growth = Growth::new(65_535, 16 << 20);
+        assert_eq!((growth.stream(), growth.connection()), (65_535, 256 * 1024));
+        growth.note_received(100_000);
+        assert!(!growth.end(), "nothing was measured");
+        assert!(growth.begin() && !growth.begin());
+        growth.note_received(43_000);
+        assert!(!growth.end(), "less than two thirds of the window in a round trip");
+        assert!(growth.begin());
+        growth.note_received(44_000);
+        assert!(growth.end());
+        assert_eq!(growth.stream(), 131_070);
+        assert!(!growth.end(), "an answer to nothing");
+        while growth.begin() {
+            growth.note_received(u32::MAX);
+            assert!(growth.end());
+        }
+        assert!(growth.connection() <= 16 << 20 && growth.stream() > 10 << 20);
+    }
+}

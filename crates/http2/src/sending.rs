@@ -1,0 +1,207 @@
+//! Turns: what is sent on streams, in the order of the scheduler, as far as the windows allow.
+
+use alloc::vec::Vec;
+
+use serow_message::{
+    Headers, Known, Misuse, ResponseHead,
+    content::{NO_TRAILERS, decimal},
+    hop_by_hop,
+};
+
+use crate::{
+    StreamId,
+    connection::{Connection, Leaving, schedule},
+    frame,
+    stream::{QueuedHead, Sending},
+};
+
+/// Whose turn it is to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// The stream.
+    pub stream: StreamId,
+    /// Whether its head is to be written first.
+    pub head: bool,
+    /// Bytes of body that it may send in this turn, in one frame.
+    pub bytes: usize,
+}
+
+impl Connection {
+    /// See [`Server::next_turn`](crate::Server::next_turn).
+    #[inline]
+    pub(crate) fn next_turn(&mut self, room: usize) -> Option<Turn> {
+        if matches!(self.leaving, Leaving::Failed(_)) {
+            return None;
+        }
+        let window = self.send_window.available();
+        let id = match self.scheduler.next() {
+            Some(_) if window == 0 => self.streams.iter().find(|stream| stream.needs_no_window())?.id,
+            next => next?,
+        };
+        let stream = self.streams.peek(id)?;
+        let most = stream.send_window.available().min(window).min(room).min(self.allowed.max_frame_size as usize);
+        let bytes = match stream.sending {
+            Sending::Length(left) => usize::try_from(left).unwrap_or(usize::MAX).min(most),
+            Sending::UntilEnd => most,
+            Sending::Head | Sending::Done => 0,
+        };
+        let bytes = if stream.ready { bytes } else { 0 };
+        Some(Turn { stream: id, head: stream.head.is_some(), bytes })
+    }
+
+    /// Whether a stream has something to send.
+    #[inline]
+    pub(crate) fn set_ready(&mut self, id: StreamId, ready: bool) {
+        if let Some(stream) = self.streams.find(id) {
+            stream.ready = ready;
+            schedule(&mut self.scheduler, stream);
+        }
+    }
+
+    /// Queues a head; `sending` is what follows it.
+    #[inline]
+    pub(crate) fn queue_head(&mut self, id: StreamId, head: QueuedHead, sending: Sending) -> Result<(), Misuse> {
+        let stream = self.streams.find(id).ok_or(Misuse::OutOfTurn)?;
+        stream.sending = sending;
+        stream.head = Some(head);
+        schedule(&mut self.scheduler, stream);
+        Ok(())
+    }
+
+    /// Writes a queued head.
+    #[inline]
+    pub(crate) fn write_head(&mut self, id: StreamId, date: &[u8], output: &mut Vec<u8>) -> Result<(), Misuse> {
+        // What was encoded before must be sent before: the peer decodes in the order in which it receives.
+        self.write_control(output);
+        let stream = self.streams.find(id).ok_or(Misuse::OutOfTurn)?;
+        let head = stream.head.take().ok_or(Misuse::OutOfTurn)?;
+        let end = stream.sending == Sending::Done;
+        let start = frame::begin_headers(output);
+        self.encoder.encode_status(head.status, output);
+        if !date.is_empty() && !head.headers.contains(Known::Date) {
+            self.encoder.encode(b"date", Some(Known::Date), date, output);
+        }
+        self.encode_headers(&head.headers, &[Known::ContentLength], output);
+        if let Some(length) = head.content_length {
+            self.encode_length(length, output);
+        }
+        frame::finish_headers(start, id, end, self.allowed.max_frame_size as usize, output);
+        self.note_served(id, 0);
+        if end {
+            self.conclude(id);
+        }
+        Ok(())
+    }
+
+    /// Writes the header of a DATA frame; its `length` bytes are appended by the caller.
+    #[inline]
+    pub(crate) fn begin_data(
+        &mut self,
+        id: StreamId,
+        length: usize,
+        end: bool,
+        output: &mut Vec<u8>,
+    ) -> Result<(), Misuse> {
+        let stream = self.streams.find(id).ok_or(Misuse::OutOfTurn)?;
+        if stream.head.is_some() {
+            return Err(Misuse::OutOfTurn);
+        }
+        let sending = stream.sending.after(length, end)?;
+        let most = stream.send_window.available().min(self.send_window.available());
+        // RFC 9113 §6.9: an empty frame needs no window.
+        if length > most.min(self.allowed.max_frame_size as usize) {
+            return Err(Misuse::TooManyBytes);
+        }
+        if length == 0 && !end {
+            return Ok(());
+        }
+        stream.sending = sending;
+        stream.send_window.take(length);
+        self.send_window.take(length);
+        self.write_control(output);
+        frame::write_data_header(id, length, end, output);
+        // Who reads a page of data answers with two WINDOW_UPDATE at most.
+        self.idle_frames.earn((length / EARNS).min(4) as u32);
+        self.note_served(id, length);
+        if end {
+            self.conclude(id);
+        }
+        Ok(())
+    }
+
+    /// Ends a message with trailers.
+    pub(crate) fn write_trailers(
+        &mut self,
+        id: StreamId,
+        trailers: &Headers,
+        output: &mut Vec<u8>,
+    ) -> Result<(), Misuse> {
+        let stream = self.streams.find(id).ok_or(Misuse::OutOfTurn)?;
+        if stream.head.is_some() {
+            return Err(Misuse::OutOfTurn);
+        }
+        let sent = trailers.iter_known().any(|(_, known, _)| !known.is_some_and(|known| NO_TRAILERS.contains(&known)));
+        if !sent || !stream.exchange.takes_trailers {
+            return self.begin_data(id, 0, true, output);
+        }
+        stream.sending = stream.sending.after(0, true)?;
+        self.write_control(output);
+        let start = frame::begin_headers(output);
+        self.encode_headers(trailers, &NO_TRAILERS, output);
+        frame::finish_headers(start, id, true, self.allowed.max_frame_size as usize, output);
+        self.note_served(id, 0);
+        self.conclude(id);
+        Ok(())
+    }
+
+    /// Writes an interim response, ahead of everything else.
+    pub(crate) fn write_interim(&mut self, id: StreamId, head: &ResponseHead) {
+        let start = frame::begin_headers(&mut self.control);
+        self.encoder.encode_status(head.status, &mut self.control);
+        let mut control = core::mem::take(&mut self.control);
+        self.encode_headers(&head.headers, &[Known::ContentLength], &mut control);
+        self.control = control;
+        frame::finish_headers(start, id, false, self.allowed.max_frame_size as usize, &mut self.control);
+    }
+
+    /// Encodes fields, without those named in `except` and those of a connection (RFC 9113 §8.2.2).
+    #[inline]
+    pub(crate) fn encode_headers(&mut self, headers: &Headers, except: &[Known], output: &mut Vec<u8>) {
+        if headers.contains_any(&hop_by_hop::NAMES) {
+            let mut without = headers.clone();
+            hop_by_hop::remove(&mut without);
+            return self.encode_fields(&without, except, output);
+        }
+        self.encode_fields(headers, except, output);
+    }
+
+    #[inline]
+    fn encode_fields(&mut self, headers: &Headers, except: &[Known], output: &mut Vec<u8>) {
+        for (name, known, value) in headers.iter_known() {
+            if !known.is_some_and(|known| except.contains(&known)) {
+                self.encoder.encode(name, known, value, output);
+            }
+        }
+    }
+
+    /// Encodes `content-length`.
+    #[inline]
+    pub(crate) fn encode_length(&mut self, length: u64, output: &mut Vec<u8>) {
+        let mut digits = [0; 20];
+        let digits = decimal(length, &mut digits);
+        self.encoder.encode(b"content-length", Some(Known::ContentLength), digits, output);
+    }
+
+    /// The stream had its turn, and may want another.
+    #[inline]
+    fn note_served(&mut self, id: StreamId, bytes: usize) {
+        let Some(stream) = self.streams.find(id) else { return };
+        if stream.scheduled {
+            self.scheduler.note_served(id, stream.claim(), bytes);
+        }
+        schedule(&mut self.scheduler, stream);
+    }
+}
+
+/// Bytes of data for which the peer may well send a WINDOW_UPDATE.
+const EARNS: usize = 4 * 1024;

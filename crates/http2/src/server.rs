@@ -1,0 +1,440 @@
+//! The server's side of a connection.
+
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use bytes::BytesMut;
+use serow_message::{
+    BodyLength, Headers, Known, Misuse, PartialPriority, Priority, RequestHead, ResponseHead, StatusCode, Version,
+    content,
+};
+
+use crate::{
+    Counters, ErrorCode, Event, Limits, ProtocolError, ReceivedRequest, Sender, StreamId, Turn,
+    connection::{Connection, Leaving, Step},
+    fields::Fields,
+    receiving,
+    request::{self, Accepted, Answer, Rejected},
+    stream::{Content, Exchange, QueuedHead, Receiving, Sending, Stream},
+};
+
+/// Receives requests and sends responses, many at once, each on its stream.
+///
+/// 1. Append what was read to a buffer, and call [`Self::receive`] until it gives `None`.
+/// 2. Give the response of each request by [`Self::send_head`], and say by [`Self::set_ready`] when a piece of its body
+///    is there.
+/// 3. While the socket takes something: first [`Self::write_control`], then turn by turn ([`Self::next_turn`])
+///    [`Self::write_head`] and [`Self::write_data`], [`Self::write_trailers`].
+/// 4. Say what was read of requests' bodies ([`Self::note_consumed`]), or that nobody will ([`Self::abandon_body`]).
+/// 5. Call [`Self::handle_timeout`] at [`Self::deadline`], and close when [`Self::is_finished`].
+///
+/// A call for a stream that is over does nothing, or is out of turn: the client may cut any stream off at any time.
+#[derive(Debug)]
+pub struct Server {
+    connection: Connection,
+}
+
+impl Server {
+    /// The state of a new connection; its settings are queued at once.
+    #[must_use]
+    pub fn new(limits: Limits, now: Duration) -> Self {
+        Self { connection: Connection::new(Sender::Client, limits, now) }
+    }
+
+    /// Takes frames from the front of the input until there is an event; `None` where more input is needed.
+    ///
+    /// # Errors
+    ///
+    /// What the client did wrong, where it ends the connection: GOAWAY has been queued; flush and close.
+    #[inline]
+    pub fn receive(&mut self, input: &mut BytesMut, now: Duration) -> Result<Option<Event>, ProtocolError> {
+        loop {
+            let Some(step) = self.connection.receive(input, now)? else { return Ok(None) };
+            let event = match step {
+                Step::Fields { headers, fields } => self.handle_request(headers, fields, now),
+                Step::Data { stream, data } => Ok(Event::Data { stream, data }),
+                Step::End { stream } => Ok(Event::End { stream, trailers: None }),
+                Step::Trailers { stream, trailers } => Ok(Event::End { stream, trailers: Some(trailers) }),
+                Step::Reset { stream, code } => Ok(Event::Reset { stream, code }),
+                Step::GoAway { code, .. } => Ok(Event::GoAway { code }),
+                Step::TooLarge { stream } => Ok(self.refuse_body(stream)),
+            };
+            match event {
+                Ok(event) => return Ok(Some(event)),
+                Err(ProtocolError::Connection { code, reason }) => {
+                    self.connection.fail(code, reason);
+                    return Err(ProtocolError::Connection { code, reason });
+                }
+                // Errors of one stream became events.
+                Err(ProtocolError::Stream { .. }) => {}
+            }
+        }
+    }
+
+    /// Whether frames wait that go before everything else.
+    #[must_use]
+    pub fn has_control(&self) -> bool {
+        !self.connection.control.is_empty()
+    }
+
+    /// Appends them. To be called when the client has taken what went before: those that wait are counted, and a client
+    /// that asks for answers and does not read them is cut off.
+    #[inline]
+    pub fn write_control(&mut self, output: &mut Vec<u8>) {
+        self.connection.write_control(output);
+    }
+
+    /// The head of the response is there; it is written when its turn comes. What `headers` say of length and connection
+    /// is left out: it follows from `length` and the request. Says whether a body is to be sent: then the stream gets
+    /// turns while it is [ready](Self::set_ready).
+    ///
+    /// # Errors
+    ///
+    /// When no request waits for a response there, or the status is that of an interim response or 101 (RFC 9113 §8.6).
+    #[inline]
+    pub fn send_head(
+        &mut self,
+        stream: StreamId,
+        status: StatusCode,
+        headers: Headers,
+        length: BodyLength,
+    ) -> Result<bool, Misuse> {
+        let Some(waiting) = self.awaiting_response(stream) else { return Err(Misuse::OutOfTurn) };
+        if status.is_informational() {
+            return Err(Misuse::OutOfTurn);
+        }
+        let Exchange { head_only, connect, .. } = waiting.exchange;
+        waiting.exchange.tunnel = connect && status.is_success();
+        let (sending, content_length) = match length {
+            _ if waiting.exchange.tunnel => (Sending::UntilEnd, None),
+            _ if !content::is_possible(status) => (Sending::Done, None),
+            // RFC 9110 §8.6: to HEAD, the length that GET would have; a handler that made no body may know it.
+            BodyLength::Known(length) => {
+                let announced = if head_only && length == 0 { content::length(&headers) } else { Ok(None) };
+                let length = announced.ok().flatten().unwrap_or(length);
+                (if length == 0 { Sending::Done } else { Sending::Length(length) }, Some(length))
+            }
+            BodyLength::Unknown => (Sending::UntilEnd, None),
+        };
+        let sending = if head_only { Sending::Done } else { sending };
+        if headers.contains(Known::Priority)
+            && let Some(said) = PartialPriority::of_fields(&headers)
+        {
+            // RFC 9218 §8.
+            let merged = self.priority(stream).merge(said);
+            self.connection.set_priority(stream, merged);
+        }
+        self.connection.queue_head(stream, QueuedHead { status, headers, content_length }, sending)?;
+        Ok(sending != Sending::Done)
+    }
+
+    /// Queues an interim response (1xx but 101).
+    ///
+    /// # Errors
+    ///
+    /// When no request waits for a response there, or the status is none of an interim response.
+    pub fn send_interim(&mut self, stream: StreamId, head: &ResponseHead) -> Result<(), Misuse> {
+        let switch = head.status == StatusCode::SWITCHING_PROTOCOLS;
+        if self.awaiting_response(stream).is_none() || !head.status.is_informational() || switch {
+            return Err(Misuse::OutOfTurn);
+        }
+        self.connection.write_interim(stream, head);
+        Ok(())
+    }
+
+    /// Whether the client waits for `100 Continue` before it sends the body.
+    #[must_use]
+    pub fn awaits_continue(&self, stream: StreamId) -> bool {
+        self.peek(stream).is_some_and(|stream| stream.exchange.awaits_continue)
+    }
+
+    /// Queues `100 Continue` if the client waits for it. To be called when somebody wants the body.
+    pub fn send_continue(&mut self, stream: StreamId) {
+        let Some(waiting) = self.awaiting_response(stream) else { return };
+        if core::mem::take(&mut waiting.exchange.awaits_continue) {
+            let head = ResponseHead { status: StatusCode::CONTINUE, version: Version::HTTP_2, headers: Headers::new() };
+            self.connection.write_interim(stream, &head);
+        }
+    }
+
+    /// Whether a response was given, so that it is too late for another one.
+    #[must_use]
+    pub fn has_begun_response(&self, stream: StreamId) -> bool {
+        self.peek(stream).is_some_and(|stream| stream.sending != Sending::Head)
+    }
+
+    /// Whether a piece of the stream's body, or its end, is there to be sent. While it is, the stream gets turns.
+    #[inline]
+    pub fn set_ready(&mut self, stream: StreamId, ready: bool) {
+        self.connection.set_ready(stream, ready);
+    }
+
+    /// Whose turn it is to send, and how much: as far as the windows and the peer's frames allow, and at most `room`. A
+    /// head gets its turn, with `bytes` 0, also where the windows are shut. Whoever has nothing to send in its turn says
+    /// so by [`Self::set_ready`]; otherwise it is asked again.
+    #[inline]
+    pub fn next_turn(&mut self, room: usize) -> Option<Turn> {
+        self.connection.next_turn(room)
+    }
+
+    /// Writes the head of the stream whose turn it is; `date` is the value of the field that is added where the response
+    /// has none of its own. Where no body follows, the response is whole.
+    ///
+    /// # Errors
+    ///
+    /// Where no head waits.
+    #[inline]
+    pub fn write_head(&mut self, stream: StreamId, date: &[u8], output: &mut Vec<u8>) -> Result<(), Misuse> {
+        self.connection.write_head(stream, date, output)
+    }
+
+    /// Writes a piece of the body as one frame; `end` says that it is the last. An empty last one needs no turn.
+    ///
+    /// # Errors
+    ///
+    /// Before the head, more bytes than the turn or the announced length allow, or an end before that: nothing was
+    /// written. Then the stream must be [reset](Self::reset), so that the client does not take the response for whole.
+    #[inline]
+    pub fn write_data(&mut self, stream: StreamId, data: &[u8], end: bool, output: &mut Vec<u8>) -> Result<(), Misuse> {
+        self.begin_data(stream, data.len(), end, output)?;
+        output.extend_from_slice(data);
+        Ok(())
+    }
+
+    /// The same, without the data: the caller appends `length` bytes itself.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::write_data`].
+    #[inline]
+    pub fn begin_data(
+        &mut self,
+        stream: StreamId,
+        length: usize,
+        end: bool,
+        output: &mut Vec<u8>,
+    ) -> Result<(), Misuse> {
+        self.connection.begin_data(stream, length, end, output)
+    }
+
+    /// Ends the response with trailers; they are left out where the client did not say `te: trailers` (RFC 9110 §6.5.1).
+    /// Needs no turn.
+    ///
+    /// # Errors
+    ///
+    /// Before the head, or before the announced length.
+    pub fn write_trailers(&mut self, stream: StreamId, trailers: &Headers, output: &mut Vec<u8>) -> Result<(), Misuse> {
+        self.connection.write_trailers(stream, trailers, output)
+    }
+
+    /// Cuts a stream off.
+    pub fn reset(&mut self, stream: StreamId, code: ErrorCode) {
+        if self.peek(stream).is_some() {
+            self.connection.cut_off(stream, code);
+        }
+    }
+
+    /// So many bytes of the stream's body were used by their reader: the client may send more in their place.
+    #[inline]
+    pub fn note_consumed(&mut self, stream: StreamId, bytes: usize) {
+        self.connection.note_consumed(stream, bytes);
+    }
+
+    /// Nobody will read the rest of the stream's body. What comes of it is passed over, and when the response is whole and
+    /// the request is not, the stream is cut off without an error (RFC 9113 §8.1).
+    pub fn abandon_body(&mut self, stream: StreamId) {
+        self.connection.abandon_body(stream);
+    }
+
+    /// How urgent the stream's response is: as the client said it, or the response, or [`Self::set_priority`].
+    #[must_use]
+    pub fn priority(&self, stream: StreamId) -> Priority {
+        self.peek(stream).map_or(Priority::DEFAULT, |stream| stream.priority)
+    }
+
+    /// Whether the client said the priority itself (RFC 9218), so that a guess by the response's type must not replace it.
+    #[must_use]
+    pub fn has_said_priority(&self, stream: StreamId) -> bool {
+        self.peek(stream).is_some_and(|stream| stream.said_priority)
+    }
+
+    /// Gives a stream another priority.
+    pub fn set_priority(&mut self, stream: StreamId, priority: Priority) {
+        self.connection.set_priority(stream, priority);
+    }
+
+    /// Whether the stream could send more at once if the client opened its window, or that of the connection
+    /// (CVE-2019-9517, "internal data buffering"): how long one may wait is the driver's to say.
+    #[must_use]
+    pub fn waits_for_window(&self, stream: StreamId) -> bool {
+        let shut = self.connection.send_window.available() == 0;
+        self.peek(stream).is_some_and(|stream| stream.waits_for_window() || shut && stream.ready)
+    }
+
+    /// The streams of which [`Self::waits_for_window`] is true.
+    pub fn waiting_for_window(&self) -> impl Iterator<Item = StreamId> {
+        let shut = self.connection.send_window.available() == 0;
+        let waits = move |stream: &&Stream| stream.waits_for_window() || shut && stream.ready;
+        self.connection.streams.iter().filter(waits).map(|stream| stream.id)
+    }
+
+    /// Tells the client to open no more streams (RFC 9113 §6.8): GOAWAY that allows all, and PING. With the answer to that
+    /// the last stream is known and told.
+    pub fn begin_shutdown(&mut self) {
+        self.connection.begin_shutdown();
+    }
+
+    /// The same at once, for a client that does not answer: later streams are passed over.
+    pub fn finish_shutdown(&mut self) {
+        self.connection.begin_shutdown();
+        self.connection.finish_shutdown();
+    }
+
+    /// Ends the connection over something of our own.
+    pub fn fail(&mut self, code: ErrorCode, reason: &'static str) {
+        self.connection.fail(code, reason);
+    }
+
+    /// Whether the connection is to be closed once all is flushed: shut down, with no stream left, or failed.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.connection.is_finished()
+    }
+
+    /// Whether the connection is being shut down, by either side.
+    #[must_use]
+    pub fn is_leaving(&self) -> bool {
+        self.connection.peer_leaves || self.connection.leaving != Leaving::Stay
+    }
+
+    /// How many streams are open.
+    #[must_use]
+    pub fn active_streams(&self) -> usize {
+        self.connection.streams.len()
+    }
+
+    /// Whether no stream is open, and no frame has begun to come.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.connection.streams.is_empty() && self.connection.block.is_none()
+    }
+
+    /// When [`Self::handle_timeout`] is to be called, if nothing happens before.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Duration> {
+        self.connection.deadline()
+    }
+
+    /// The deadline may have passed.
+    pub fn handle_timeout(&mut self, now: Duration) {
+        self.connection.handle_timeout(now);
+    }
+
+    /// Gives back memory that is kept for the next request. To be called when that may be long in coming.
+    pub fn release_memory(&mut self) {
+        self.connection.release_memory();
+    }
+
+    /// What was counted.
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        self.connection.counters
+    }
+
+    fn peek(&self, stream: StreamId) -> Option<&Stream> {
+        self.connection.streams.peek(stream)
+    }
+
+    fn awaiting_response(&mut self, stream: StreamId) -> Option<&mut Stream> {
+        self.connection.streams.find(stream).filter(|stream| stream.sending == Sending::Head)
+    }
+
+    /// A request's head has come.
+    #[inline]
+    fn handle_request(
+        &mut self,
+        opening: receiving::Headers,
+        fields: Fields,
+        now: Duration,
+    ) -> Result<Event, ProtocolError> {
+        let receiving::Headers { stream: id, end_stream, dependency } = opening;
+        let connection = &mut self.connection;
+        let accepted = match request::accept(fields, end_stream, &connection.limits) {
+            Ok(accepted) => accepted,
+            Err(rejected) => return self.reject(id, end_stream, rejected, now),
+        };
+        let Accepted { head, protocol, length, content, exchange } = accepted;
+        // RFC 9218 §7.1: what came ahead of the request is the latest.
+        let said = connection.early.take(id).or_else(|| Priority::of_fields(&head.headers));
+        if said.is_some() {
+            connection.dependencies.ignore();
+        }
+        let hinted = match dependency {
+            Some(dependency) if said.is_none() => connection.dependencies.handle(id, dependency),
+            _ => connection.dependencies.kept(id),
+        };
+        let stream = self.open(id, end_stream);
+        stream.priority = said.or(hinted).unwrap_or_default();
+        stream.said_priority = said.is_some();
+        stream.exchange = exchange;
+        stream.content = content;
+        Ok(Event::Request(ReceivedRequest { stream: id, head, has_body: !end_stream, length, protocol }))
+    }
+
+    #[inline]
+    fn open(&mut self, id: StreamId, end_stream: bool) -> &mut Stream {
+        let connection = &mut self.connection;
+        connection.idle_frames.earn(EARNED_BY_REQUEST);
+        let (theirs, ours) = (connection.allowed.initial_window_size, connection.limits.stream_window);
+        let stream = connection.streams.push(Stream::new(id, theirs, ours));
+        if end_stream {
+            stream.receiving = Receiving::Done;
+        }
+        stream
+    }
+
+    /// A request that no handler gets.
+    #[cold]
+    fn reject(
+        &mut self,
+        id: StreamId,
+        end_stream: bool,
+        rejected: Rejected,
+        now: Duration,
+    ) -> Result<Event, ProtocolError> {
+        let Rejected { answer, reason, head } = rejected;
+        let status = match answer {
+            Answer::Reset => {
+                self.connection.cut_off(id, ErrorCode::PROTOCOL_ERROR);
+                self.connection.note_reset(now)?;
+                StatusCode::BAD_REQUEST
+            }
+            Answer::Status(status) => {
+                let head_only = head.as_ref().is_some_and(|head: &RequestHead| head.method == "HEAD");
+                let stream = self.open(id, end_stream);
+                stream.exchange = Exchange { head_only, ..Exchange::default() };
+                stream.content = Content::UNBOUNDED;
+                self.answer(id, status);
+                status
+            }
+        };
+        Ok(Event::Refused { stream: id, status, head, reason })
+    }
+
+    /// A body has grown too large.
+    #[cold]
+    fn refuse_body(&mut self, id: StreamId) -> Event {
+        let status = StatusCode::PAYLOAD_TOO_LARGE;
+        self.answer(id, status);
+        Event::Refused { stream: id, status, head: None, reason: "the body is too large" }
+    }
+
+    /// Answers a request without a handler, and passes over its body. Where a response has begun, it goes on.
+    fn answer(&mut self, id: StreamId, status: StatusCode) {
+        let _ = self.send_head(id, status, Headers::new(), BodyLength::Known(0));
+        self.connection.abandon_body(id);
+    }
+}
+
+/// A request may well come with a few frames that bring nothing, as PING, PRIORITY and WINDOW_UPDATE.
+const EARNED_BY_REQUEST: u32 = 4;

@@ -1,0 +1,204 @@
+//! One stream (RFC 9113 §5.1).
+
+use serow_message::{Headers, Misuse, Priority, StatusCode};
+
+use crate::{
+    StreamId,
+    scheduler::Claim,
+    window::{ReceiveWindow, SendWindow},
+};
+
+/// A stream that is open, or half-closed on one side.
+///
+/// ```text
+///   receiving   (Head ──►) Body ──► Done ─┐   the stream is forgotten when both sides are done; a server that is done and
+///                     └► Discarded ──►────┤   does not want the rest cuts it off (RFC 9113 §8.1)
+///   sending     Head ──► Queued ──► Body ─┘──► Done
+/// ```
+#[derive(Debug)]
+pub(crate) struct Stream {
+    pub(crate) id: StreamId,
+    pub(crate) send_window: SendWindow,
+    pub(crate) receive_window: ReceiveWindow,
+    pub(crate) receiving: Receiving,
+    pub(crate) content: Content,
+    pub(crate) sending: Sending,
+    pub(crate) head: Option<QueuedHead>,
+    pub(crate) priority: Priority,
+    /// Whether the client said the priority itself (RFC 9218 §4); then a signal of RFC 7540 counts no more.
+    pub(crate) said_priority: bool,
+    pub(crate) exchange: Exchange,
+    /// Whether the driver has data for it, or its end.
+    pub(crate) ready: bool,
+    /// Whether the scheduler has it.
+    pub(crate) scheduled: bool,
+}
+
+/// What of the peer's message is still to come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Receiving {
+    /// All of it; a client waits for the response.
+    Head,
+    /// The body, or its end.
+    Body,
+    /// The body, which nobody reads.
+    Discarded,
+    /// Nothing: half-closed (remote).
+    Done,
+}
+
+/// How much more a body may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Content {
+    left: u64,
+    /// Whether all of it must come: it was announced, and is no limit of ours.
+    announced: bool,
+}
+
+/// What of our message was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sending {
+    /// No head yet.
+    Head,
+    /// So many bytes of the body are still due.
+    Length(u64),
+    /// Anything, until the end is sent.
+    UntilEnd,
+    /// All of it: half-closed (local).
+    Done,
+}
+
+/// A response's head that waits for its turn. What follows it is in [`Stream::sending`] already.
+#[derive(Debug)]
+pub(crate) struct QueuedHead {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: Headers,
+    pub(crate) content_length: Option<u64>,
+}
+
+/// What a message's meaning depends on in the other direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Exchange {
+    /// HEAD: a response has no content.
+    pub(crate) head_only: bool,
+    /// CONNECT: behind a 2xx response the stream is a tunnel.
+    pub(crate) connect: bool,
+    /// Such a response was given.
+    pub(crate) tunnel: bool,
+    /// RFC 9110 §6.5.1.
+    pub(crate) takes_trailers: bool,
+    /// RFC 9110 §10.1.1: the client waits to be told to send the body.
+    pub(crate) awaits_continue: bool,
+}
+
+impl Stream {
+    pub(crate) fn new(id: StreamId, send_window: u32, receive_window: u32) -> Self {
+        Self {
+            id,
+            send_window: SendWindow::new(send_window),
+            receive_window: ReceiveWindow::new(receive_window),
+            receiving: Receiving::Body,
+            content: Content::UNBOUNDED,
+            sending: Sending::Head,
+            head: None,
+            priority: Priority::DEFAULT,
+            said_priority: false,
+            exchange: Exchange::default(),
+            ready: false,
+            scheduled: false,
+        }
+    }
+
+    /// Whether nothing is left to be done for it.
+    #[inline]
+    pub(crate) fn is_over(&self) -> bool {
+        self.sending == Sending::Done && self.head.is_none() && self.receiving == Receiving::Done
+    }
+
+    /// Whether a turn would be of use to it, as far as its own window goes.
+    #[inline]
+    pub(crate) fn wants_turn(&self) -> bool {
+        self.needs_no_window() || self.ready && self.sends_body() && self.send_window.available() > 0
+    }
+
+    /// Whether it has something to send that is not subject to flow control: its head, or the end behind its last byte.
+    #[inline]
+    pub(crate) fn needs_no_window(&self) -> bool {
+        self.head.is_some() || self.ready && self.sending == Sending::Length(0)
+    }
+
+    /// What it asks of the scheduler.
+    #[inline]
+    pub(crate) fn claim(&self) -> Claim {
+        Claim { priority: self.priority, tunnel: self.exchange.tunnel }
+    }
+
+    /// Whether it could send more at once if the peer let it (CVE-2019-9517).
+    pub(crate) fn waits_for_window(&self) -> bool {
+        self.ready && self.sends_body() && self.send_window.available() == 0
+    }
+
+    fn sends_body(&self) -> bool {
+        matches!(self.sending, Sending::Length(_) | Sending::UntilEnd)
+    }
+}
+
+impl Sending {
+    /// So many bytes of the body are sent now.
+    #[inline]
+    pub(crate) fn after(self, bytes: usize, end: bool) -> Result<Self, Misuse> {
+        match self {
+            Self::Length(left) => match left.checked_sub(bytes as u64) {
+                None => Err(Misuse::TooManyBytes),
+                Some(1..) if end => Err(Misuse::TooFewBytes),
+                Some(_) if end => Ok(Self::Done),
+                Some(left) => Ok(Self::Length(left)),
+            },
+            Self::UntilEnd => Ok(if end { Self::Done } else { self }),
+            Self::Head | Self::Done => Err(Misuse::OutOfTurn),
+        }
+    }
+}
+
+/// What is wrong with the length of a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WrongLength {
+    /// It is not what was announced (RFC 9113 §8.1.1).
+    Announced,
+    /// It is more than we take.
+    Limit,
+}
+
+impl Content {
+    pub(crate) const UNBOUNDED: Self = Self { left: u64::MAX, announced: false };
+
+    pub(crate) const fn announced(length: u64) -> Self {
+        Self { left: length, announced: true }
+    }
+
+    pub(crate) const fn limited(most: u64) -> Self {
+        Self { left: most, announced: false }
+    }
+
+    /// Takes in received bytes.
+    #[inline]
+    pub(crate) fn received(&mut self, bytes: usize) -> Result<(), WrongLength> {
+        match self.left.checked_sub(bytes as u64) {
+            Some(left) => {
+                self.left = left;
+                Ok(())
+            }
+            None if self.announced => Err(WrongLength::Announced),
+            None => Err(WrongLength::Limit),
+        }
+    }
+
+    /// Whether the body may end here.
+    #[inline]
+    pub(crate) fn may_end(self) -> bool {
+        !self.announced || self.left == 0
+    }
+}
+
+// Ten thousand connections may each have ten of them.
+const _: () = assert!(size_of::<Stream>() <= 128);
