@@ -150,6 +150,12 @@ impl Headers {
         HeaderIter { list: self.list.as_deref(), fields: self.fields().iter() }
     }
 
+    /// Name, which well-known name that is, and value of each field, in order.
+    pub fn iter_known(&self) -> impl Iterator<Item = (&[u8], Option<Known>, &[u8])> {
+        let list = self.list.as_deref().unwrap_or(&EMPTY);
+        list.fields().iter().map(|field| (list.name(field), field.known, list.value(field)))
+    }
+
     /// Writes the fields as lines `name: value\r\n`, without those named in `except`.
     #[inline]
     pub fn write_lines(&self, output: &mut Vec<u8>, except: &[Known]) {

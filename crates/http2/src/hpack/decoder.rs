@@ -1,0 +1,247 @@
+//! From field blocks to fields (RFC 7541 §3).
+
+use alloc::vec::Vec;
+use core::ops::ControlFlow;
+
+use super::{
+    DEFAULT_CAPACITY, DecodeError,
+    dynamic_table::{DynamicTable, Line},
+    huffman, integer,
+    name::Name,
+    static_table,
+};
+
+/// Decodes the field blocks of one direction of a connection, in their order.
+#[derive(Debug)]
+pub struct Decoder {
+    table: DynamicTable,
+    /// What a size update may name.
+    announced: usize,
+    /// The table is larger than what the peer has acknowledged; its next block begins with an update.
+    update_due: bool,
+}
+
+/// A field as it was received. Nobody has looked whether name and value may be what they are (RFC 9113 §8.2.1).
+#[derive(Clone, Copy, Debug)]
+pub struct DecodedField<'a> {
+    /// The name; it may have capitals, which RFC 9113 refuses.
+    pub name: &'a [u8],
+    /// The value.
+    pub value: &'a [u8],
+    /// Which name it is, if it is one of those that mean something to us.
+    pub name_kind: Name,
+    /// The peer does not want it compressed by anyone (RFC 7541 §7.1.3).
+    pub never_indexed: bool,
+}
+
+impl DecodedField<'_> {
+    /// What it counts for SETTINGS_MAX_HEADER_LIST_SIZE (RFC 9113 §6.5.2).
+    #[must_use]
+    #[inline]
+    pub fn list_size(&self) -> usize {
+        self.name.len() + self.value.len() + super::dynamic_table::OVERHEAD
+    }
+}
+
+impl Decoder {
+    /// `capacity` is what we announce with SETTINGS_HEADER_TABLE_SIZE. The table starts with
+    /// [`DEFAULT_CAPACITY`], since the peer may use that until it knows better, and allocates as it is used.
+    #[must_use]
+    pub const fn new(capacity: usize) -> Self {
+        let announced = if capacity < DEFAULT_CAPACITY { DEFAULT_CAPACITY } else { capacity };
+        Self { table: DynamicTable::new(DEFAULT_CAPACITY), announced, update_due: false }
+    }
+
+    /// The peer has acknowledged SETTINGS that announced this: from now on its table may not be larger (RFC 7541 §4.2).
+    pub fn set_capacity(&mut self, capacity: usize) {
+        self.announced = capacity;
+        self.update_due = self.table.capacity() > capacity;
+    }
+
+    /// Decodes a whole field block and shows each line of it, in order, to `field`.
+    ///
+    /// Once `field` breaks it is shown no more, but the block is decoded to its end, so that the table stays what the peer
+    /// thinks it is: whoever has seen enough fields breaks, and the connection goes on. A block may refer to the same large
+    /// entry with each of its bytes; nothing is allocated for that here, and whoever keeps fields counts their
+    /// [`list_size`](DecodedField::list_size).
+    ///
+    /// # Errors
+    ///
+    /// After an error the decoder is of no more use, and neither is the connection.
+    #[inline]
+    pub fn decode(
+        &mut self,
+        block: &[u8],
+        mut field: impl FnMut(DecodedField<'_>) -> ControlFlow<()>,
+    ) -> Result<(), DecodeError> {
+        let mut rest = block;
+        if matches!(block, [0x20..0x40, ..]) || self.update_due {
+            self.update_size(&mut rest)?;
+        }
+        let mut wanted = true;
+        let mut texts = Texts::default();
+        while let Some(&first) = rest.first() {
+            if first >= INDEXED {
+                let line = self.line(integer::decode::<7>(&mut rest)?)?;
+                wanted = wanted && field(line.into_field(false)).is_continue();
+                continue;
+            }
+            let literal = self.literal(first, &mut rest, &mut texts)?;
+            if wanted {
+                wanted = field(self.show(&literal, &texts)?).is_continue();
+            }
+            if literal.indexed {
+                self.insert(&literal, &texts);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the size updates at the beginning of a block (RFC 7541 §6.3): two at most, for the smallest size there was
+    /// and the last (§4.2).
+    #[cold]
+    fn update_size(&mut self, rest: &mut &[u8]) -> Result<(), DecodeError> {
+        for _ in 0..2 {
+            if !matches!(rest, [0x20..0x40, ..]) {
+                break;
+            }
+            let capacity = integer::decode::<5>(rest)?;
+            if capacity > self.announced {
+                return Err(DecodeError::SizeUpdate);
+            }
+            self.table.set_capacity(capacity);
+            self.update_due = false;
+        }
+        if self.update_due { Err(DecodeError::SizeUpdate) } else { Ok(()) }
+    }
+
+    /// The entry of an index (RFC 7541 §2.3.3).
+    #[inline]
+    fn line(&self, index: usize) -> Result<Line<'_>, DecodeError> {
+        let Some(place) = index.checked_sub(1) else { return Err(DecodeError::Index) };
+        match static_table::ENTRIES.get(place) {
+            Some(entry) => Ok(Line { name: entry.name, value: entry.value, name_kind: entry.name_kind }),
+            None => self.table.get(place - static_table::COUNT).ok_or(DecodeError::Index),
+        }
+    }
+
+    /// Takes a literal (RFC 7541 §6.2).
+    fn literal<'a>(&self, first: u8, rest: &mut &'a [u8], texts: &mut Texts) -> Result<Literal<'a>, DecodeError> {
+        let (index, indexed) = match first {
+            0x40.. => (integer::decode::<6>(rest)?, true),
+            0x20.. => return Err(DecodeError::SizeUpdate),
+            _ => (integer::decode::<4>(rest)?, false),
+        };
+        texts.decoded.clear();
+        let name = match index {
+            0 => {
+                let text = texts.take(rest)?;
+                LiteralName::Text(text, Name::recognise(text.bytes(texts)))
+            }
+            index => {
+                self.line(index)?;
+                LiteralName::Index(index)
+            }
+        };
+        let value = texts.take(rest)?;
+        Ok(Literal { name, value, indexed, never_indexed: first & 0xf0 == 0x10 })
+    }
+
+    fn show<'a>(&'a self, literal: &Literal<'a>, texts: &'a Texts) -> Result<DecodedField<'a>, DecodeError> {
+        let (name, name_kind) = match literal.name {
+            LiteralName::Text(text, name_kind) => (text.bytes(texts), name_kind),
+            LiteralName::Index(index) => {
+                let line = self.line(index)?;
+                (line.name, line.name_kind)
+            }
+        };
+        let never_indexed = literal.never_indexed;
+        Ok(DecodedField { name, value: literal.value.bytes(texts), name_kind, never_indexed })
+    }
+
+    fn insert(&mut self, literal: &Literal<'_>, texts: &Texts) {
+        let value = literal.value.bytes(texts);
+        match literal.name {
+            LiteralName::Text(text, name_kind) => {
+                self.table.insert(name_kind, text.bytes(texts), value);
+            }
+            LiteralName::Index(index) => match static_table::ENTRIES.get(index - 1) {
+                Some(entry) => {
+                    self.table.insert(entry.name_kind, entry.name, value);
+                }
+                None => self.table.insert_with_name_of(index - 1 - static_table::COUNT, value),
+            },
+        }
+    }
+}
+
+impl<'a> Line<'a> {
+    #[inline]
+    fn into_field(self, never_indexed: bool) -> DecodedField<'a> {
+        DecodedField { name: self.name, value: self.value, name_kind: self.name_kind, never_indexed }
+    }
+}
+
+struct Literal<'a> {
+    name: LiteralName<'a>,
+    value: Text<'a>,
+    indexed: bool,
+    never_indexed: bool,
+}
+
+#[derive(Clone, Copy)]
+enum LiteralName<'a> {
+    /// That of an entry which is there.
+    Index(usize),
+    Text(Text<'a>, Name),
+}
+
+/// A string of a literal.
+#[derive(Clone, Copy)]
+enum Text<'a> {
+    /// As it stands in the block.
+    Plain(&'a [u8]),
+    /// Where it stands among the decoded ones.
+    Decoded { start: usize, end: usize },
+}
+
+/// The strings of one literal that came in Huffman code. They live as long as a block is decoded: an idle connection holds
+/// no memory for them.
+#[derive(Default)]
+struct Texts {
+    decoded: Vec<u8>,
+}
+
+impl Texts {
+    /// Takes a string (RFC 7541 §5.2).
+    fn take<'a>(&mut self, rest: &mut &'a [u8]) -> Result<Text<'a>, DecodeError> {
+        let first = *rest.first().ok_or(DecodeError::Truncated)?;
+        let length = integer::decode::<7>(rest)?;
+        let (text, behind) = rest.split_at_checked(length).ok_or(DecodeError::Truncated)?;
+        *rest = behind;
+        if first < HUFFMAN {
+            return Ok(Text::Plain(text));
+        }
+        let start = self.decoded.len();
+        huffman::decode(text, &mut self.decoded)?;
+        Ok(Text::Decoded { start, end: self.decoded.len() })
+    }
+}
+
+impl<'a> Text<'a> {
+    fn bytes<'b>(self, texts: &'b Texts) -> &'b [u8]
+    where
+        'a: 'b,
+    {
+        match self {
+            Self::Plain(text) => text,
+            Self::Decoded { start, end } => &texts.decoded[start..end],
+        }
+    }
+}
+
+/// RFC 7541 §6.1: the bit that says that a field is an entry.
+const INDEXED: u8 = 0x80;
+
+/// RFC 7541 §5.2: the bit that says that a string is in Huffman code.
+const HUFFMAN: u8 = 0x80;

@@ -1,0 +1,212 @@
+//! Strings in Huffman code (RFC 7541 §5.2).
+//!
+//! The code is canonical: codes of one length follow each other in the order of their symbols, and shorter ones come
+//! before longer ones. So the lengths are all there is to know, and the tables are made of them by the compiler.
+
+use alloc::vec::Vec;
+
+use super::DecodeError;
+
+/// The length of a text's code, in bytes.
+#[inline]
+pub(super) fn encoded_length(text: impl Iterator<Item = u8>) -> usize {
+    text.map(|byte| usize::from(LENGTHS[usize::from(byte)])).sum::<usize>().div_ceil(8)
+}
+
+/// Writes a text's code.
+#[inline]
+pub(super) fn encode(text: impl Iterator<Item = u8>, output: &mut Vec<u8>) {
+    let (mut bits, mut count) = (0_u64, 0);
+    for byte in text {
+        let Code { bits: code, length } = CODES[usize::from(byte)];
+        bits = bits << length | u64::from(code);
+        count += u32::from(length);
+        // At most 31 bits are left from before, and a code has 30.
+        if count >= 32 {
+            count -= 32;
+            output.extend_from_slice(&((bits >> count) as u32).to_be_bytes());
+        }
+    }
+    // What is left is filled with ones, the beginning of the code of the end.
+    let bytes = count.div_ceil(8);
+    let filler = bytes * 8 - count;
+    let bits = (bits << filler | ((1 << filler) - 1)) as u32;
+    output.extend_from_slice(&bits.to_be_bytes()[4 - bytes as usize..]);
+}
+
+/// Decodes a text to the end of the output.
+pub(super) fn decode(input: &[u8], output: &mut Vec<u8>) -> Result<(), DecodeError> {
+    let start = output.len();
+    // The shortest codes have five bits.
+    output.resize(start + input.len() * 8 / 5, 0);
+    let length = decode_to(input, &mut output[start..])?;
+    output.truncate(start + length);
+    Ok(())
+}
+
+fn decode_to(mut input: &[u8], output: &mut [u8]) -> Result<usize, DecodeError> {
+    // The bits to come, from the highest on; behind them ones, which is how the input is padded.
+    let (mut bits, mut count) = (u64::MAX, 0_u32);
+    let mut place = 0;
+    loop {
+        while count <= 56
+            && let Some((&byte, rest)) = input.split_first()
+        {
+            bits ^= u64::from(!byte) << (56 - count);
+            count += 8;
+            input = rest;
+        }
+        let Code { bits: symbol, length } = match SHORT[(bits >> 56) as usize] {
+            Code { length: 0, .. } => long_code((bits >> 32) as u32),
+            code => code,
+        };
+        let length = u32::from(length);
+        if length > count {
+            // RFC 7541 §5.2: less than eight bits, the first of the end's code, which are ones.
+            return if count < 8 && bits == u64::MAX { Ok(place) } else { Err(DecodeError::Huffman) };
+        }
+        if symbol as usize == END {
+            return Err(DecodeError::Huffman);
+        }
+        output[place] = symbol as u8;
+        place += 1;
+        bits = !(!bits << length);
+        count -= length;
+    }
+}
+
+/// The symbol whose code of more than eight bits these 32 begin with.
+#[cold]
+fn long_code(bits: u32) -> Code {
+    let mut length = 9;
+    while length < LONGEST && bits >= AFTER[length] {
+        length += 1;
+    }
+    let before = (AFTER[length - 1] >> (32 - length)) as usize;
+    let symbol = ORDER[FIRST[length] + (bits >> (32 - length)) as usize - before];
+    Code { bits: symbol as u32, length: length as u8 }
+}
+
+/// A code, or the symbol it stands for, and the number of its bits.
+#[derive(Clone, Copy)]
+struct Code {
+    bits: u32,
+    length: u8,
+}
+
+/// The symbols in the order of their codes.
+const ORDER: [u16; LENGTHS.len()] = {
+    let mut order = [0; LENGTHS.len()];
+    let (mut place, mut length) = (0, 0);
+    while length <= LONGEST {
+        let mut symbol = 0;
+        while symbol < LENGTHS.len() {
+            if LENGTHS[symbol] as usize == length {
+                order[place] = symbol as u16;
+                place += 1;
+            }
+            symbol += 1;
+        }
+        length += 1;
+    }
+    order
+};
+
+/// For each length, how many symbols have a shorter code.
+const FIRST: [usize; LONGEST + 1] = {
+    let mut first = [0; LONGEST + 1];
+    let mut symbol = 0;
+    while symbol < LENGTHS.len() {
+        let mut length = LENGTHS[symbol] as usize + 1;
+        while length <= LONGEST {
+            first[length] += 1;
+            length += 1;
+        }
+        symbol += 1;
+    }
+    first
+};
+
+/// The code of each symbol.
+static CODES: [Code; LENGTHS.len()] = codes();
+
+const fn codes() -> [Code; LENGTHS.len()] {
+    let mut codes = [Code { bits: 0, length: 0 }; LENGTHS.len()];
+    let (mut next, mut place, mut before) = (0_u64, 0, 0);
+    while place < LENGTHS.len() {
+        let symbol = ORDER[place] as usize;
+        let length = LENGTHS[symbol];
+        next <<= length - before;
+        before = length;
+        codes[symbol] = Code { bits: next as u32, length };
+        next += 1;
+        place += 1;
+    }
+    // No code is left over, as in every Huffman code: a slip in the lengths shows here.
+    assert!(next == 1 << before);
+    codes
+}
+
+/// For each length, the 32 bits that follow those that begin with a code of that length or shorter.
+const AFTER: [u32; LONGEST + 1] = {
+    let codes = codes();
+    let mut after = [0; LONGEST + 1];
+    let mut length = 1;
+    while length < LONGEST {
+        after[length] = after[length - 1];
+        let end = FIRST[length + 1];
+        if end > FIRST[length] {
+            let last = codes[ORDER[end - 1] as usize].bits;
+            after[length] = (last + 1) << (32 - length);
+        }
+        length += 1;
+    }
+    after
+};
+
+/// The symbol whose code eight bits begin with; none where the code is longer.
+static SHORT: [Code; 256] = {
+    let codes = codes();
+    let mut short = [Code { bits: 0, length: 0 }; 256];
+    let mut symbol = 0;
+    while symbol < 256 {
+        let Code { bits, length } = codes[symbol];
+        if length <= 8 {
+            let mut rest = 0;
+            while rest < 1 << (8 - length) {
+                short[(bits << (8 - length)) as usize + rest] = Code { bits: symbol as u32, length };
+                rest += 1;
+            }
+        }
+        symbol += 1;
+    }
+    short
+};
+
+/// The symbol that ends a text, and is never sent.
+const END: usize = 256;
+
+/// Bits of the longest codes.
+const LONGEST: usize = 30;
+
+/// RFC 7541, Appendix B: how many bits the code of each byte has, and that of the end.
+#[rustfmt::skip]
+static LENGTHS: [u8; 257] = [
+    13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28,
+    28, 28, 28, 28, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 28,
+     6, 10, 10, 12, 13,  6,  8, 11, 10, 10,  8, 11,  8,  6,  6,  6,
+     5,  5,  5,  6,  6,  6,  6,  6,  6,  6,  7,  8, 15,  6, 12, 10,
+    13,  6,  7,  7,  7,  7,  7,  7,  7,  7,  7,  7,  7,  7,  7,  7,
+     7,  7,  7,  7,  7,  7,  7,  7,  8,  7,  8, 13, 19, 13, 14,  6,
+    15,  5,  6,  5,  6,  5,  6,  6,  6,  5,  7,  7,  6,  6,  6,  5,
+     6,  7,  6,  5,  5,  6,  7,  7,  7,  7,  7, 15, 11, 14, 13, 28,
+    20, 22, 20, 20, 22, 22, 22, 23, 22, 23, 23, 23, 23, 23, 24, 23,
+    24, 24, 22, 23, 24, 23, 23, 23, 23, 21, 22, 23, 22, 23, 23, 24,
+    22, 21, 20, 22, 22, 23, 23, 21, 23, 22, 22, 24, 21, 22, 23, 23,
+    21, 21, 22, 21, 23, 22, 23, 23, 20, 22, 22, 22, 23, 22, 22, 23,
+    26, 26, 20, 19, 22, 23, 22, 25, 26, 26, 26, 27, 27, 26, 24, 25,
+    19, 21, 26, 27, 27, 26, 27, 24, 21, 21, 26, 26, 28, 27, 27, 27,
+    20, 24, 20, 21, 22, 21, 21, 23, 22, 22, 25, 25, 24, 24, 26, 23,
+    26, 27, 26, 26, 27, 27, 27, 27, 27, 28, 27, 27, 27, 27, 27, 26,
+    30,
+];

@@ -1,0 +1,63 @@
+//! Which fields are worth an entry of the table, and which must not have one.
+
+use serow_message::Known;
+
+use super::name::{Name, Pseudo};
+
+/// What is done with a field that the table does not hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Policy {
+    /// It gets an entry: it will come again.
+    Index,
+    /// It gets an entry when it comes for the second time. What differs from message to message would push out what does
+    /// not; what comes twice (the date within a second, all fields of a file that is asked for again and again) comes often.
+    IndexRepeated,
+    /// It must not have an entry, here or with anyone who passes it on (RFC 7541 §7.1.3): whoever can have fields
+    /// compressed beside a secret, and sees the lengths, guesses it entry by entry.
+    Never,
+}
+
+/// The policy for a field.
+pub(super) fn of(name: Name, value: &[u8]) -> Policy {
+    match name {
+        Name::Pseudo(Pseudo::Path) => Policy::IndexRepeated,
+        Name::Pseudo(_) | Name::Other => Policy::Index,
+        Name::Known(known) => of_known(known, value),
+    }
+}
+
+fn of_known(known: Known, value: &[u8]) -> Policy {
+    match known {
+        Known::Authorization | Known::ProxyAuthorization | Known::SetCookie => Policy::Never,
+        Known::Cookie if value.len() < GUESSABLE => Policy::Never,
+        Known::Age
+        | Known::AltSvc
+        | Known::ContentDisposition
+        | Known::ContentLength
+        | Known::ContentLocation
+        | Known::ContentRange
+        | Known::Date
+        | Known::Etag
+        | Known::Expires
+        | Known::Forwarded
+        | Known::IfMatch
+        | Known::IfModifiedSince
+        | Known::IfNoneMatch
+        | Known::IfRange
+        | Known::IfUnmodifiedSince
+        | Known::LastModified
+        | Known::Link
+        | Known::Location
+        | Known::Range
+        | Known::Referer
+        | Known::RetryAfter
+        | Known::WwwAuthenticate
+        | Known::XForwardedFor
+        | Known::XRequestId => Policy::IndexRepeated,
+        _ => Policy::Index,
+    }
+}
+
+/// A cookie of fewer bytes holds so little that guessing it whole is feasible; longer ones are worth an entry, since each
+/// request repeats them. nghttp2 and Chromium draw the line here too.
+const GUESSABLE: usize = 20;
