@@ -30,6 +30,8 @@
 //!
 //! Every call costs a search in an ordered set, O(log n); there is no other state of a stream.
 
+use alloc::boxed::Box;
+
 use serow_message::Priority;
 
 use crate::StreamId;
@@ -86,9 +88,19 @@ impl From<Priority> for Claim {
 pub struct Scheduler {
     /// Every stream that has something to send, and tunnels twice.
     keys: Keys,
-    /// By urgency.
+    /// How many tunnels are inside.
+    tunnels: u32,
+    /// Bytes of others since tunnels had their share, not above what pays for one turn.
+    owed: u32,
+    /// Of no use to one stream alone, so most connections do without.
+    turns: Option<Box<Turns>>,
+}
+
+/// Who was served last, and how much.
+#[derive(Clone, Debug, Default)]
+struct Turns {
     levels: [Level; LEVELS],
-    tunnels: Tunnels,
+    tunnels: Ring,
 }
 
 /// The urgencies there are (RFC 9218 §4.1).
@@ -102,15 +114,8 @@ struct Level {
     ahead: i32,
 }
 
-/// What is kept of tunnels.
-#[derive(Clone, Copy, Debug, Default)]
-struct Tunnels {
-    ring: Ring,
-    /// How many are inside.
-    waiting: u32,
-    /// Bytes of others since tunnels had their share, not above what pays for one turn.
-    owed: u32,
-}
+/// Where nobody has had a turn yet.
+static FRESH: Turns = Turns { levels: [Level { ring: Ring::NEW, ahead: 0 }; LEVELS], tunnels: Ring::NEW };
 
 /// What others must have sent before a tunnel has a turn that its urgency does not give it.
 const TUNNEL_PRICE: u32 = (TUNNEL_SHARE - 1) * TURN;
@@ -127,7 +132,7 @@ impl Scheduler {
         let claim = claim.into();
         if self.keys.insert(Class::of(claim).key(stream)) && claim.tunnel {
             self.keys.insert(Class::TUNNELS.key(stream));
-            self.tunnels.waiting += 1;
+            self.tunnels += 1;
         }
     }
 
@@ -137,7 +142,7 @@ impl Scheduler {
         let found = self.keys.remove(Class::of(claim).key(stream));
         if found && claim.tunnel {
             self.keys.remove(Class::TUNNELS.key(stream));
-            self.tunnels.waiting -= 1;
+            self.tunnels -= 1;
         }
         found
     }
@@ -158,11 +163,12 @@ impl Scheduler {
         if self.keys.len() == 1 {
             return Some(stream_of(first));
         }
-        if self.tunnels.waiting > 0 && self.tunnels.owed >= TUNNEL_PRICE {
-            return self.tunnels.ring.next(&self.keys, Class::TUNNELS);
+        let turns = self.turns.as_deref().unwrap_or(&FRESH);
+        if self.tunnels > 0 && self.owed >= TUNNEL_PRICE {
+            return turns.tunnels.next(&self.keys, Class::TUNNELS);
         }
         let class = Class::of_key(first);
-        let level = &self.levels[class.urgency()];
+        let level = &turns.levels[class.urgency()];
         if !class.takes_turns() && (level.ahead <= 0 || !self.keys.contains_any(class.in_turns())) {
             return Some(stream_of(first));
         }
@@ -176,16 +182,19 @@ impl Scheduler {
         // A frame costs its header too; so nobody keeps a turn for ever by frames without content.
         let bytes = u32::try_from(bytes).unwrap_or(LARGEST).min(LARGEST) + FRAME_HEADER;
         if claim.tunnel {
-            self.tunnels.owed = self.tunnels.owed.saturating_sub(bytes * (TUNNEL_SHARE - 1));
-            self.tunnels.ring.note(&self.keys, Class::TUNNELS, stream, bytes);
+            self.owed = self.owed.saturating_sub(bytes * (TUNNEL_SHARE - 1));
         } else {
-            self.tunnels.owed = (self.tunnels.owed + bytes).min(TUNNEL_PRICE);
+            self.owed = (self.owed + bytes).min(TUNNEL_PRICE);
         }
         if self.keys.len() == 1 {
             return;
         }
+        let turns = self.turns.get_or_insert_default();
+        if claim.tunnel {
+            turns.tunnels.note(&self.keys, Class::TUNNELS, stream, bytes);
+        }
         let class = Class::of(claim);
-        let level = &mut self.levels[class.urgency()];
+        let level = &mut turns.levels[class.urgency()];
         let signed = bytes.cast_signed();
         if class.takes_turns() {
             level.ring.note(&self.keys, class, stream, bytes);
@@ -206,7 +215,7 @@ impl Scheduler {
     /// How many streams are inside.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.keys.len() - self.tunnels.waiting as usize
+        self.keys.len() - self.tunnels as usize
     }
 }
 

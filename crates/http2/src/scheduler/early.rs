@@ -101,3 +101,6 @@ impl fmt::Display for TooManyPriorities {
 }
 
 impl core::error::Error for TooManyPriorities {}
+
+#[cfg(test)]
+mod tests;

@@ -116,3 +116,6 @@ impl Keys {
 fn position(list: &[u64], key: u64) -> usize {
     list.partition_point(|&other| other < key)
 }
+
+#[cfg(test)]
+mod tests;

@@ -16,6 +16,9 @@ pub(super) struct Ring {
 }
 
 impl Ring {
+    /// Nobody has had a turn yet.
+    pub(super) const NEW: Self = Self { current: StreamId::CONNECTION, left: 0, end: StreamId::CONNECTION };
+
     /// Who is next: the one whose turn is not over, else the next one of the round, else the first of a new round.
     pub(super) fn next(&self, keys: &Keys, class: Class) -> Option<StreamId> {
         let begin = if self.left > 0 { class.key(self.current) } else { class.key(self.current) + 1 };
