@@ -97,6 +97,12 @@ impl Body {
         }
     }
 
+    /// Whether it is known that nothing more comes.
+    #[must_use]
+    pub fn is_end(&self) -> bool {
+        http_body::Body::is_end_stream(self)
+    }
+
     /// Reads all of it into memory.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! A range of an open file as a body.
 
-use std::{fs::File, io, os::unix::fs::MetadataExt, sync::Arc};
+use std::{fs::File, io, os::unix::fs::MetadataExt, sync::Arc, vec::Vec};
 
 use bytes::Bytes;
 
@@ -28,17 +28,34 @@ impl FileRange {
     /// The system's; [`FileChanged`] (as `InvalidData`) when the file is no longer the version that was promised, or
     /// has become too short.
     pub fn read(&mut self, limit: usize) -> io::Result<Bytes> {
+        let mut chunk = Vec::new();
+        self.read_into(&mut chunk, limit)?;
+        Ok(chunk.into())
+    }
+
+    /// As [`Self::read`], behind what `output` holds; says how many bytes that were.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::read`]; `output` is as it was then.
+    pub fn read_into(&mut self, output: &mut Vec<u8>, limit: usize) -> io::Result<usize> {
+        let before = output.len();
         let wanted = usize::try_from(self.length).unwrap_or(usize::MAX).min(limit);
-        let mut chunk = std::vec![0; wanted];
-        let read = rustix::io::retry_on_intr(|| rustix::io::pread(&self.file, &mut chunk, self.offset))?;
-        if read == 0 && wanted != 0 {
+        output.resize(before + wanted, 0);
+        let outcome = self.read_once(&mut output[before..]);
+        output.truncate(before + outcome.as_ref().map_or(0, |read| *read));
+        outcome
+    }
+
+    fn read_once(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        let read = rustix::io::retry_on_intr(|| rustix::io::pread(&self.file, &mut *room, self.offset))?;
+        if read == 0 && !room.is_empty() {
             return Err(FileChanged.into());
         }
         self.check()?;
-        chunk.truncate(read);
         self.offset += read as u64;
         self.length -= read as u64;
-        Ok(chunk.into())
+        Ok(read)
     }
 
     /// Compares the file with the version that was promised.

@@ -3,7 +3,7 @@
 use std::{future::poll_fn, ops::ControlFlow, rc::Rc, task::Poll};
 
 use serow_message::Handler;
-use serow_net::{AcceptError, Accepted, Acceptor, Listener, PAUSE_AFTER_EXHAUSTION};
+use serow_net::{AcceptError, Accepted, Acceptor, Listener, PAUSE_AFTER_EXHAUSTION, tls::TlsAcceptor};
 use tokio::{
     runtime::{Builder, LocalOptions},
     sync::watch,
@@ -12,10 +12,16 @@ use tokio::{
 
 use crate::{Error, connection, stop::Phase, worker::Worker};
 
+/// A listening socket, and what encrypts its connections if anything does.
+pub(crate) struct Endpoint {
+    pub(crate) listener: Listener,
+    pub(crate) tls: Option<TlsAcceptor>,
+}
+
 /// Serves until `stop` says otherwise.
 pub(crate) fn run<H: Handler>(
     worker: Worker<H>,
-    listeners: Vec<Listener>,
+    listeners: Vec<Endpoint>,
     stop: watch::Receiver<Phase>,
 ) -> Result<(), Error> {
     let runtime = Builder::new_current_thread()
@@ -32,13 +38,13 @@ pub(crate) fn run<H: Handler>(
 
 async fn serve<H: Handler>(
     worker: Rc<Worker<H>>,
-    listeners: Vec<Listener>,
+    listeners: Vec<Endpoint>,
     mut stop: watch::Receiver<Phase>,
 ) -> Result<(), Error> {
     let mut accepting = JoinSet::new();
-    for listener in listeners {
+    for Endpoint { listener, tls } in listeners {
         let acceptor = Acceptor::new(listener)?;
-        accepting.spawn_local(accept(Rc::clone(&worker), acceptor, stop.clone()));
+        accepting.spawn_local(accept(Rc::clone(&worker), acceptor, tls, stop.clone()));
     }
     // An error means that nobody can stop the server any more, so that it is over.
     let _ = stop.wait_for(|phase| *phase >= Phase::Draining).await;
@@ -59,18 +65,23 @@ async fn serve<H: Handler>(
 }
 
 /// Accepts until the server stops; then what is left in the queue.
-async fn accept<H: Handler>(worker: Rc<Worker<H>>, mut acceptor: Acceptor, mut stop: watch::Receiver<Phase>) {
+async fn accept<H: Handler>(
+    worker: Rc<Worker<H>>,
+    mut acceptor: Acceptor,
+    tls: Option<TlsAcceptor>,
+    mut stop: watch::Receiver<Phase>,
+) {
     loop {
         let accepted = tokio::select! {
             biased;
             accepted = accept_within_limit(&worker, &mut acceptor) => accepted,
             _ = stop.wait_for(|phase| *phase >= Phase::Draining) => break,
         };
-        if take_in(&worker, accepted).await.is_break() {
+        if take_in(&worker, accepted, tls.as_ref()).await.is_break() {
             return;
         }
     }
-    accept_rest(&worker, &mut acceptor).await;
+    accept_rest(&worker, &mut acceptor, tls.as_ref()).await;
 }
 
 /// The next connection, once there is room for it.
@@ -89,7 +100,7 @@ async fn accept_within_limit<H: Handler>(worker: &Worker<H>, acceptor: &mut Acce
 }
 
 /// What waits in the queue was accepted by the kernel in our name: it is served, beyond the limit too.
-async fn accept_rest<H: Handler>(worker: &Rc<Worker<H>>, acceptor: &mut Acceptor) {
+async fn accept_rest<H: Handler>(worker: &Rc<Worker<H>>, acceptor: &mut Acceptor, tls: Option<&TlsAcceptor>) {
     loop {
         // The runtime looks for events before this goes on, so that the queue is not thought to be empty for lack of a
         // look at it.
@@ -97,7 +108,7 @@ async fn accept_rest<H: Handler>(worker: &Rc<Worker<H>>, acceptor: &mut Acceptor
         loop {
             match poll_fn(|context| Poll::Ready(acceptor.poll_accept(context))).await {
                 Poll::Ready(accepted) => {
-                    if take_in(worker, accepted).await.is_break() {
+                    if take_in(worker, accepted, tls).await.is_break() {
                         return;
                     }
                 }
@@ -110,9 +121,13 @@ async fn accept_rest<H: Handler>(worker: &Rc<Worker<H>>, acceptor: &mut Acceptor
 }
 
 /// Starts an accepted connection, or waits where none could be accepted; says whether accepting is over.
-async fn take_in<H: Handler>(worker: &Rc<Worker<H>>, accepted: Result<Accepted, AcceptError>) -> ControlFlow<()> {
+async fn take_in<H: Handler>(
+    worker: &Rc<Worker<H>>,
+    accepted: Result<Accepted, AcceptError>,
+    tls: Option<&TlsAcceptor>,
+) -> ControlFlow<()> {
     match accepted {
-        Ok(accepted) => start(worker, accepted),
+        Ok(accepted) => start(worker, accepted, tls),
         Err(error @ AcceptError::Exhausted(_)) => {
             tracing::warn!("{error}");
             tokio::time::sleep(PAUSE_AFTER_EXHAUSTION).await;
@@ -125,9 +140,9 @@ async fn take_in<H: Handler>(worker: &Rc<Worker<H>>, accepted: Result<Accepted, 
     ControlFlow::Continue(())
 }
 
-fn start<H: Handler>(worker: &Rc<Worker<H>>, accepted: Accepted) {
+fn start<H: Handler>(worker: &Rc<Worker<H>>, accepted: Accepted, tls: Option<&TlsAcceptor>) {
     let inhabitant = worker.enter();
-    spawn_local(connection::serve(Rc::clone(worker), accepted, inhabitant));
+    spawn_local(connection::serve(Rc::clone(worker), accepted, tls.cloned(), inhabitant));
 }
 
 /// Turns of tasks before the runtime looks for events of the system in between. tokio's 61 would ask the kernel once more

@@ -1,21 +1,29 @@
-//! The beginning of a connection: who is at the other end, and which protocol it speaks.
+//! The beginning of a connection: who is at the other end, whether it is encrypted, and which protocol it speaks.
 
-use std::{future::poll_fn, rc::Rc, task::Poll};
+use std::{future::poll_fn, ops::ControlFlow, rc::Rc, task::Poll};
 
 use bytes::Buf;
 use serow_message::{Connection, Handler, Peer, Scheme};
-use serow_net::{Accepted, Socket, proxy_protocol};
+use serow_net::{
+    Accepted, Socket, proxy_protocol,
+    tls::{Protocol, TlsAcceptor, TlsSession},
+};
 
 use crate::{
-    ProxyProtocol, http1,
+    ProxyProtocol, http1, http2,
     population::Inhabitant,
     transport::{Broken, Transport},
     worker::Worker,
 };
 
 /// Serves a connection from its first byte to its last.
-pub(crate) async fn serve<H: Handler>(worker: Rc<Worker<H>>, accepted: Accepted, inhabitant: Inhabitant) {
-    let mut peer = match accepted.peer {
+pub(crate) async fn serve<H: Handler>(
+    worker: Rc<Worker<H>>,
+    accepted: Accepted,
+    tls: Option<TlsAcceptor>,
+    inhabitant: Inhabitant,
+) {
+    let peer = match accepted.peer {
         serow_net::Peer::Tcp(address) => Peer::Tcp(address),
         serow_net::Peer::Unix => Peer::Unix,
     };
@@ -25,45 +33,138 @@ pub(crate) async fn serve<H: Handler>(worker: Rc<Worker<H>>, accepted: Accepted,
     };
     let mut transport = Transport::new(Rc::clone(&worker), socket);
     transport.allow(worker.settings.timeouts.head);
-    if worker.settings.proxy_protocol == ProxyProtocol::Required {
-        match receive_proxy_header(&worker, &mut transport).await {
-            Ok(Some(source)) => peer = Peer::Tcp(source),
-            Ok(None) => {}
-            Err(reason) => return tracing::debug!(reason, "a connection without a valid PROXY header"),
-        }
+    let begun = match begin(&worker, &mut transport, peer, tls.as_ref()).await {
+        Ok(begun) => begun,
+        Err(reason) => return tracing::debug!(?peer, %reason, "a connection ended before its first request"),
+    };
+    match begun.version {
+        SpokenVersion::Http1 => http1::serve(worker, transport, begun.connection, inhabitant).await,
+        // Boxed, so that connections of HTTP/1 do not carry the room for it.
+        SpokenVersion::Http2 => Box::pin(http2::serve(worker, transport, begun.connection, inhabitant)).await,
     }
-    http1::serve(worker, transport, Connection::new(peer, None, Scheme::Http), inhabitant).await;
+}
+
+/// What the beginning of a connection has shown.
+struct Begun {
+    connection: Connection,
+    version: SpokenVersion,
+}
+
+/// What the client speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SpokenVersion {
+    Http1,
+    Http2,
+}
+
+/// Why a connection ended before its first request.
+enum Ended {
+    /// Nothing wrong: the client left, or the server stops.
+    Quietly(&'static str),
+    Broken(Broken),
+}
+
+/// Receives what comes before the first request.
+async fn begin<H: Handler>(
+    worker: &Worker<H>,
+    transport: &mut Transport<H>,
+    mut peer: Peer,
+    tls: Option<&TlsAcceptor>,
+) -> Result<Begun, Ended> {
+    if worker.settings.proxy_protocol == ProxyProtocol::Required
+        && let Some(source) = receive_proxy_header(worker, transport).await?
+    {
+        peer = Peer::Tcp(source);
+    }
+    let scheme = match tls {
+        None => Scheme::Http,
+        Some(acceptor) => {
+            let session = TlsSession::accept(acceptor).map_err(|_| Ended::Quietly("TLS cannot be begun"))?;
+            transport.encrypt(session);
+            Scheme::Https
+        }
+    };
+    let version = receive_version(worker, transport).await?;
+    Ok(Begun { connection: Connection::new(peer, None, scheme), version })
 }
 
 /// Takes the PROXY header from the front of the connection; gives the client's address, where it has one.
 async fn receive_proxy_header<H: Handler>(
     worker: &Worker<H>,
     transport: &mut Transport<H>,
-) -> Result<Option<std::net::SocketAddr>, &'static str> {
+) -> Result<Option<std::net::SocketAddr>, Ended> {
+    receive(worker, transport, |transport| match proxy_protocol::parse(&transport.input) {
+        Ok(Some((header, length))) => {
+            transport.input.advance(length);
+            ControlFlow::Break(Ok(header.source()))
+        }
+        Ok(None) => ControlFlow::Continue(()),
+        Err(_) => ControlFlow::Break(Err(Ended::Quietly("its PROXY header is malformed"))),
+    })
+    .await?
+}
+
+/// Finds out which version of HTTP the client speaks: by ALPN, or by its first bytes (RFC 9113 §3.3: prior knowledge).
+async fn receive_version<H: Handler>(worker: &Worker<H>, transport: &mut Transport<H>) -> Result<SpokenVersion, Ended> {
+    let received = receive(worker, transport, |transport| {
+        let input = &transport.input[..];
+        let agreed = transport.wire.session().and_then(TlsSession::protocol);
+        match agreed {
+            _ if input.is_empty() => ControlFlow::Continue(()),
+            Some(Protocol::Http2) => ControlFlow::Break(SpokenVersion::Http2),
+            Some(Protocol::Http1) => ControlFlow::Break(SpokenVersion::Http1),
+            None if input.starts_with(PREFACE) => ControlFlow::Break(SpokenVersion::Http2),
+            None if PREFACE.starts_with(input) => ControlFlow::Continue(()),
+            None => ControlFlow::Break(SpokenVersion::Http1),
+        }
+    });
+    match received.await {
+        // A part of the preface, and no more: HTTP/1 has an answer to that.
+        Err(_) if !transport.input.is_empty() => Ok(SpokenVersion::Http1),
+        received => received,
+    }
+}
+
+/// Receives until `look` has found what it looks for.
+async fn receive<H: Handler, T>(
+    worker: &Worker<H>,
+    transport: &mut Transport<H>,
+    look: impl Fn(&mut Transport<H>) -> ControlFlow<T>,
+) -> Result<T, Ended> {
     poll_fn(|context| {
         loop {
-            match proxy_protocol::parse(&transport.input) {
-                Ok(Some((header, length))) => {
-                    transport.input.advance(length);
-                    return Poll::Ready(Ok(header.source()));
-                }
-                Ok(None) => {}
-                Err(_) => return Poll::Ready(Err("it is malformed")),
+            if let ControlFlow::Break(found) = look(transport) {
+                return Poll::Ready(Ok(found));
             }
-            let is_silent = transport.input.is_empty();
+            let was_silent = transport.is_silent();
             match transport.poll_fill(context) {
-                Poll::Ready(Ok(1..)) if is_silent => transport.allow(worker.settings.timeouts.head),
+                Poll::Ready(Ok(1..)) if was_silent => transport.allow(worker.settings.timeouts.head),
                 Poll::Ready(Ok(1..)) => {}
-                Poll::Ready(Ok(0) | Err(Broken::Lost(_))) => return Poll::Ready(Err("the connection ended")),
-                Poll::Ready(Err(_)) => return Poll::Ready(Err("the connection failed")),
-                Poll::Pending if is_silent && worker.is_draining() => {
-                    return transport.patience.poll_parting(context).map(|()| Err("the server stops"));
+                Poll::Ready(Ok(0)) => return Poll::Ready(Err(Ended::Quietly("the client left"))),
+                Poll::Ready(Err(broken)) => return Poll::Ready(Err(Ended::Broken(broken))),
+                Poll::Pending if was_silent && worker.is_draining() => {
+                    let parted = transport.patience.poll_parting(context);
+                    return parted.map(|()| Err(Ended::Quietly("the server stops")));
                 }
                 Poll::Pending => {
-                    return transport.patience.poll_overdue(context).map(|()| Err("it did not come in time"));
+                    let overdue = transport.patience.poll_overdue(context);
+                    return overdue.map(|()| Err(Ended::Broken(Broken::TimedOut)));
                 }
             }
         }
     })
     .await
 }
+
+impl std::fmt::Display for Ended {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Quietly(reason) => f.write_str(reason),
+            Self::Broken(Broken::Lost(error) | Broken::Unfinished(error)) => error.fmt(f),
+            Self::Broken(Broken::TimedOut) => f.write_str("nothing came in time"),
+        }
+    }
+}
+
+/// What a client's side of an HTTP/2 connection begins with (RFC 9113 §3.4).
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";

@@ -2,7 +2,7 @@
 
 use std::{fmt, io};
 
-use serow_net::{AddressError, BindError};
+use serow_net::{AddressError, BindError, tls::TlsSettingsError};
 
 /// Why a server does not start, or stopped. Its text is one line that says what to do.
 #[derive(Debug)]
@@ -11,6 +11,8 @@ pub enum Error {
     Address(AddressError),
     /// The address cannot be listened at.
     Bind(BindError),
+    /// Connections cannot be encrypted as wished.
+    Tls(TlsSettingsError),
     /// The system refused what every server needs: a thread, an event queue, signals.
     System(io::Error),
 }
@@ -20,6 +22,7 @@ impl fmt::Display for Error {
         match self {
             Self::Address(error) => error.fmt(f),
             Self::Bind(error) => error.fmt(f),
+            Self::Tls(error) => error.fmt(f),
             Self::System(error) => write!(f, "the system refuses what a server needs: {error}"),
         }
     }
@@ -36,6 +39,12 @@ impl From<AddressError> for Error {
 impl From<BindError> for Error {
     fn from(error: BindError) -> Self {
         Self::Bind(error)
+    }
+}
+
+impl From<TlsSettingsError> for Error {
+    fn from(error: TlsSettingsError) -> Self {
+        Self::Tls(error)
     }
 }
 

@@ -19,7 +19,9 @@ mod accepting;
 mod access;
 mod connection;
 mod error;
+mod exchange;
 mod http1;
+mod http2;
 mod patience;
 mod population;
 mod server;
@@ -27,6 +29,7 @@ mod settings;
 mod signals;
 mod stop;
 mod transport;
+mod wire;
 mod worker;
 
 pub use bytes::Bytes;
@@ -35,7 +38,13 @@ pub use serow_message::{
     HandlerService, Headers, Incoming, IncomingError, Interim, InvalidHeader, Known, Method, OnUpgrade, Peer, Request,
     RequestHead, Response, Scheme, ServiceHandler, StatusCode, Target, TargetForm, UpgradeRefused, Upgraded, Version,
 };
-pub use serow_net::{Address, AddressError, BindError, ListenOptions};
+pub use serow_net::{
+    Address, AddressError, BindError, ListenOptions,
+    tls::{
+        CertificateFiles, Certificates, ClientCertificates, TlsDescription, TlsSettings, TlsSettingsError, TlsVersion,
+        TlsVersions,
+    },
+};
 
 pub use self::{
     access::{AccessLog, Served},

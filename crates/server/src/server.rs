@@ -7,11 +7,15 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-use serow_message::Handler;
-use serow_net::{Address, AddressError, ListenOptions, Listener};
+use serow_message::{Handler, Scheme};
+use serow_net::{
+    Address, AddressError, ListenOptions, Listener,
+    tls::{TlsAcceptor, TlsSettings, TlsSettingsError},
+};
 
 use crate::{
-    AccessLog, Error, Limits, ProxyProtocol, Stopper, Timeouts, accepting,
+    AccessLog, Error, Limits, ProxyProtocol, Stopper, Timeouts,
+    accepting::{self, Endpoint},
     population::Population,
     settings::Settings,
     signals::Signals,
@@ -30,7 +34,8 @@ use crate::{
 /// ```
 #[derive(Clone, Default)]
 pub struct Server {
-    addresses: Vec<Result<Address, AddressError>>,
+    addresses: Vec<(Result<Address, AddressError>, Scheme)>,
+    tls: Option<TlsSettings>,
     listen: ListenOptions,
     workers: Option<NonZeroUsize>,
     settings: Settings,
@@ -48,7 +53,21 @@ impl Server {
     /// reported when the server is bound.
     #[must_use]
     pub fn listen(mut self, address: impl AsRef<str>) -> Self {
-        self.addresses.push(address.as_ref().parse());
+        self.addresses.push((address.as_ref().parse(), Scheme::Http));
+        self
+    }
+
+    /// Listens at this address too, for connections encrypted as [`Self::tls`] says.
+    #[must_use]
+    pub fn listen_tls(mut self, address: impl AsRef<str>) -> Self {
+        self.addresses.push((address.as_ref().parse(), Scheme::Https));
+        self
+    }
+
+    /// How the connections of [`Self::listen_tls`] are encrypted.
+    #[must_use]
+    pub fn tls(mut self, settings: TlsSettings) -> Self {
+        self.tls = Some(settings);
         self
     }
 
@@ -103,16 +122,22 @@ impl Server {
         let workers = self.workers.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
         let mut addresses = self.addresses;
         if addresses.is_empty() {
-            addresses.push(DEFAULT_ADDRESS.parse());
+            let scheme = if self.tls.is_some() { Scheme::Https } else { Scheme::Http };
+            addresses.push((DEFAULT_ADDRESS.parse(), scheme));
         }
-        let mut listeners: Vec<Vec<Listener>> = (0..workers).map(|_| Vec::new()).collect();
-        for address in addresses {
+        let tls = self.tls.map(TlsAcceptor::new).transpose()?;
+        let mut endpoints: Vec<Vec<Endpoint>> = (0..workers).map(|_| Vec::new()).collect();
+        for (address, scheme) in addresses {
+            let tls = match scheme {
+                Scheme::Http => None,
+                Scheme::Https => Some(tls.clone().ok_or(TlsSettingsError::NoCertificate)?),
+            };
             let group = Listener::for_workers(&address?, &self.listen, workers)?;
-            for (worker, listener) in listeners.iter_mut().zip(group) {
-                worker.push(listener);
+            for (worker, listener) in endpoints.iter_mut().zip(group) {
+                worker.push(Endpoint { listener, tls: tls.clone() });
             }
         }
-        Ok(BoundServer { listeners, settings: self.settings, log: self.log, stopper: Stopper::new() })
+        Ok(BoundServer { endpoints, settings: self.settings, log: self.log, stopper: Stopper::new() })
     }
 
     /// Listens and serves until TERM or INT.
@@ -128,7 +153,7 @@ impl Server {
 /// A server that listens and does not serve yet.
 pub struct BoundServer {
     /// For each worker, its sockets.
-    listeners: Vec<Vec<Listener>>,
+    endpoints: Vec<Vec<Endpoint>>,
     settings: Settings,
     log: Option<LogMaker>,
     stopper: Stopper,
@@ -137,7 +162,16 @@ pub struct BoundServer {
 impl BoundServer {
     /// Where it listens; a port 0 has become the one that was chosen.
     pub fn addresses(&self) -> impl Iterator<Item = &Address> {
-        self.listeners.first().into_iter().flatten().map(Listener::local_address)
+        self.endpoints.first().into_iter().flatten().map(|endpoint| endpoint.listener.local_address())
+    }
+
+    /// Where it can be seen: `http://127.0.0.1:8080/`, `https://…` and so on, in the order of [`Self::addresses`].
+    pub fn urls(&self) -> impl Iterator<Item = String> {
+        let endpoints = self.endpoints.first().into_iter().flatten();
+        endpoints.map(|endpoint| {
+            let url = endpoint.listener.local_address().url();
+            if endpoint.tls.is_some() { url.replacen("http://", "https://", 1) } else { url }
+        })
     }
 
     /// Stops the server from elsewhere.
@@ -155,15 +189,15 @@ impl BoundServer {
     pub fn run<H: Handler + Send>(self, handler: H) -> Result<(), Error> {
         // Before the first worker: who has been answered can stop the server.
         let signals = Signals::listen()?;
-        let mut threads = Vec::with_capacity(self.listeners.len());
+        let mut threads = Vec::with_capacity(self.endpoints.len());
         let limited = (self.settings.limits.connections > 0).then(Population::default);
-        for (number, listeners) in self.listeners.into_iter().enumerate() {
+        for (number, endpoints) in self.endpoints.into_iter().enumerate() {
             let (handler, log, stop) = (handler.clone(), self.log.clone(), self.stopper.watch());
             let (settings, limited, stopper) = (self.settings, limited.clone(), self.stopper.clone());
             let serve = move || {
                 let worker = Worker::new(handler, settings, limited, log.as_ref());
                 // One that cannot serve is not missed silently: the others finish, and the reason is given.
-                accepting::run(worker, listeners, stop).inspect_err(|_| stopper.stop())
+                accepting::run(worker, endpoints, stop).inspect_err(|_| stopper.stop())
             };
             match thread::Builder::new().name(format!("serow-{number}")).spawn(serve) {
                 Ok(thread) => threads.push(thread),

@@ -1,9 +1,8 @@
-//! A connection's socket with its buffers and its deadline: what every version of HTTP reads from and writes to.
+//! A connection's wire with its buffers and its deadline: what every version of HTTP reads from and writes to.
 
 use std::{
-    fs::File,
     future::poll_fn,
-    io::{self, IoSlice},
+    io,
     rc::Rc,
     task::{Context, Poll, ready},
     time::Duration,
@@ -11,15 +10,15 @@ use std::{
 
 use bytes::{Buf, Bytes, BytesMut};
 use serow_message::{FileChanged, FileRange, Handler};
-use serow_net::{INPUT_LENGTH, More, Socket};
+use serow_net::{More, Socket, tls::TlsSession};
 use tokio::task::yield_now;
 
-use crate::{patience::Patience, worker::Worker};
+use crate::{patience::Patience, wire::Wire, worker::Worker};
 
-/// The socket of one connection. It holds buffers only while there is something in them.
+/// The wire of one connection. It holds buffers only while there is something in them.
 pub(crate) struct Transport<H> {
     worker: Rc<Worker<H>>,
-    socket: Socket,
+    pub(crate) wire: Wire,
     /// Received and not yet understood.
     pub(crate) input: BytesMut,
     /// Made and not yet sent.
@@ -52,7 +51,15 @@ enum Turn {
 impl<H: Handler> Transport<H> {
     pub(crate) fn new(worker: Rc<Worker<H>>, socket: Socket) -> Self {
         let patience = Patience::new(worker.deadlines.register());
-        Self { worker, socket, input: BytesMut::new(), output: Vec::new(), sent: 0, patience, sent_in_turn: 0 }
+        Self {
+            worker,
+            wire: Wire::new(socket),
+            input: BytesMut::new(),
+            output: Vec::new(),
+            sent: 0,
+            patience,
+            sent_in_turn: 0,
+        }
     }
 
     /// The peer has this long from now.
@@ -99,14 +106,7 @@ impl<H: Handler> Transport<H> {
     /// Receives more into the input; 0 is the end.
     #[inline]
     pub(crate) fn poll_fill(&mut self, context: &mut Context<'_>) -> Poll<Result<usize, Broken>> {
-        let buffers = &self.worker.buffers;
-        let received = self.socket.poll_receive(context, &mut self.input, |input| {
-            if input.capacity() == 0 {
-                *input = buffers.take_input();
-            } else if input.len() == input.capacity() {
-                input.reserve(INPUT_LENGTH);
-            }
-        });
+        let received = self.wire.poll_receive(context, &mut self.input, &self.worker.buffers);
         if received.is_pending() {
             self.rest();
         }
@@ -122,6 +122,17 @@ impl<H: Handler> Transport<H> {
         if self.output.is_empty() && self.output.capacity() != 0 {
             self.worker.buffers.give_output(std::mem::take(&mut self.output));
         }
+        self.wire.rest(&self.worker.buffers);
+    }
+
+    /// From now on everything is encrypted, what has been received and not understood included.
+    pub(crate) fn encrypt(&mut self, session: TlsSession) {
+        self.wire.encrypt(session, std::mem::take(&mut self.input));
+    }
+
+    /// Whether nothing of what comes next has been received.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.input.is_empty() && !self.wire.has_undecrypted()
     }
 
     /// A place for what is to be sent.
@@ -138,9 +149,12 @@ impl<H: Handler> Transport<H> {
     pub(crate) fn poll_flush(&mut self, context: &mut Context<'_>, more: More) -> Poll<Result<(), Broken>> {
         while self.sent < self.output.len() {
             let rest = &self.output[self.sent..];
-            let sent = ready!(self.socket.poll_send(context, rest, more)).map_err(Broken::Lost)?;
+            let sent = ready!(self.wire.poll_send(context, rest, more, &self.worker.buffers)).map_err(Broken::Lost)?;
             self.sent += sent;
             self.note_sent(sent);
+        }
+        if more == More::Nothing {
+            ready!(self.wire.poll_flush(context)).map_err(Broken::Lost)?;
         }
         self.output.clear();
         self.sent = 0;
@@ -151,7 +165,7 @@ impl<H: Handler> Transport<H> {
     /// Sends the output, if the kernel takes all of it without waiting; says whether it did.
     #[inline]
     pub(crate) fn send_at_once(&mut self) -> Result<bool, Broken> {
-        self.sent += self.socket.send(&self.output[self.sent..]).map_err(Broken::Lost)?;
+        self.sent += self.wire.send(&self.output[self.sent..]).map_err(Broken::Lost)?;
         if self.sent < self.output.len() {
             return Ok(false);
         }
@@ -179,8 +193,9 @@ impl<H: Handler> Transport<H> {
                 }
                 let head = &transport.output[transport.sent..];
                 let head_length = head.len();
-                let pieces = [IoSlice::new(head), IoSlice::new(bytes)];
-                let sent = ready!(transport.socket.poll_send_pieces(context, &pieces)).map_err(Broken::Lost)?;
+                let buffers = &transport.worker.buffers;
+                let sent = ready!(transport.wire.poll_send_pieces(context, [head, &bytes[..]], buffers))
+                    .map_err(Broken::Lost)?;
                 transport.sent += sent.min(head_length);
                 bytes.advance(sent.saturating_sub(head_length));
                 transport.note_sent(sent);
@@ -195,6 +210,9 @@ impl<H: Handler> Transport<H> {
     /// The last bytes leave only after another look at the file: if it is no longer the version that was promised, the
     /// response stays unfinished, and no client takes a mixture for whole.
     pub(crate) async fn flush_with_file(&mut self, range: &mut FileRange) -> Result<(), Broken> {
+        if self.wire.is_encrypted() {
+            return self.flush_with_copied_file(range).await;
+        }
         self.flush(More::Follows).await?;
         if range.version.is_some() {
             self.send_file(range, range.length.min(HELD_BACK)).await?;
@@ -203,16 +221,26 @@ impl<H: Handler> Transport<H> {
         self.send_file(range, 0).await
     }
 
+    /// What is encrypted has to be read first.
+    async fn flush_with_copied_file(&mut self, range: &mut FileRange) -> Result<(), Broken> {
+        while range.length > 0 {
+            range.read_into(self.output(), COPIED_AT_ONCE).map_err(Broken::Unfinished)?;
+            self.flush(More::Nothing).await?;
+            self.give_way().await;
+        }
+        Ok(())
+    }
+
     /// Sends of the range what goes beyond `rest`.
     async fn send_file(&mut self, range: &mut FileRange, rest: u64) -> Result<(), Broken> {
-        let file: &File = &range.file;
+        let file: &std::fs::File = &range.file;
         let (offset, length) = (&mut range.offset, &mut range.length);
         self.sending(|transport, context| {
             while *length > rest {
                 if transport.has_had_its_turn() {
                     return Poll::Ready(Ok(Turn::Over));
                 }
-                let sent = ready!(transport.socket.poll_send_file(context, file, offset, *length - rest))
+                let sent = ready!(transport.wire.socket().poll_send_file(context, file, offset, *length - rest))
                     .map_err(Broken::Lost)?;
                 if sent == 0 {
                     return Poll::Ready(Err(Broken::Unfinished(FileChanged.into())));
@@ -246,7 +274,7 @@ impl<H: Handler> Transport<H> {
     }
 
     /// Whether this task has sent so much in one go that it is the others' turn; after that it has another.
-    fn has_had_its_turn(&mut self) -> bool {
+    pub(crate) fn has_had_its_turn(&mut self) -> bool {
         let over = self.sent_in_turn >= SENT_IN_TURN;
         if over {
             self.sent_in_turn = 0;
@@ -267,16 +295,16 @@ impl<H: Handler> Transport<H> {
     }
 
     /// Says that nothing more is sent.
-    pub(crate) fn finish_sending(&self) {
+    pub(crate) fn finish_sending(&mut self) {
         // Where this fails, the connection has ended.
-        let _ = self.socket.shut_down();
+        let _ = self.wire.shut_down();
     }
 
     /// Closes the connection so that the peer gets what was sent: says that nothing more comes, and takes in what the
     /// peer is still sending, for a moment. (A socket closed with unread input is reset, and the reset may overtake the
     /// response: RFC 9112 §9.6.)
     pub(crate) async fn close_gently(&mut self) {
-        if self.socket.shut_down().is_err() {
+        if self.wire.shut_down().is_err() {
             return;
         }
         self.allow(LINGER);
@@ -295,18 +323,21 @@ impl<H: Handler> Transport<H> {
 
     /// Cuts the connection: the peer sees it reset, and cannot take what it has for whole.
     pub(crate) fn cut(&self) {
-        self.socket.reset_on_close();
+        self.wire.socket().reset_on_close();
     }
 
-    /// The socket, and what was received and not understood.
-    pub(crate) fn into_parts(self) -> (Socket, Bytes) {
-        (self.socket, self.input.freeze())
+    /// The wire, and what was received and not understood.
+    pub(crate) fn into_parts(self) -> (Wire, Bytes) {
+        (self.wire, self.input.freeze())
     }
 }
 
 /// Bytes of a file that are held back for the last look: enough that the check is seldom a call for nothing, few enough
 /// that the packets before it are full.
 const HELD_BACK: u64 = 4 * 1024;
+
+/// Bytes of a file that are read to be encrypted: what is encrypted in one go.
+const COPIED_AT_ONCE: usize = 64 * 1024;
 
 /// How long a peer may go on sending after the last response, however much: a client that sends all before it reads
 /// gets its answer. nginx has 5 s without a byte, 30 s in all.

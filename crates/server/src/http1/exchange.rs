@@ -7,18 +7,11 @@ use std::{
 };
 
 use serow_http1::{Next, ReceivedRequest};
-use serow_message::{Handler, InterimQueue, PendingUpgrade, Request, Response, ResponseHead, StatusCode};
+use serow_message::{Handler, InterimQueue, PendingUpgrade, Request, Response, ResponseHead};
 use serow_net::More;
 
 use super::{End, Http1, feeding::Feeding};
-use crate::{access::Record, transport::Broken};
-
-/// What was sent of a response.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Sent {
-    pub(super) status: StatusCode,
-    pub(super) body_bytes: u64,
-}
+use crate::{access::Record, exchange::Sent, transport::Broken};
 
 impl<H: Handler> Http1<H> {
     /// Answers a request; `Ok` when the connection serves another.
@@ -47,7 +40,7 @@ impl<H: Handler> Http1<H> {
         }
         let answered = match handled {
             Ok(response) => {
-                sent.status = response.status;
+                (sent.status, sent.has_begun) = (response.status, true);
                 self.respond(response, &feeding, &mut sent).await
             }
             Err(end) => Err(end),

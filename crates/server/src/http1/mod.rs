@@ -21,6 +21,7 @@ use tokio::task::yield_now;
 use self::tunnel::Tunnel;
 use crate::{
     access::Record,
+    exchange::client_left,
     population::Inhabitant,
     transport::{Broken, Transport},
     worker::Worker,
@@ -52,7 +53,7 @@ impl End {
     fn status(&self) -> StatusCode {
         match self {
             Self::Refuse(status) => *status,
-            _ => StatusCode::from_u16(CLIENT_LEFT).unwrap_or_default(),
+            _ => client_left(),
         }
     }
 }
@@ -71,8 +72,8 @@ pub(crate) async fn serve<H: Handler>(
         End::Refuse(status) => http1.refuse(status).await,
         End::Cut(broken) => http1.cut(&broken),
         End::Tunnel(pending) => {
-            let (socket, received) = http1.transport.into_parts();
-            pending.fulfil(Tunnel::new(socket, inhabitant), received);
+            let (wire, received) = http1.transport.into_parts();
+            pending.fulfil(Tunnel::new(wire, inhabitant), received);
         }
     }
 }
@@ -225,6 +226,3 @@ impl<H: Handler> Drop for Watched<'_, H> {
 /// Pipelined requests of one connection before it is the others' turn: well under a millisecond of work, if handlers are
 /// quick.
 const PIPELINED_IN_TURN: u32 = 64;
-
-/// nginx's status for a client that left before its answer.
-const CLIENT_LEFT: u16 = 499;

@@ -11,8 +11,8 @@ use serow_http1::{BodyLength, Misuse};
 use serow_message::{Body, BodyKind, FileRange, Handler, Headers, Response, StatusCode};
 use serow_net::More;
 
-use super::{End, Http1, exchange::Sent, feeding::Feeding};
-use crate::transport::Broken;
+use super::{End, Http1, feeding::Feeding};
+use crate::{exchange::Sent, transport::Broken};
 
 impl<H: Handler> Http1<H> {
     /// Sends a response, and notes what was sent.

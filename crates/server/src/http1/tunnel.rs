@@ -1,25 +1,30 @@
-//! The socket of a connection that no longer speaks HTTP.
+//! The wire of a connection that no longer speaks HTTP.
 
 use std::{
     io,
     pin::Pin,
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
 };
 
-use serow_net::Socket;
+use bytes::{Buf, BytesMut};
+use serow_net::{Buffers, More};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::population::Inhabitant;
+use crate::{population::Inhabitant, wire::Wire};
 
-/// The socket, counted as a connection of its worker until it is dropped, so that a stopping server waits for it.
+/// The wire, counted as a connection of its worker until it is dropped, so that a stopping server waits for it.
 pub(super) struct Tunnel {
-    socket: Socket,
+    wire: Wire,
+    /// Received and not read yet.
+    input: BytesMut,
+    /// Its own: whoever has the tunnel may be on another thread.
+    buffers: Buffers,
     _inhabitant: Inhabitant,
 }
 
 impl Tunnel {
-    pub(super) fn new(socket: Socket, inhabitant: Inhabitant) -> Self {
-        Self { socket, _inhabitant: inhabitant }
+    pub(super) fn new(wire: Wire, inhabitant: Inhabitant) -> Self {
+        Self { wire, input: BytesMut::new(), buffers: Buffers::new(), _inhabitant: inhabitant }
     }
 }
 
@@ -29,20 +34,32 @@ impl AsyncRead for Tunnel {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.socket).poll_read(context, buffer)
+        let Self { wire, input, buffers, .. } = &mut *self;
+        if input.is_empty() {
+            ready!(wire.poll_receive(context, input, buffers))?;
+        }
+        let count = input.len().min(buffer.remaining());
+        buffer.put_slice(&input[..count]);
+        input.advance(count);
+        if input.is_empty() {
+            buffers.give_input(std::mem::take(input));
+        }
+        Poll::Ready(Ok(()))
     }
 }
 
 impl AsyncWrite for Tunnel {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.socket).poll_write(context, bytes)
+        let Self { wire, buffers, .. } = &mut *self;
+        wire.poll_send(context, bytes, More::Nothing, buffers)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.socket).poll_flush(context)
+        self.wire.poll_flush(context)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.socket).poll_shutdown(context)
+        ready!(self.wire.poll_flush(context))?;
+        Poll::Ready(self.wire.shut_down())
     }
 }

@@ -1,0 +1,152 @@
+//! The socket of a connection, encrypted or not: those above see plaintext only.
+
+mod encryption;
+
+use std::{
+    io::{self, IoSlice},
+    task::{Context, Poll},
+};
+
+use bytes::BytesMut;
+use serow_net::{
+    Buffers, INPUT_LENGTH, More, Socket,
+    tls::{TlsDescription, TlsSession},
+};
+
+use self::encryption::Encryption;
+
+/// A socket, with what encrypts it if anything does.
+pub(crate) struct Wire {
+    socket: Socket,
+    encryption: Option<Box<Encryption>>,
+}
+
+impl Wire {
+    pub(crate) fn new(socket: Socket) -> Self {
+        Self { socket, encryption: None }
+    }
+
+    /// From now on everything is encrypted; `received` is what has come of it already.
+    pub(crate) fn encrypt(&mut self, session: TlsSession, received: BytesMut) {
+        self.encryption = Some(Box::new(Encryption::new(session, received)));
+    }
+
+    /// Whether it is encrypted.
+    #[inline]
+    pub(crate) fn is_encrypted(&self) -> bool {
+        self.encryption.is_some()
+    }
+
+    /// The TLS session, where there is one.
+    pub(crate) fn session(&self) -> Option<&TlsSession> {
+        self.encryption.as_ref().map(|encryption| encryption.session())
+    }
+
+    /// What was agreed upon, once the handshake is complete.
+    pub(crate) fn description(&self) -> Option<TlsDescription> {
+        self.session().and_then(TlsSession::description)
+    }
+
+    /// Whether something has come that could not be understood yet.
+    pub(crate) fn has_undecrypted(&self) -> bool {
+        self.encryption.as_ref().is_some_and(|encryption| encryption.has_received())
+    }
+
+    /// The socket itself.
+    pub(crate) fn socket(&self) -> &Socket {
+        &self.socket
+    }
+
+    /// Receives more behind the input; 0 is the end.
+    #[inline]
+    pub(crate) fn poll_receive(
+        &mut self,
+        context: &mut Context<'_>,
+        input: &mut BytesMut,
+        buffers: &Buffers,
+    ) -> Poll<io::Result<usize>> {
+        match &mut self.encryption {
+            None => self.socket.poll_receive(context, input, |input| make_room(input, buffers)),
+            Some(encryption) => encryption.poll_receive(&self.socket, context, input, buffers),
+        }
+    }
+
+    /// Takes bytes to be sent. Encrypted ones may still wait for [`Self::poll_flush`] when they are taken.
+    #[inline]
+    pub(crate) fn poll_send(
+        &mut self,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+        more: More,
+        buffers: &Buffers,
+    ) -> Poll<io::Result<usize>> {
+        match &mut self.encryption {
+            None => self.socket.poll_send(context, bytes, more),
+            Some(encryption) => encryption.poll_send(&self.socket, context, &[bytes], more, buffers),
+        }
+    }
+
+    /// As [`Self::poll_send`], for two pieces in one call.
+    pub(crate) fn poll_send_pieces(
+        &mut self,
+        context: &mut Context<'_>,
+        pieces: [&[u8]; 2],
+        buffers: &Buffers,
+    ) -> Poll<io::Result<usize>> {
+        match &mut self.encryption {
+            None => self.socket.poll_send_pieces(context, &pieces.map(IoSlice::new)),
+            Some(encryption) => encryption.poll_send(&self.socket, context, &pieces, More::Nothing, buffers),
+        }
+    }
+
+    /// Sends what the kernel takes at once; nothing where it is encrypted.
+    #[inline]
+    pub(crate) fn send(&self, bytes: &[u8]) -> io::Result<usize> {
+        match &self.encryption {
+            None => self.socket.send(bytes),
+            Some(_) => Ok(0),
+        }
+    }
+
+    /// Ready when all that was taken has been sent.
+    #[inline]
+    pub(crate) fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.encryption {
+            None => Poll::Ready(Ok(())),
+            Some(encryption) => encryption.poll_flush(&self.socket, context),
+        }
+    }
+
+    /// Bytes of plaintext in a record, from now on.
+    pub(crate) fn set_record_length(&mut self, length: usize) {
+        if let Some(encryption) = &mut self.encryption {
+            encryption.set_record_length(length);
+        }
+    }
+
+    /// Gives back the buffers that are empty.
+    #[inline]
+    pub(crate) fn rest(&mut self, buffers: &Buffers) {
+        if let Some(encryption) = &mut self.encryption {
+            encryption.rest(buffers);
+        }
+    }
+
+    /// Says that nothing more will be sent; the peer may go on.
+    pub(crate) fn shut_down(&mut self) -> io::Result<()> {
+        if let Some(encryption) = &mut self.encryption {
+            encryption.close(&self.socket);
+        }
+        self.socket.shut_down()
+    }
+}
+
+/// Sees to it that there is room to receive.
+#[inline]
+fn make_room(input: &mut BytesMut, buffers: &Buffers) {
+    if input.capacity() == 0 {
+        *input = buffers.take_input();
+    } else if input.len() == input.capacity() {
+        input.reserve(INPUT_LENGTH);
+    }
+}
