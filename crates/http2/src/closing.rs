@@ -63,6 +63,11 @@ impl Connection {
         if self.leaving != Leaving::Stay {
             return;
         }
+        if self.peer == Sender::Server {
+            // It opens none.
+            self.leaving = Leaving::Last(StreamId::CONNECTION);
+            return frame::write_go_away(StreamId::CONNECTION, ErrorCode::NO_ERROR, b"", &mut self.control);
+        }
         self.leaving = Leaving::Announced;
         frame::write_go_away(StreamId::MAX, ErrorCode::NO_ERROR, b"", &mut self.control);
         frame::write_ping(*PARTING, false, &mut self.control);

@@ -15,6 +15,7 @@ use crate::{
     hpack::{DEFAULT_CAPACITY, Decoder, Encoder},
     receiving::{Headers, OpenBlock},
     scheduler::{EarlyPriorities, Scheduler},
+    stream::Stream,
     streams::{Gone, Streams},
     window::{INITIAL, ReceiveWindow, SendWindow},
 };
@@ -340,6 +341,15 @@ impl Connection {
         if self.control.len() > self.limits.control { Err(too_much("the answers are not read")) } else { Ok(()) }
     }
 
+    /// A stream that is opened now.
+    #[inline]
+    pub(crate) fn new_stream(&self, id: StreamId) -> Stream {
+        let ours = self.limits.stream_window;
+        // RFC 9113 §6.9.3: the peer may not have heard yet that it is less than it thinks.
+        let ours = if self.settings_due.is_some() { ours.max(INITIAL) } else { ours };
+        Stream::new(id, self.allowed.initial_window_size, ours)
+    }
+
     /// Gives the window of received data back to the connection, if it is worth a frame.
     pub(crate) fn give_back(&mut self) {
         if let Some(increment) = self.receive_window.give_back(self.growth.connection()) {
@@ -384,7 +394,7 @@ impl Connection {
 
 /// Brings the scheduler up to date with what the stream wants.
 #[inline]
-pub(crate) fn schedule(scheduler: &mut Scheduler, stream: &mut crate::stream::Stream) {
+pub(crate) fn schedule(scheduler: &mut Scheduler, stream: &mut Stream) {
     let wants = stream.wants_turn();
     if wants != stream.scheduled {
         stream.scheduled = wants;

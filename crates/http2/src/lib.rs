@@ -5,6 +5,7 @@
 extern crate alloc;
 
 mod budget;
+mod client;
 mod closing;
 mod connection;
 mod counters;
@@ -19,6 +20,7 @@ mod limits;
 mod prioritising;
 mod receiving;
 mod request;
+mod response;
 pub mod scheduler;
 mod sending;
 mod server;
@@ -31,6 +33,7 @@ mod window;
 pub use serow_message::{BodyLength, Misuse};
 
 pub use self::{
+    client::{Asking, Client, OpenError},
     counters::Counters,
     error::{ErrorCode, ProtocolError},
     event::{ClientEvent, Event, ReceivedRequest, ReceivedResponse},

@@ -385,8 +385,8 @@ impl Server {
     fn open(&mut self, id: StreamId, end_stream: bool) -> &mut Stream {
         let connection = &mut self.connection;
         connection.idle_frames.earn(EARNED_BY_REQUEST);
-        let (theirs, ours) = (connection.allowed.initial_window_size, connection.limits.stream_window);
-        let stream = connection.streams.push(Stream::new(id, theirs, ours));
+        let stream = connection.new_stream(id);
+        let stream = connection.streams.push(stream);
         if end_stream {
             stream.receiving = Receiving::Done;
         }

@@ -1,0 +1,349 @@
+//! The client's side of a connection.
+
+use alloc::vec::Vec;
+use core::{fmt, time::Duration};
+
+use bytes::BytesMut;
+use serow_message::{BodyLength, Headers, Known, Method, Misuse, Priority, RequestHead, TargetForm};
+
+use crate::{
+    ClientEvent, Counters, ErrorCode, Limits, ProtocolError, ReceivedResponse, Sender, StreamId, Turn,
+    connection::{Connection, Leaving, Step},
+    fields::Fields,
+    frame,
+    hpack::Pseudo,
+    receiving,
+    response::{self, Accepted},
+    stream::{Exchange, Receiving, Sending},
+};
+
+/// Sends requests and receives responses, many at once, each on its stream. It is driven as a
+/// [`Server`](crate::Server) is; requests are begun by [`Self::open`].
+#[derive(Debug)]
+pub struct Client {
+    connection: Connection,
+    /// The server takes no stream above this one; those that are open are told one by one.
+    refused_above: StreamId,
+}
+
+/// Why no request can be sent now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpenError {
+    /// As many streams are open as the server allows; one must end first (RFC 9113 §5.1.2).
+    WouldBlock,
+    /// The connection takes no more requests: one of the two leaves, or its numbers are used up (RFC 9113 §5.1.1).
+    Leaving,
+    /// The request is none: CONNECT with a body, an extended one that the server has not allowed (RFC 8441 §3), or no host.
+    Misuse,
+}
+
+/// What a request says beside its head.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Asking<'a> {
+    /// `http` or `https`; where it is empty, `https`.
+    pub scheme: &'a str,
+    /// For an extended CONNECT (RFC 8441 §4).
+    pub protocol: Option<&'a str>,
+}
+
+impl Client {
+    /// The state of a new connection; preface and settings are queued at once.
+    #[must_use]
+    pub fn new(limits: Limits, now: Duration) -> Self {
+        Self { connection: Connection::new(Sender::Server, limits, now), refused_above: StreamId::MAX }
+    }
+
+    /// Begins a request; its head is queued at once, since streams begin in the order of their numbers. What its headers
+    /// say of length, host and connection is left out: it follows from `length` and the target, or the field `Host`. Where
+    /// the length is not `Known(0)`, a body is to be sent.
+    ///
+    /// # Errors
+    ///
+    /// Where none can be sent, or not now.
+    pub fn open(&mut self, head: &RequestHead, length: BodyLength, asking: Asking<'_>) -> Result<StreamId, OpenError> {
+        let connect = head.method == Method::CONNECT;
+        let connection = &mut self.connection;
+        // A tunnel has no length.
+        if connect && length != BodyLength::Unknown {
+            return Err(OpenError::Misuse);
+        }
+        if asking.protocol.is_some() && !(connect && connection.allowed.enable_connect_protocol) {
+            return Err(OpenError::Misuse);
+        }
+        let authority = head.target.authority().or_else(|| head.headers.get_str(Known::Host));
+        let authority = authority.ok_or(OpenError::Misuse)?;
+        if connect && asking.protocol.is_none() && head.target.form() != TargetForm::Authority {
+            return Err(OpenError::Misuse);
+        }
+        if connection.leaving != Leaving::Stay || connection.peer_leaves {
+            return Err(OpenError::Leaving);
+        }
+        let most = connection.allowed.max_concurrent_streams.unwrap_or(STREAMS_UNTIL_TOLD);
+        if connection.streams.len() >= most as usize {
+            return Err(OpenError::WouldBlock);
+        }
+        let highest = connection.streams.highest();
+        if highest >= LAST_STREAM {
+            return Err(OpenError::Leaving);
+        }
+        let id = if highest.is_connection() { StreamId::new(1) } else { StreamId::new(highest.get() + 2) };
+        let mut stream = connection.new_stream(id);
+        stream.receiving = Receiving::Head;
+        stream.sending = match length {
+            BodyLength::Known(0) => Sending::Done,
+            BodyLength::Known(length) => Sending::Length(length),
+            BodyLength::Unknown => Sending::UntilEnd,
+        };
+        // RFC 9110 §6.5.1 is about responses; a server takes trailers or passes over them.
+        stream.exchange = Exchange {
+            head_only: head.method == Method::HEAD,
+            connect,
+            tunnel: connect,
+            takes_trailers: true,
+            awaits_continue: false,
+        };
+        stream.priority = Priority::of_fields(&head.headers).unwrap_or_default();
+        connection.streams.note_opened(id);
+        connection.streams.push(stream);
+        connection.counters.opened += 1;
+        self.write_request(id, head, length, asking, authority);
+        Ok(id)
+    }
+
+    /// Encodes the head of a request into the frames that go first.
+    fn write_request(
+        &mut self,
+        id: StreamId,
+        head: &RequestHead,
+        length: BodyLength,
+        asking: Asking<'_>,
+        authority: &str,
+    ) {
+        let connection = &mut self.connection;
+        let mut output = core::mem::take(&mut connection.control);
+        let start = frame::begin_headers(&mut output);
+        let mut pseudo = |pseudo, value: &str| connection.encoder.encode_pseudo(pseudo, value.as_bytes(), &mut output);
+        pseudo(Pseudo::Method, head.method.as_str());
+        if head.method != Method::CONNECT || asking.protocol.is_some() {
+            pseudo(Pseudo::Scheme, if asking.scheme.is_empty() { "https" } else { asking.scheme });
+            match head.target.query() {
+                None => pseudo(Pseudo::Path, head.target.path()),
+                Some(query) => pseudo(Pseudo::Path, &alloc::format!("{}?{query}", head.target.path())),
+            }
+        }
+        pseudo(Pseudo::Authority, authority);
+        if let Some(protocol) = asking.protocol {
+            pseudo(Pseudo::Protocol, protocol);
+        }
+        connection.encode_headers(&head.headers, &[Known::ContentLength, Known::Host], &mut output);
+        match length {
+            // RFC 9110 §8.6: no length where the method foresees no content and there is none.
+            BodyLength::Known(0) if !matches!(head.method, Method::POST | Method::PUT | Method::PATCH) => {}
+            BodyLength::Known(length) => connection.encode_length(length, &mut output),
+            BodyLength::Unknown => {}
+        }
+        // The one field of a connection that HTTP/2 has (RFC 9113 §8.2.2).
+        if head.headers.list(Known::Te).any(|coding| coding.eq_ignore_ascii_case(b"trailers")) {
+            connection.encoder.encode(b"te", Some(Known::Te), b"trailers", &mut output);
+        }
+        let end = length == BodyLength::Known(0);
+        frame::finish_headers(start, id, end, connection.allowed.max_frame_size as usize, &mut output);
+        connection.control = output;
+    }
+
+    /// Takes frames from the front of the input until there is an event; `None` where more input is needed.
+    ///
+    /// # Errors
+    ///
+    /// What the server did wrong, where it ends the connection: GOAWAY has been queued; flush and close.
+    pub fn receive(&mut self, input: &mut BytesMut, now: Duration) -> Result<Option<ClientEvent>, ProtocolError> {
+        // RFC 9113 §6.8: the server never looked at these.
+        let last = self.connection.streams.iter().next_back().map(|last| last.id);
+        if let Some(stream) = last.filter(|last| *last > self.refused_above) {
+            self.connection.forget(stream);
+            return Ok(Some(ClientEvent::Reset { stream, code: ErrorCode::REFUSED_STREAM }));
+        }
+        let Some(step) = self.connection.receive(input, now)? else { return Ok(None) };
+        Ok(Some(match step {
+            Step::Fields { headers, fields } => self.handle_response(headers, fields),
+            Step::Data { stream, data } => ClientEvent::Data { stream, data },
+            Step::End { stream } => ClientEvent::End { stream, trailers: None },
+            Step::Trailers { stream, trailers } => ClientEvent::End { stream, trailers: Some(trailers) },
+            Step::Reset { stream, code } => ClientEvent::Reset { stream, code },
+            Step::TooLarge { stream } => self.give_up(stream, ErrorCode::CANCEL),
+            Step::GoAway { last_stream, code } => {
+                self.refused_above = self.refused_above.min(last_stream);
+                ClientEvent::GoAway { code }
+            }
+        }))
+    }
+
+    /// Whether frames wait that go before everything else.
+    #[must_use]
+    pub fn has_control(&self) -> bool {
+        !self.connection.control.is_empty()
+    }
+
+    /// Appends them.
+    pub fn write_control(&mut self, output: &mut Vec<u8>) {
+        self.connection.write_control(output);
+    }
+
+    /// See [`Server::set_ready`](crate::Server::set_ready).
+    pub fn set_ready(&mut self, stream: StreamId, ready: bool) {
+        self.connection.set_ready(stream, ready);
+    }
+
+    /// See [`Server::next_turn`](crate::Server::next_turn); there is never a head to be written.
+    pub fn next_turn(&mut self, room: usize) -> Option<Turn> {
+        self.connection.next_turn(room)
+    }
+
+    /// See [`Server::write_data`](crate::Server::write_data).
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn write_data(&mut self, stream: StreamId, data: &[u8], end: bool, output: &mut Vec<u8>) -> Result<(), Misuse> {
+        self.begin_data(stream, data.len(), end, output)?;
+        output.extend_from_slice(data);
+        Ok(())
+    }
+
+    /// See [`Server::begin_data`](crate::Server::begin_data).
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn begin_data(
+        &mut self,
+        stream: StreamId,
+        length: usize,
+        end: bool,
+        output: &mut Vec<u8>,
+    ) -> Result<(), Misuse> {
+        self.connection.begin_data(stream, length, end, output)
+    }
+
+    /// Ends the request with trailers.
+    ///
+    /// # Errors
+    ///
+    /// Before the announced length.
+    pub fn write_trailers(&mut self, stream: StreamId, trailers: &Headers, output: &mut Vec<u8>) -> Result<(), Misuse> {
+        self.connection.write_trailers(stream, trailers, output)
+    }
+
+    /// Cuts a stream off.
+    pub fn reset(&mut self, stream: StreamId, code: ErrorCode) {
+        if self.connection.streams.peek(stream).is_some() {
+            self.connection.cut_off(stream, code);
+        }
+    }
+
+    /// See [`Server::note_consumed`](crate::Server::note_consumed).
+    pub fn note_consumed(&mut self, stream: StreamId, bytes: usize) {
+        self.connection.note_consumed(stream, bytes);
+    }
+
+    /// Says how urgent a response is (RFC 9218 §7.1); also orders what is sent on the stream.
+    pub fn set_priority(&mut self, stream: StreamId, priority: Priority) {
+        if self.connection.streams.peek(stream).is_some() {
+            self.connection.set_priority(stream, priority);
+            frame::write_priority_update(stream, priority.as_str().as_bytes(), &mut self.connection.control);
+        }
+    }
+
+    /// Whether the server takes an extended CONNECT (RFC 8441 §3).
+    #[must_use]
+    pub fn allows_extended_connect(&self) -> bool {
+        self.connection.allowed.enable_connect_protocol
+    }
+
+    /// Opens no more requests; those that are open go on.
+    pub fn begin_shutdown(&mut self) {
+        self.connection.begin_shutdown();
+    }
+
+    /// Ends the connection over something of our own.
+    pub fn fail(&mut self, code: ErrorCode, reason: &'static str) {
+        self.connection.fail(code, reason);
+    }
+
+    /// Whether the connection is to be closed once all is flushed.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.connection.is_finished()
+    }
+
+    /// How many streams are open.
+    #[must_use]
+    pub fn active_streams(&self) -> usize {
+        self.connection.streams.len()
+    }
+
+    /// When [`Self::handle_timeout`] is to be called, if nothing happens before.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Duration> {
+        self.connection.deadline()
+    }
+
+    /// The deadline may have passed.
+    pub fn handle_timeout(&mut self, now: Duration) {
+        self.connection.handle_timeout(now);
+    }
+
+    /// Gives back memory that is kept for the next response.
+    pub fn release_memory(&mut self) {
+        self.connection.release_memory();
+    }
+
+    /// What was counted.
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        self.connection.counters
+    }
+
+    /// A response's head has come, or an interim one.
+    fn handle_response(&mut self, opening: receiving::Headers, fields: Fields) -> ClientEvent {
+        let receiving::Headers { stream: id, end_stream, .. } = opening;
+        let most = self.connection.limits.body;
+        let Some(stream) = self.connection.streams.find(id) else {
+            return ClientEvent::Reset { stream: id, code: ErrorCode::CANCEL };
+        };
+        let Ok(Accepted { head, length, content }) = response::accept(fields, stream.exchange, end_stream, most) else {
+            return self.give_up(id, ErrorCode::PROTOCOL_ERROR);
+        };
+        let has_body = !end_stream && !head.status.is_informational();
+        if !head.status.is_informational() {
+            stream.receiving = if end_stream { Receiving::Done } else { Receiving::Body };
+            stream.content = content;
+            self.connection.conclude(id);
+        }
+        ClientEvent::Response(ReceivedResponse { stream: id, head, has_body, length })
+    }
+
+    /// The server's response is of no use.
+    fn give_up(&mut self, stream: StreamId, code: ErrorCode) -> ClientEvent {
+        self.connection.cut_off(stream, code);
+        ClientEvent::Reset { stream, code }
+    }
+}
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::WouldBlock => "the server allows no more streams at once",
+            Self::Leaving => "the connection takes no more requests",
+            Self::Misuse => "the request cannot be sent on this connection",
+        })
+    }
+}
+
+impl core::error::Error for OpenError {}
+
+/// RFC 9113 §6.5.2 advises servers to allow no fewer than this.
+const STREAMS_UNTIL_TOLD: u32 = 100;
+
+/// RFC 9113 §5.1.1.
+const LAST_STREAM: StreamId = StreamId::MAX;
