@@ -21,22 +21,36 @@
 //! | --- | --- |
 //! | what a user sets | `settings.rs` |
 //! | what the workers share | `acceptor.rs` |
+//! | certificates: read, chosen by name, read anew | `pair.rs`, `names.rs`, `certificates.rs`, `file.rs` |
+//! | one for development | `self_signed.rs` |
 //! | one connection | `session.rs` |
+//! | its handshake, which is rustls's work | `handshake.rs` |
+//! | what comes after: data, alerts, new keys | `traffic.rs`, `record.rs` |
 //! | what was agreed upon | `description.rs`, `protocol.rs` |
-//! | what went wrong | `error.rs` |
+//! | what went wrong | `error.rs`, `settings_error.rs` |
 
 mod acceptor;
+mod certificates;
 mod description;
 mod error;
+mod file;
+mod handshake;
+mod names;
+mod pair;
 mod protocol;
+mod record;
+mod self_signed;
 mod session;
 mod settings;
+mod settings_error;
+mod traffic;
 
 pub use acceptor::TlsAcceptor;
 pub use description::TlsDescription;
-pub use error::{Fault, TlsError, TlsSettingsError};
+pub use error::{Fault, TlsError};
 pub use protocol::Protocol;
-pub use session::{LARGEST_RECORD, RECORD_OVERHEAD, Received, TlsSession};
-pub use settings::{
-    CertificateFiles, Certificates, ClientCertificates, SelfSigned, TlsSettings, TlsVersion, TlsVersions,
-};
+pub use record::{LARGEST_RECORD, RECORD_OVERHEAD};
+pub use self_signed::SelfSigned;
+pub use session::{Received, TlsSession};
+pub use settings::{CertificateFiles, Certificates, ClientCertificates, TlsSettings, TlsVersion, TlsVersions};
+pub use settings_error::TlsSettingsError;

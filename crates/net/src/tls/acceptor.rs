@@ -1,50 +1,96 @@
 //! What all connections share: certificates, tickets' keys, what is allowed.
 
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 use rustls::{
-    ServerConfig, SupportedProtocolVersion,
-    crypto::aws_lc_rs,
-    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
-    server::NoServerSessionStorage,
+    NamedGroup, RootCertStore, ServerConfig, SupportedProtocolVersion,
+    crypto::{CryptoProvider, aws_lc_rs},
+    server::{NoServerSessionStorage, WebPkiClientVerifier, danger::ClientCertVerifier},
     version::{TLS12, TLS13},
 };
 
-use super::{Certificates, TlsSettings, TlsSettingsError, TlsVersion, TlsVersions};
+use super::{
+    ClientCertificates, TlsSettings, TlsSettingsError, TlsVersion, TlsVersions, certificates::CertificateStore, file,
+    pair,
+};
 
-/// What all connections share. Clones share it too.
+/// What all connections share. Clones share it too, tickets' keys included: any worker goes on with the session of any
+/// other.
 #[derive(Clone, Debug)]
 pub struct TlsAcceptor {
     pub(super) config: Arc<ServerConfig>,
+    certificates: Arc<CertificateStore>,
 }
 
 impl TlsAcceptor {
-    /// Reads the certificates.
+    /// Reads the certificates. From here on their files are looked at during handshakes, at most once a second, and read
+    /// anew when they change; one that cannot be used then is warned of, and the one from before stays.
     ///
     /// # Errors
     ///
     /// A file that cannot be used, or settings that contradict each other.
     pub fn new(settings: TlsSettings) -> Result<Self, TlsSettingsError> {
-        let provider = Arc::new(aws_lc_rs::default_provider());
-        let builder =
-            ServerConfig::builder_with_provider(provider).with_protocol_versions(&settings.versions.supported())?;
-        // SKELETON: one certificate, from files.
-        let Certificates::Files(files) = &settings.certificates else { return Err(TlsSettingsError::NoCertificate) };
-        let files = files.first().ok_or(TlsSettingsError::NoCertificate)?;
-        let refused =
-            |error: rustls::pki_types::pem::Error| TlsSettingsError::Refused(rustls::Error::General(error.to_string()));
-        let chain = CertificateDer::pem_file_iter(&files.certificate)
-            .map_err(refused)?
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(refused)?;
-        let key = PrivateKeyDer::from_pem_file(&files.key).map_err(refused)?;
-        let mut config = builder.with_no_client_auth().with_single_cert(chain, key)?;
+        if settings.versions.lowest > settings.versions.highest {
+            return Err(TlsSettingsError::NoVersion);
+        }
+        let provider = Arc::new(provider());
+        let certificates = Arc::new(CertificateStore::new(&settings.certificates, Arc::clone(&provider))?);
+        let mut config = ServerConfig::builder_with_provider(Arc::clone(&provider))
+            .with_protocol_versions(&settings.versions.supported())?
+            .with_client_cert_verifier(verifier(&settings.client_certificates, &provider)?)
+            .with_cert_resolver(Arc::clone(&certificates) as _);
         config.alpn_protocols = settings.protocols.iter().map(|protocol| protocol.name().to_vec()).collect();
+        // Tickets alone: the client keeps what a session needs to go on, in both versions.
         config.session_storage = Arc::new(NoServerSessionStorage {});
         config.ticketer = aws_lc_rs::Ticketer::new()?;
         config.send_tls13_tickets = TICKETS;
-        Ok(Self { config: Arc::new(config) })
+        // `traffic.rs` takes over the keys.
+        config.enable_secret_extraction = true;
+        Ok(Self { config: Arc::new(config), certificates })
     }
+
+    /// Looks at the certificates' files now, and reads those that have changed.
+    pub fn look_at_files(&self) {
+        self.certificates.look_now();
+    }
+}
+
+/// Ciphers as rustls has them; of the key exchanges, the one that a quantum computer will not undo comes first, where the
+/// client offers it. What is recorded today could be read then.
+fn provider() -> CryptoProvider {
+    let mut provider = aws_lc_rs::default_provider();
+    // Stable: the others stay in their order.
+    provider.kx_groups.sort_by_key(|group| group.name() != NamedGroup::X25519MLKEM768);
+    provider
+}
+
+fn verifier(
+    certificates: &ClientCertificates,
+    provider: &Arc<CryptoProvider>,
+) -> Result<Arc<dyn ClientCertVerifier>, TlsSettingsError> {
+    let (path, required) = match certificates {
+        ClientCertificates::Off => return Ok(WebPkiClientVerifier::no_client_auth()),
+        ClientCertificates::Optional(path) => (path, false),
+        ClientCertificates::Required(path) => (path, true),
+    };
+    let builder = WebPkiClientVerifier::builder_with_provider(Arc::new(authorities(path)?), Arc::clone(provider));
+    let builder = if required { builder } else { builder.allow_unauthenticated() };
+    builder.build().map_err(|error| TlsSettingsError::Authorities(path.clone(), error.to_string()))
+}
+
+fn authorities(path: &Path) -> Result<RootCertStore, TlsSettingsError> {
+    let (_, content) = file::read(path)?;
+    let certificates = pair::certificates(path, &content)?;
+    if certificates.is_empty() {
+        return Err(TlsSettingsError::WithoutCertificate(path.to_owned()));
+    }
+    let mut authorities = RootCertStore::empty();
+    for certificate in certificates {
+        authorities
+            .add(certificate)
+            .map_err(|error| TlsSettingsError::Authorities(path.to_owned(), error.to_string()))?;
+    }
+    Ok(authorities)
 }
 
 impl TlsVersions {

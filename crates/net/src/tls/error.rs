@@ -2,8 +2,10 @@
 
 use std::{error::Error, fmt};
 
+use rustls::AlertDescription;
+
 /// Why a connection's TLS ended.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum TlsError {
     /// The peer begins with something else than TLS.
@@ -11,11 +13,17 @@ pub enum TlsError {
         /// Whether it looks like a request in plain HTTP.
         http: bool,
     },
-    /// The peer broke the protocol, or nothing could be agreed upon.
-    Peer(rustls::Error),
+    /// The peer broke the protocol in the handshake, or nothing could be agreed upon.
+    Handshake(rustls::Error),
+    /// The peer ended the session with this alert.
+    Alert(AlertDescription),
+    /// The peer broke the protocol after the handshake, and was told so with this alert.
+    Broken(AlertDescription),
     /// Something on this side fails.
     Server(rustls::Error),
-    /// The caller wanted to send before the handshake was complete, or after the end.
+    /// TLS 1.2 allows no more records with the same keys, and has no way to change them.
+    Exhausted,
+    /// The caller wanted something of a session that is not complete, or over.
     NotEstablished,
 }
 
@@ -33,23 +41,39 @@ impl TlsError {
     #[must_use]
     pub fn fault(&self) -> Fault {
         match self {
-            Self::NotTls { .. } | Self::Peer(_) => Fault::Peer,
-            Self::Server(_) | Self::NotEstablished => Fault::Server,
+            Self::NotTls { .. } | Self::Handshake(_) | Self::Alert(_) | Self::Broken(_) => Fault::Peer,
+            Self::Server(_) | Self::Exhausted | Self::NotEstablished => Fault::Server,
         }
+    }
+
+    /// What tells the peer, after the handshake.
+    pub(super) fn alert(&self) -> Option<AlertDescription> {
+        match self {
+            Self::Broken(alert) => Some(*alert),
+            Self::Server(_) | Self::Exhausted | Self::NotEstablished => Some(AlertDescription::InternalError),
+            // Whoever spoke last knows; and in a handshake the library tells.
+            Self::NotTls { .. } | Self::Handshake(_) | Self::Alert(_) => None,
+        }
+    }
+
+    /// The library does not give what it must give.
+    pub(super) fn unusable_keys() -> Self {
+        Self::Server(rustls::Error::General("the keys of the session cannot be used".to_owned()))
     }
 }
 
 impl From<rustls::Error> for TlsError {
     fn from(error: rustls::Error) -> Self {
-        use rustls::Error as E;
+        use rustls::Error as Kind;
         match error {
-            E::EncryptError
-            | E::FailedToGetCurrentTime
-            | E::FailedToGetRandomBytes
-            | E::General(_)
-            | E::BadMaxFragmentSize
-            | E::InconsistentKeys(_) => Self::Server(error),
-            _ => Self::Peer(error),
+            Kind::AlertReceived(alert) => Self::Alert(alert),
+            Kind::EncryptError
+            | Kind::FailedToGetCurrentTime
+            | Kind::FailedToGetRandomBytes
+            | Kind::HandshakeNotComplete
+            | Kind::BadMaxFragmentSize
+            | Kind::InconsistentKeys(_) => Self::Server(error),
+            _ => Self::Handshake(error),
         }
     }
 }
@@ -59,8 +83,17 @@ impl fmt::Display for TlsError {
         match self {
             Self::NotTls { http: true } => formatter.write_str("the peer speaks HTTP, not TLS"),
             Self::NotTls { http: false } => formatter.write_str("the peer does not speak TLS"),
-            Self::Peer(error) => write!(formatter, "no TLS with the peer: {error}"),
+            Self::Handshake(error) => write!(formatter, "no TLS with the peer: {error}"),
+            Self::Alert(
+                alert @ (AlertDescription::UnknownCA
+                | AlertDescription::BadCertificate
+                | AlertDescription::CertificateUnknown
+                | AlertDescription::CertificateExpired),
+            ) => write!(formatter, "the peer does not accept the certificate (alert {})", name(*alert)),
+            Self::Alert(alert) => write!(formatter, "the peer ended TLS (alert {})", name(*alert)),
+            Self::Broken(alert) => write!(formatter, "the peer broke TLS (alert {})", name(*alert)),
             Self::Server(error) => write!(formatter, "TLS fails on this side: {error}"),
+            Self::Exhausted => formatter.write_str("TLS 1.2 has no keys for more on this connection"),
             Self::NotEstablished => formatter.write_str("nothing can be sent outside an established TLS session"),
         }
     }
@@ -68,29 +101,15 @@ impl fmt::Display for TlsError {
 
 impl Error for TlsError {}
 
-/// Why settings cannot be used, in one line that says what to do.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum TlsSettingsError {
-    /// No certificate is named.
-    NoCertificate,
-    /// The library refuses.
-    Refused(rustls::Error),
-}
-
-impl From<rustls::Error> for TlsSettingsError {
-    fn from(error: rustls::Error) -> Self {
-        Self::Refused(error)
-    }
-}
-
-impl fmt::Display for TlsSettingsError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoCertificate => formatter.write_str("TLS needs a certificate: name one"),
-            Self::Refused(error) => write!(formatter, "TLS cannot be set up: {error}"),
+/// An alert's name in IANA's registry.
+fn name(alert: AlertDescription) -> String {
+    let mut name = String::new();
+    for (position, character) in alert.as_str().unwrap_or("Unknown").char_indices() {
+        let after_small = name.ends_with(|last: char| last.is_ascii_lowercase());
+        if position > 0 && character.is_ascii_uppercase() && after_small {
+            name.push('_');
         }
+        name.push(character.to_ascii_lowercase());
     }
+    name
 }
-
-impl Error for TlsSettingsError {}

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Protocol, TlsSettingsError};
+use super::{Protocol, SelfSigned, TlsSettingsError};
 
 /// How a server speaks TLS.
 #[derive(Clone, Debug)]
@@ -37,10 +37,6 @@ pub struct CertificateFiles {
     /// What the authority says of the certificate's validity (an OCSP response in DER), to be handed to clients.
     pub ocsp_response: Option<PathBuf>,
 }
-
-/// A certificate for this machine alone, made when the server starts.
-#[derive(Clone, Debug)]
-pub struct SelfSigned {}
 
 /// The versions of TLS that are spoken, from the lowest to the highest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +81,7 @@ impl TlsSettings {
     ///
     /// When the system has no randomness.
     pub fn self_signed() -> Result<Self, TlsSettingsError> {
-        Ok(Self::new(Certificates::SelfSigned(SelfSigned {})))
+        Ok(Self::new(Certificates::SelfSigned(SelfSigned::new()?)))
     }
 
     fn new(certificates: Certificates) -> Self {

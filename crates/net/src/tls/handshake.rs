@@ -1,0 +1,147 @@
+//! A handshake, until it is complete.
+
+use std::sync::Arc;
+
+use bytes::{Buf, BytesMut};
+use rustls::{
+    HandshakeKind, ProtocolVersion,
+    server::UnbufferedServerConnection,
+    unbuffered::{ConnectionState, EncodeError, EncodeTlsData, UnbufferedStatus},
+};
+
+use super::{
+    Protocol, TlsAcceptor, TlsDescription, TlsError, TlsVersion, certificates,
+    record::{HEADER_LENGTH, RecordHeader},
+    traffic::Traffic,
+};
+
+/// A handshake that is not complete.
+pub(super) struct Handshake {
+    connection: UnbufferedServerConnection,
+    /// Bytes at the front of what was received that the library has seen and wants to see again: messages that are divided
+    /// among records.
+    seen: usize,
+    begun: bool,
+    server_name: Option<Arc<str>>,
+}
+
+impl Handshake {
+    pub(super) fn new(acceptor: &TlsAcceptor) -> Result<Self, TlsError> {
+        Ok(Self {
+            connection: UnbufferedServerConnection::new(Arc::clone(&acceptor.config))?,
+            seen: 0,
+            begun: false,
+            server_name: None,
+        })
+    }
+
+    /// Takes whole records of the handshake from the front of `received`; says whether it is complete. What comes behind
+    /// its last record is left.
+    pub(super) fn receive(&mut self, received: &mut BytesMut, sealed: &mut Vec<u8>) -> Result<bool, TlsError> {
+        if !self.begun && !received.is_empty() {
+            check_first_bytes(received)?;
+            self.begun = true;
+        }
+        // Record by record, so that the library does not go on to data behind the handshake.
+        while self.connection.is_handshaking() {
+            let rest = &received[self.seen.min(received.len())..];
+            let Some(header) = RecordHeader::of(rest) else { return Ok(false) };
+            let whole = HEADER_LENGTH + header.length();
+            // A part of a record is shown for its header alone, which may be refused.
+            let shown = rest.len().min(whole);
+            let outcome = self.process(received, self.seen + shown, sealed);
+            self.server_name = certificates::take_asked_name().or(self.server_name.take());
+            if let Err(error) = outcome {
+                self.send_queued(received, sealed);
+                return Err(error.into());
+            }
+            if shown < whole {
+                return Ok(false);
+            }
+        }
+        self.send_queued(received, sealed);
+        Ok(true)
+    }
+
+    /// The established session that has come of it.
+    pub(super) fn into_traffic(self) -> Result<Traffic, TlsError> {
+        let connection = &self.connection;
+        let protocol = connection.alpn_protocol().and_then(Protocol::of_name);
+        let certificate = connection.peer_certificates().and_then(|chain| chain.first());
+        let suite = connection.negotiated_cipher_suite().ok_or_else(TlsError::unusable_keys)?;
+        let description = TlsDescription {
+            version: match connection.protocol_version() {
+                Some(ProtocolVersion::TLSv1_3) => TlsVersion::Tls13,
+                _ => TlsVersion::Tls12,
+            },
+            cipher_suite: suite.suite().as_str().unwrap_or("unknown"),
+            server_name: self.server_name,
+            client_certificate: certificate.map(|certificate| Arc::from(certificate.as_ref())),
+            resumed: connection.handshake_kind() == Some(HandshakeKind::Resumed),
+        };
+        Traffic::new(self.connection, protocol, description)
+    }
+
+    /// Has the library process the first `shown` bytes.
+    fn process(&mut self, received: &mut BytesMut, shown: usize, sealed: &mut Vec<u8>) -> Result<(), rustls::Error> {
+        let mut shown = shown;
+        loop {
+            let UnbufferedStatus { discard, state } = self.connection.process_tls_records(&mut received[..shown]);
+            let is_done = match state? {
+                ConnectionState::EncodeTlsData(data) => {
+                    encode(data, sealed);
+                    false
+                }
+                ConnectionState::TransmitTlsData(transmission) => {
+                    transmission.done();
+                    false
+                }
+                _ => true,
+            };
+            received.advance(discard);
+            shown -= discard;
+            if is_done {
+                self.seen = shown;
+                return Ok(());
+            }
+            // From here on the records are ours.
+            if !self.connection.is_handshaking() {
+                self.seen = 0;
+                return Ok(());
+            }
+        }
+    }
+
+    /// Sends what the library still has: tickets, or the alert that tells why it failed. It looks at nothing received
+    /// while it has something to send.
+    fn send_queued(&mut self, received: &mut BytesMut, sealed: &mut Vec<u8>) {
+        while self.connection.wants_write() {
+            match self.connection.process_tls_records(received).state {
+                Ok(ConnectionState::EncodeTlsData(data)) => encode(data, sealed),
+                _ => return,
+            }
+        }
+    }
+}
+
+/// Appends what is to be sent.
+fn encode<Data>(mut data: EncodeTlsData<'_, Data>, sealed: &mut Vec<u8>) {
+    let start = sealed.len();
+    if let Err(EncodeError::InsufficientSize(size)) = data.encode(&mut []) {
+        sealed.resize(start + size.required_size, 0);
+        let written = data.encode(&mut sealed[start..]).unwrap_or(0);
+        sealed.truncate(start + written);
+    }
+}
+
+/// RFC 8446 §5.1: the first byte says handshake, the second is the major version.
+fn check_first_bytes(received: &[u8]) -> Result<(), TlsError> {
+    match received {
+        [] | [HANDSHAKE] | [HANDSHAKE, 3, ..] => Ok(()),
+        // A method (RFC 9110 §9.1).
+        [first, ..] => Err(TlsError::NotTls { http: first.is_ascii_uppercase() }),
+    }
+}
+
+/// RFC 8446 §5.1
+const HANDSHAKE: u8 = 22;

@@ -1,0 +1,104 @@
+//! Why settings cannot be used.
+
+use std::{
+    error::Error,
+    fmt, io,
+    path::{Path, PathBuf},
+};
+
+/// Why settings cannot be used, in one line that says what to do.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum TlsSettingsError {
+    /// No certificate is named.
+    NoCertificate,
+    /// The lowest version is above the highest.
+    NoVersion,
+    /// A file cannot be read.
+    Unreadable(PathBuf, io::Error),
+    /// A file is larger than such files are.
+    TooLarge(PathBuf),
+    /// A file is empty.
+    Empty(PathBuf),
+    /// A file holds no certificate.
+    WithoutCertificate(PathBuf),
+    /// A file holds no key.
+    WithoutKey(PathBuf),
+    /// A key needs a password.
+    EncryptedKey(PathBuf),
+    /// A file breaks the format PEM.
+    NotPem(PathBuf, String),
+    /// A certificate or a key is of no use to TLS.
+    Unusable(PathBuf, rustls::Error),
+    /// The key is not the certificate's.
+    Unequal {
+        /// The certificate's file.
+        certificate: PathBuf,
+        /// The key's file.
+        key: PathBuf,
+    },
+    /// A file holds no OCSP response that says something.
+    NoOcspResponse(PathBuf),
+    /// The authorities for clients' certificates cannot be used.
+    Authorities(PathBuf, String),
+    /// A certificate cannot be made.
+    SelfSigned(String),
+    /// The library refuses.
+    Refused(rustls::Error),
+}
+
+impl From<rustls::Error> for TlsSettingsError {
+    fn from(error: rustls::Error) -> Self {
+        Self::Refused(error)
+    }
+}
+
+impl fmt::Display for TlsSettingsError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut about = |path: &Path, text: &str| write!(formatter, "{}: {text}", path.display());
+        match self {
+            Self::NoCertificate => formatter.write_str("TLS needs a certificate: name one"),
+            Self::NoVersion => formatter.write_str("the lowest version of TLS is above the highest: swap them"),
+            Self::Unreadable(path, error) => match error.kind() {
+                io::ErrorKind::NotFound => about(path, "there is no such file: name the one that holds it"),
+                io::ErrorKind::PermissionDenied => {
+                    about(path, "the server may not read this file: let its user or group read it")
+                }
+                _ => about(path, &format!("this file cannot be read: {error}")),
+            },
+            Self::TooLarge(path) => about(path, "the file is too large for a certificate or a key: name another one"),
+            Self::Empty(path) => about(path, "the file is empty: put the certificate or the key there"),
+            Self::WithoutCertificate(path) => about(
+                path,
+                "there is no certificate in this file: it must be in PEM, and begin with -----BEGIN CERTIFICATE-----",
+            ),
+            Self::WithoutKey(path) => about(
+                path,
+                "there is no private key in this file: it must be in PEM, and begin with -----BEGIN PRIVATE KEY-----",
+            ),
+            Self::EncryptedKey(path) => about(
+                path,
+                "the key is encrypted: decrypt it with 'openssl pkey', in a file that only the server's user can read",
+            ),
+            Self::NotPem(path, error) => about(path, &format!("this file is broken PEM ({error}): write it anew")),
+            Self::Unusable(path, error) => {
+                about(path, &format!("TLS cannot use this ({error}): have another one made"))
+            }
+            Self::Unequal { certificate, key } => {
+                let text =
+                    format!("this key is not that of the certificate in {}: name its own", certificate.display());
+                about(key, &text)
+            }
+            Self::NoOcspResponse(path) => {
+                about(path, "this is no successful OCSP response in DER: fetch it anew with 'openssl ocsp -respout'")
+            }
+            Self::Authorities(path, error) => {
+                about(path, &format!("clients' certificates cannot be checked with this ({error}): name another file"))
+            }
+            Self::SelfSigned(error) => write!(formatter, "no certificate can be made: {error}"),
+            Self::Refused(error) => write!(formatter, "TLS cannot be set up: {error}"),
+        }
+    }
+}
+
+impl Error for TlsSettingsError {}
