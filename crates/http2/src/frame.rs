@@ -158,12 +158,12 @@ pub struct Dependency {
 /// use bytes::BytesMut;
 /// use serow_http2::frame::{self, Frame};
 ///
-/// let mut input = BytesMut::from(&b"\0\0\x08\x06\0\0\0\0\0ping ..."[..]);
+/// let mut input = BytesMut::from(&b"\0\0\x08\x06\0\0\0\0\0ping .."[..]);
 /// let ping = frame::take(&mut input, 16_384).unwrap();
 /// assert_eq!(ping, None);
 /// input.extend_from_slice(b".");
 /// let ping = frame::take(&mut input, 16_384).unwrap();
-/// assert_eq!(ping, Some(Frame::Ping { payload: *b"ping ....", ack: false }));
+/// assert_eq!(ping, Some(Frame::Ping { payload: *b"ping ...", ack: false }));
 /// ```
 #[inline]
 pub fn take(input: &mut BytesMut, largest: usize) -> Result<Option<Frame>, ProtocolError> {
