@@ -1,0 +1,74 @@
+"""docs/priorities.md: what stands between the markers is measured and replaced, everything else is kept."""
+
+from __future__ import annotations
+
+import datetime
+import pathlib
+import platform
+import re
+import subprocess
+import sys
+
+from ..server import REPOSITORY
+from . import servers, tables, waterfall
+from .laboratory import Link
+from .tile import Run
+
+FILE = REPOSITORY / "docs/priorities.md"
+PICTURES = REPOSITORY / "docs/priorities"
+
+
+def replaced(document: str, name: str, content: str) -> str:
+    """Puts the content between its markers; a document without them gets it at its end."""
+    begin, end = f"<!-- measured: {name} -->", f"<!-- end of {name} -->"
+    enclosed = f"{begin}\n\n{content}\n\n{end}"
+    pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
+    if pattern.search(document):
+        return pattern.sub(lambda _: enclosed, document, count=1)
+    return f"{document.rstrip()}\n\n{enclosed}\n"
+
+
+def put(**sections: str) -> None:
+    document = FILE.read_text()
+    for name, content in sections.items():
+        document = replaced(document, name, content)
+    FILE.write_text(document)
+    print(f"wrote {FILE.relative_to(REPOSITORY)}", file=sys.stderr)
+
+
+def write_runs(runs: list[Run], link: Link) -> None:
+    put(tile=tables.markdown(runs), servers=of_servers(runs), machine=machine(), pictures=pictures(runs))
+
+
+def pictures(runs: list[Run]) -> str:
+    """A picture for each server, over TLS, of the first moment; without one no link leads to it."""
+    PICTURES.mkdir(exist_ok=True)
+    drawn: list[Run] = []
+    for run in sorted(runs, key=lambda run: run.after):
+        if run.tls and run.server not in [other.server for other in drawn]:
+            drawn.append(run)
+    longest = max(max(run.figures.picture_finished, run.figures.script_finished) for run in drawn)
+    drawn.sort(key=lambda run: [server.name for server in servers.SERVERS].index(run.server))
+    lines = []
+    for run in drawn:
+        (PICTURES / f"{run.server}.svg").write_text(waterfall.draw(run, longest * 1.02))
+        lines.append(f"![{tables.of(run).label}: when which bytes came](priorities/{run.server}.svg)")
+    return "\n\n".join(lines)
+
+
+def of_servers(runs: list[Run]) -> str:
+    names = dict.fromkeys(run.server for run in runs)
+    lines = ["| server | version | signals sent to it | settings |", "| --- | --- | --- | --- |"]
+    for server in servers.SERVERS:
+        if server.name in names:
+            lines.append(f"| {server.label} | {servers.version(server)} | {server.signals} | {server.note or 'defaults'} |")
+    return "\n".join(lines)
+
+
+def machine() -> str:
+    processor = next((line.partition(":")[2].strip() for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines()
+                      if line.startswith("model name")), "?")
+    count = pathlib.Path("/proc/cpuinfo").read_text().count("processor\t")
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=REPOSITORY, capture_output=True, text=True).stdout
+    return (f"{processor}, {count} cores, Linux {platform.release().split('-')[0]}, {datetime.date.today()}, commit "
+            f"{commit.strip() or '?'}; congestion control cubic at both ends.")
