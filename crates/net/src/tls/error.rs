@@ -104,11 +104,12 @@ impl Error for TlsError {}
 /// An alert's name in IANA's registry.
 fn name(alert: AlertDescription) -> String {
     let mut name = String::new();
-    for (position, character) in alert.as_str().unwrap_or("Unknown").char_indices() {
-        let after_small = name.ends_with(|last: char| last.is_ascii_lowercase());
-        if position > 0 && character.is_ascii_uppercase() && after_small {
+    let mut after_small = false;
+    for character in alert.as_str().unwrap_or("Unknown").chars() {
+        if character.is_ascii_uppercase() && after_small {
             name.push('_');
         }
+        after_small = character.is_ascii_lowercase();
         name.push(character.to_ascii_lowercase());
     }
     name

@@ -18,8 +18,8 @@ use super::{
 /// A handshake that is not complete.
 pub(super) struct Handshake {
     connection: UnbufferedServerConnection,
-    /// Bytes at the front of what was received that the library has seen and wants to see again: messages that are divided
-    /// among records.
+    /// Bytes of whole records at the front of what was received that the library has seen and wants to see again: messages
+    /// that are divided among records.
     seen: usize,
     begun: bool,
     server_name: Option<Arc<str>>,
@@ -56,6 +56,7 @@ impl Handshake {
                 return Err(error.into());
             }
             if shown < whole {
+                self.seen = self.seen.saturating_sub(shown);
                 return Ok(false);
             }
         }

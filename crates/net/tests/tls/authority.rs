@@ -1,0 +1,93 @@
+//! An authority of our own, and certificates of it.
+
+use std::path::{Path, PathBuf};
+
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,
+    KeyUsagePurpose, PKCS_ECDSA_P256_SHA256, PKCS_RSA_SHA256, RsaKeySize,
+};
+use rustls::{
+    RootCertStore,
+    pki_types::{CertificateDer, PrivateKeyDer},
+};
+use serow_net::tls::CertificateFiles;
+
+/// Whom the clients trust.
+pub(crate) struct Authority {
+    issuer: CertifiedIssuer<'static, KeyPair>,
+}
+
+/// A certificate and its key.
+pub(crate) struct Issued {
+    pub(crate) certificate: String,
+    pub(crate) key: String,
+    pub(crate) der: CertificateDer<'static>,
+    pub(crate) key_der: PrivateKeyDer<'static>,
+}
+
+impl Authority {
+    pub(crate) fn new() -> Self {
+        Self::named("an authority for tests")
+    }
+
+    pub(crate) fn named(name: &str) -> Self {
+        let mut parameters = CertificateParams::new(Vec::new()).unwrap();
+        parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        parameters.distinguished_name.push(DnType::CommonName, name);
+        parameters.key_usages = vec![KeyUsagePurpose::KeyCertSign];
+        let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).unwrap();
+        Self { issuer: CertifiedIssuer::self_signed(parameters, key).unwrap() }
+    }
+
+    pub(crate) fn pem(&self) -> String {
+        self.issuer.pem()
+    }
+
+    pub(crate) fn roots(&self) -> RootCertStore {
+        let mut roots = RootCertStore::empty();
+        roots.add(self.issuer.der().clone()).unwrap();
+        roots
+    }
+
+    pub(crate) fn issue(&self, names: &[&str]) -> Issued {
+        self.issue_with(names, KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).unwrap())
+    }
+
+    pub(crate) fn issue_rsa(&self, names: &[&str]) -> Issued {
+        self.issue_with(names, KeyPair::generate_rsa_for(&PKCS_RSA_SHA256, RsaKeySize::_2048).unwrap())
+    }
+
+    fn issue_with(&self, names: &[&str], key: KeyPair) -> Issued {
+        let names: Vec<_> = names.iter().map(ToString::to_string).collect();
+        let mut parameters = CertificateParams::new(names).unwrap();
+        parameters.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
+        let certificate = parameters.signed_by(&key, &self.issuer).unwrap();
+        Issued {
+            certificate: certificate.pem(),
+            key: key.serialize_pem(),
+            der: certificate.der().clone(),
+            key_der: PrivateKeyDer::Pkcs8(key.serialize_der().into()),
+        }
+    }
+}
+
+impl Issued {
+    /// Puts both into files `NAME.pem` and `NAME.key`.
+    pub(crate) fn store(&self, folder: &Path, name: &str) -> CertificateFiles {
+        let files = CertificateFiles {
+            certificate: folder.join(format!("{name}.pem")),
+            key: folder.join(format!("{name}.key")),
+            ocsp_response: None,
+        };
+        std::fs::write(&files.certificate, &self.certificate).unwrap();
+        std::fs::write(&files.key, &self.key).unwrap();
+        files
+    }
+}
+
+/// A file with this content.
+pub(crate) fn file(folder: &Path, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+    let path = folder.join(name);
+    std::fs::write(&path, content).unwrap();
+    path
+}

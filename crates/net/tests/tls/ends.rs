@@ -1,0 +1,274 @@
+//! Two ends of a connection in memory: a client of rustls, and our session.
+
+use std::{
+    io::{Read, Write},
+    ops::{Deref, DerefMut},
+    sync::{Arc, Mutex},
+};
+
+use bytes::BytesMut;
+use rustls::{
+    ClientConfig, ClientConnection, DigitallySignedStruct, RootCertStore, SignatureScheme,
+    client::{
+        WebPkiServerVerifier,
+        danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
+    },
+    crypto::{CryptoProvider, aws_lc_rs},
+    pki_types::{CertificateDer, ServerName, UnixTime},
+    version::{TLS12, TLS13},
+};
+use serow_net::tls::{CertificateFiles, TlsAcceptor, TlsError, TlsSession, TlsSettings, TlsVersion};
+use tempfile::TempDir;
+
+use crate::authority::{Authority, Issued};
+
+/// How the bytes come to the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Delivery {
+    /// All that the client has made, at once.
+    Whole,
+    ByteByByte,
+}
+
+/// The server's end, with its buffers.
+pub(crate) struct Server {
+    pub(crate) session: TlsSession,
+    pub(crate) received: BytesMut,
+    pub(crate) plaintext: BytesMut,
+    pub(crate) sealed: Vec<u8>,
+    pub(crate) established: u32,
+    pub(crate) closed: u32,
+}
+
+impl Server {
+    pub(crate) fn new(acceptor: &TlsAcceptor) -> Self {
+        Self {
+            session: TlsSession::accept(acceptor).unwrap(),
+            received: BytesMut::new(),
+            plaintext: BytesMut::new(),
+            sealed: Vec::new(),
+            established: 0,
+            closed: 0,
+        }
+    }
+
+    pub(crate) fn receive(&mut self, bytes: &[u8], delivery: Delivery) -> Result<(), TlsError> {
+        let pieces = match delivery {
+            Delivery::Whole => bytes.chunks(bytes.len().max(1)),
+            Delivery::ByteByByte => bytes.chunks(1),
+        };
+        for piece in pieces {
+            self.received.extend_from_slice(piece);
+            let news = self.session.receive(&mut self.received, &mut self.plaintext, &mut self.sealed)?;
+            self.established += u32::from(news.established);
+            self.closed += u32::from(news.closed);
+        }
+        Ok(())
+    }
+}
+
+/// The client's end.
+pub(crate) struct Client {
+    connection: ClientConnection,
+    /// What it has received and nobody has looked at.
+    text: Vec<u8>,
+}
+
+impl Client {
+    /// What it has made and not sent.
+    pub(crate) fn flight(&mut self) -> Vec<u8> {
+        let mut flight = Vec::new();
+        while self.wants_write() {
+            self.write_tls(&mut flight).unwrap();
+        }
+        flight
+    }
+
+    /// Takes bytes; what it thinks of them is in its state.
+    pub(crate) fn take(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() && self.read_tls(&mut bytes).unwrap() > 0 {
+            let _ = self.connection.process_new_packets();
+            let _ = self.connection.reader().read_to_end(&mut self.text);
+        }
+    }
+
+    /// What it has received since this was last asked.
+    pub(crate) fn text(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.text)
+    }
+
+    pub(crate) fn write(&mut self, bytes: &[u8]) {
+        self.connection.set_buffer_limit(None);
+        self.connection.writer().write_all(bytes).unwrap();
+    }
+}
+
+impl Deref for Client {
+    type Target = ClientConnection;
+
+    fn deref(&self) -> &ClientConnection {
+        &self.connection
+    }
+}
+
+impl DerefMut for Client {
+    fn deref_mut(&mut self) -> &mut ClientConnection {
+        &mut self.connection
+    }
+}
+
+/// Moves bytes until neither end has any more for the other.
+pub(crate) fn exchange(client: &mut Client, server: &mut Server, delivery: Delivery) -> Result<(), TlsError> {
+    loop {
+        let flight = client.flight();
+        let outcome = server.receive(&flight, delivery);
+        let answer = std::mem::take(&mut server.sealed);
+        client.take(&answer);
+        outcome?;
+        if flight.is_empty() && answer.is_empty() {
+            return Ok(());
+        }
+    }
+}
+
+/// A server with one certificate, and clients that trust it.
+pub(crate) struct Site {
+    pub(crate) authority: Authority,
+    pub(crate) folder: TempDir,
+    pub(crate) settings: TlsSettings,
+}
+
+impl Site {
+    pub(crate) fn new() -> Self {
+        let authority = Authority::new();
+        let issued = authority.issue(&["example.com"]);
+        Self::with(authority, &[issued])
+    }
+
+    pub(crate) fn with(authority: Authority, issued: &[Issued]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let files: Vec<CertificateFiles> = issued
+            .iter()
+            .enumerate()
+            .map(|(number, issued)| issued.store(folder.path(), &number.to_string()))
+            .collect();
+        Self { authority, folder, settings: TlsSettings::files(files) }
+    }
+
+    pub(crate) fn acceptor(&self) -> TlsAcceptor {
+        TlsAcceptor::new(self.settings.clone()).unwrap()
+    }
+
+    pub(crate) fn client(&self, version: TlsVersion, name: &'static str) -> Client {
+        connect(&Arc::new(self.client_config(version)), name)
+    }
+
+    pub(crate) fn client_config(&self, version: TlsVersion) -> ClientConfig {
+        client_config(self.authority.roots(), version)
+    }
+}
+
+pub(crate) fn client_config(roots: RootCertStore, version: TlsVersion) -> ClientConfig {
+    client_config_of(aws_lc_rs::default_provider(), roots, version)
+}
+
+pub(crate) fn client_config_of(provider: CryptoProvider, roots: RootCertStore, version: TlsVersion) -> ClientConfig {
+    let versions = match version {
+        TlsVersion::Tls12 => &[&TLS12],
+        TlsVersion::Tls13 => &[&TLS13],
+    };
+    ClientConfig::builder_with_provider(Arc::new(provider))
+        .with_protocol_versions(versions)
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth()
+}
+
+pub(crate) fn connect(config: &Arc<ClientConfig>, name: &'static str) -> Client {
+    let connection = ClientConnection::new(Arc::clone(config), ServerName::try_from(name).unwrap()).unwrap();
+    Client { connection, text: Vec::new() }
+}
+
+/// Both ends after a handshake.
+pub(crate) fn established(site: &Site, version: TlsVersion) -> (Client, Server) {
+    let (mut client, mut server) = (site.client(version, "example.com"), Server::new(&site.acceptor()));
+    exchange(&mut client, &mut server, Delivery::Whole).unwrap();
+    assert!(!client.is_handshaking() && server.session.is_established());
+    (client, server)
+}
+
+pub(crate) const VERSIONS: [TlsVersion; 2] = [TlsVersion::Tls12, TlsVersion::Tls13];
+
+/// Checks certificates and notes which was shown, with what was stapled to it.
+#[derive(Debug)]
+pub(crate) struct Witness {
+    verifier: Arc<WebPkiServerVerifier>,
+    schemes: Vec<SignatureScheme>,
+    /// Whether the name counts.
+    strict: bool,
+    pub(crate) seen: Mutex<Option<(CertificateDer<'static>, Vec<u8>)>>,
+}
+
+impl Witness {
+    /// One that understands these signatures only.
+    pub(crate) fn new(roots: RootCertStore, schemes: Option<Vec<SignatureScheme>>, strict: bool) -> Arc<Self> {
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build().unwrap();
+        let schemes = schemes.unwrap_or_else(|| verifier.supported_verify_schemes());
+        Arc::new(Self { verifier, schemes, strict, seen: Mutex::new(None) })
+    }
+
+    /// A client's settings with this witness.
+    pub(crate) fn client_config(self: &Arc<Self>, version: TlsVersion) -> ClientConfig {
+        let mut config = client_config(RootCertStore::empty(), version);
+        config.dangerous().set_certificate_verifier(Arc::clone(self) as _);
+        config
+    }
+
+    pub(crate) fn certificate(&self) -> CertificateDer<'static> {
+        self.seen.lock().unwrap().clone().expect("a certificate was shown").0
+    }
+
+    pub(crate) fn ocsp_response(&self) -> Vec<u8> {
+        self.seen.lock().unwrap().clone().expect("a certificate was shown").1
+    }
+}
+
+impl ServerCertVerifier for Witness {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        *self.seen.lock().unwrap() = Some((end_entity.clone().into_owned(), ocsp_response.to_vec()));
+        if !self.strict {
+            return Ok(ServerCertVerified::assertion());
+        }
+        self.verifier.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.verifier.verify_tls12_signature(message, certificate, signed)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.verifier.verify_tls13_signature(message, certificate, signed)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.schemes.clone()
+    }
+}

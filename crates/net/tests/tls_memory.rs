@@ -1,0 +1,86 @@
+//! What an established session takes of the heap while nothing happens.
+
+#[path = "tls/authority.rs"]
+#[allow(dead_code, reason = "other tests use the rest")]
+mod authority;
+#[path = "tls/ends.rs"]
+#[allow(dead_code, reason = "other tests use the rest")]
+mod ends;
+
+use std::{
+    alloc::{GlobalAlloc, Layout, System},
+    cell::Cell,
+};
+
+use serow_net::tls::TlsVersion;
+
+use ends::{Delivery, Server, Site, VERSIONS, exchange};
+
+/// Counts what each thread has taken and not given back.
+struct Counting;
+
+thread_local! {
+    static TAKEN: Cell<isize> = const { Cell::new(0) };
+    static PIECES: Cell<isize> = const { Cell::new(0) };
+}
+
+// SAFETY: all is left to the system's allocator; counting touches no memory of the heap.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        TAKEN.set(TAKEN.get() + layout.size().cast_signed());
+        PIECES.set(PIECES.get() + 1);
+        // SAFETY: as the caller promises.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        TAKEN.set(TAKEN.get() - layout.size().cast_signed());
+        PIECES.set(PIECES.get() - 1);
+        // SAFETY: as the caller promises.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// What the C library's allocator has given out, to Rust and to the ciphers, whose keys it has.
+fn taken_in_c() -> usize {
+    // SAFETY: only reads the allocator's counters.
+    unsafe { libc::mallinfo2() }.uordblks
+}
+
+#[test]
+fn an_idle_session_takes_little() {
+    let site = Site::new();
+    let acceptor = site.acceptor();
+    for version in VERSIONS {
+        // What is made once and for all.
+        let mut client = site.client(version, "example.com");
+        exchange(&mut client, &mut Server::new(&acceptor), Delivery::Whole).unwrap();
+
+        let sessions: Vec<_> = (0..SESSIONS)
+            .map(|_| {
+                let (mut client, mut server) = (site.client(version, "example.com"), Server::new(&acceptor));
+                exchange(&mut client, &mut server, Delivery::Whole).unwrap();
+                server.session.seal(b"hello", 100, &mut server.sealed).unwrap();
+                server.session
+            })
+            .collect();
+        // What goes when they go.
+        let (taken, pieces, taken_in_c) = (TAKEN.get(), PIECES.get(), self::taken_in_c());
+        drop(sessions);
+        let of_each = |difference: isize| difference / SESSIONS.cast_signed();
+        let (bytes, pieces) = (of_each(taken - TAKEN.get()), of_each(pieces - PIECES.get()));
+        let all = (taken_in_c - self::taken_in_c()) / SESSIONS;
+        println!("{version:?}: {bytes} bytes in {pieces} pieces, {all} with the keys of the ciphers");
+        let most = if version == TlsVersion::Tls13 { MOST_OF_13 } else { MOST_OF_12 };
+        assert!(bytes > 0 && all <= most, "{version:?}: {bytes}, {all}");
+    }
+}
+
+const SESSIONS: usize = 200;
+
+// As measured with glibc, and a tenth more.
+const MOST_OF_12: usize = 1600;
+const MOST_OF_13: usize = 2500;
