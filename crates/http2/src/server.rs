@@ -319,6 +319,12 @@ impl Server {
         self.connection.streams.is_empty() && self.connection.block.is_none()
     }
 
+    /// Whether a header block has begun and not ended: the client owes a CONTINUATION.
+    #[must_use]
+    pub fn is_within_block(&self) -> bool {
+        self.connection.block.is_some()
+    }
+
     /// When [`Self::handle_timeout`] is to be called, if nothing happens before.
     #[must_use]
     pub fn deadline(&self) -> Option<Duration> {
