@@ -210,3 +210,103 @@ static LENGTHS: [u8; 257] = [
     26, 27, 26, 26, 27, 27, 27, 27, 27, 28, 27, 27, 27, 27, 27, 26,
     30,
 ];
+
+#[cfg(test)]
+mod tests {
+    use alloc::collections::BTreeMap;
+
+    use super::*;
+
+    fn encoded(text: &[u8]) -> Vec<u8> {
+        let mut output = Vec::new();
+        encode(text.iter().copied(), &mut output);
+        assert_eq!(output.len(), encoded_length(text.iter().copied()));
+        output
+    }
+
+    fn decoded(code: &[u8]) -> Result<Vec<u8>, DecodeError> {
+        let mut output = alloc::vec![b'x'];
+        decode(code, &mut output)?;
+        Ok(output.split_off(1))
+    }
+
+    #[test]
+    fn codes_are_those_of_the_rfc() {
+        // One of each length.
+        for (symbol, bits, length) in [
+            (48, 0x0, 5),
+            (32, 0x14, 6),
+            (58, 0x5c, 7),
+            (38, 0xf8, 8),
+            (33, 0x3f8, 10),
+            (39, 0x7fa, 11),
+            (35, 0xffa, 12),
+            (0, 0x1ff8, 13),
+            (94, 0x3ffc, 14),
+            (60, 0x7ffc, 15),
+            (92, 0x7fff0, 19),
+            (128, 0xfffe6, 20),
+            (153, 0x1fffdc, 21),
+            (129, 0x3fffd2, 22),
+            (1, 0x7fffd8, 23),
+            (9, 0xffffea, 24),
+            (199, 0x1ffffec, 25),
+            (192, 0x3ffffe0, 26),
+            (203, 0x7ffffde, 27),
+            (2, 0xfffffe2, 28),
+            (10, 0x3fff_fffc, 30),
+            (END, 0x3fff_ffff, 30),
+        ] {
+            let code = CODES[symbol];
+            assert_eq!((code.bits, code.length), (bits, length), "{symbol}");
+        }
+    }
+
+    #[test]
+    fn every_pair_of_bytes_comes_back() {
+        for first in 0..=255 {
+            assert_eq!(decoded(&encoded(&[first])).unwrap(), [first]);
+            for second in 0..=255 {
+                let text = [first, second, b'a'];
+                assert_eq!(decoded(&encoded(&text)).unwrap(), text);
+            }
+        }
+        assert_eq!(decoded(&[]).unwrap(), []);
+    }
+
+    /// What a code of two bytes stands for, found bit by bit.
+    fn decoded_slowly(code: u16, symbols: &BTreeMap<(u8, u32), u8>) -> Option<Vec<u8>> {
+        let (mut text, mut bits, mut length) = (Vec::new(), 0, 0);
+        for place in (0..16).rev() {
+            bits = bits << 1 | u32::from(code >> place & 1);
+            length += 1;
+            if let Some(symbol) = symbols.get(&(length, bits)) {
+                text.push(*symbol);
+                (bits, length) = (0, 0);
+            }
+        }
+        (length < 8 && bits + 1 == 1 << length).then_some(text)
+    }
+
+    #[test]
+    fn two_bytes_of_any_kind_are_what_they_are_bit_by_bit() {
+        let symbols = (0..=255).map(|byte| (CODES[usize::from(byte)], byte));
+        let symbols: BTreeMap<_, _> = symbols.map(|(code, byte)| ((code.length, code.bits), byte)).collect();
+        for code in 0..=u16::MAX {
+            assert_eq!(decoded(&code.to_be_bytes()).ok(), decoded_slowly(code, &symbols), "{code:#x}");
+        }
+    }
+
+    #[test]
+    fn the_end_is_an_error_wherever_it_stands() {
+        for before in 0..20 {
+            let text = alloc::vec![b'0'; before];
+            let mut code = encoded(&text);
+            // The padding is the beginning of the end's code.
+            code.extend_from_slice(&[0xff; 4]);
+            assert_eq!(decoded(&code), Err(DecodeError::Huffman));
+            code.push(0);
+            assert_eq!(decoded(&code), Err(DecodeError::Huffman));
+        }
+    }
+}
