@@ -101,11 +101,4 @@ impl Connection {
             _ => self.streams.highest(),
         }
     }
-
-    /// Measures the link, unless that is being done.
-    pub(crate) fn measure(&mut self) {
-        if self.growth.begin() {
-            frame::write_ping(*crate::connection::MEASURING, false, &mut self.control);
-        }
-    }
 }

@@ -1,10 +1,11 @@
 //! How large the windows of received data should be: as large as what the link holds, and no larger.
 //!
-//! A sender fills a link when it may have as much in flight as the link takes in one round trip. So while data come in, a
-//! PING is sent, and the bytes that come in until its answer are counted. Where they come near what a window allows, the
-//! window may be what holds the sender back, and is doubled: ten round trips lead from the first window to the largest.
-//! Windows are only opened as far as data have been used, so a reader that is slower than the link never makes the
-//! counts that would grow them, and a sender that nobody reads from finds them closed.
+//! A sender fills a link when it may have as much in flight as the link takes in one round trip. So while a long body
+//! comes in, a PING is sent with the next data behind the answer to the last one, and the bytes that come in until its
+//! answer are counted. Where they come near what a window allows, the window may be what holds the sender back, and is
+//! doubled: eight such round trips lead from the first window to the largest. Windows are only opened as far as data have
+//! been used, so a reader that is slower than the link never makes the counts that would grow them, and a sender that
+//! nobody reads from finds them closed.
 
 /// Measures one connection.
 #[derive(Clone, Copy, Debug)]
@@ -15,11 +16,13 @@ pub(crate) struct Growth {
     most: u32,
     /// Bytes received since the PING that is on its way.
     counted: Option<u32>,
+    /// Whether the next data begin a measurement.
+    armed: bool,
 }
 
 impl Growth {
     pub(crate) fn new(stream: u32, most: u32) -> Self {
-        Self { stream, most: most.min(crate::window::MOST), counted: None }
+        Self { stream, most: most.min(crate::window::MOST), counted: None, armed: false }
     }
 
     /// What the window of a stream shall be.
@@ -35,32 +38,37 @@ impl Growth {
         (self.stream + self.stream / 2).max(LEAST_CONNECTION).min(self.most)
     }
 
-    /// Bytes of data came in.
+    /// Bytes of data came in; says whether a PING is to be sent now.
     #[inline]
-    pub(crate) fn note_received(&mut self, bytes: u32) {
-        if let Some(counted) = &mut self.counted {
+    #[must_use]
+    pub(crate) fn note_received(&mut self, bytes: u32) -> bool {
+        let begins = core::mem::take(&mut self.armed);
+        if begins {
+            self.counted = Some(bytes);
+        } else if let Some(counted) = &mut self.counted {
             *counted = counted.saturating_add(bytes);
         }
+        begins
     }
 
-    /// Begins to measure; says whether a PING is to be sent. Not where one is on its way, or nothing can grow.
-    #[must_use]
-    pub(crate) fn begin(&mut self) -> bool {
-        let begins = self.counted.is_none() && self.stream < self.largest_stream();
-        if begins {
-            self.counted = Some(0);
-        }
-        begins
+    /// Half a window was used: there is a body that is long enough to measure the link by.
+    pub(crate) fn note_used(&mut self) {
+        self.armed = self.counted.is_none() && self.can_grow();
     }
 
     /// The answer is there; says whether the windows have grown.
     pub(crate) fn end(&mut self) -> bool {
         let Some(counted) = self.counted.take() else { return false };
-        let grows = counted >= self.stream / 3 * 2 && self.stream < self.largest_stream();
+        let grows = counted >= self.stream / 3 * 2 && self.can_grow();
         if grows {
             self.stream = self.stream.saturating_mul(2).min(self.largest_stream());
         }
+        self.armed = counted > 0 && self.can_grow();
         grows
+    }
+
+    fn can_grow(&self) -> bool {
+        self.stream < self.largest_stream()
     }
 
     fn largest_stream(&self) -> u32 {
@@ -79,20 +87,20 @@ mod tests {
     fn doubles_while_the_window_is_what_holds_the_sender_back() {
         let mut growth = Growth::new(65_535, 16 << 20);
         assert_eq!((growth.stream(), growth.connection()), (65_535, 256 * 1024));
-        growth.note_received(100_000);
-        assert!(!growth.end(), "nothing was measured");
-        assert!(growth.begin() && !growth.begin());
-        growth.note_received(43_000);
-        assert!(!growth.end(), "less than two thirds of the window in a round trip");
-        assert!(growth.begin());
-        growth.note_received(44_000);
+        assert!(!growth.note_received(100_000) && !growth.end(), "nothing was measured");
+        growth.note_used();
+        assert!(growth.note_received(3_000) && !growth.note_received(40_000));
+        growth.note_used();
+        assert!(!growth.note_received(600) && !growth.end(), "less than two thirds of the window in a round trip");
+        assert!(growth.note_received(4_000) && !growth.note_received(40_000));
         assert!(growth.end());
         assert_eq!(growth.stream(), 131_070);
         assert!(!growth.end(), "an answer to nothing");
-        while growth.begin() {
-            growth.note_received(u32::MAX);
+        while growth.note_received(u32::MAX) {
             assert!(growth.end());
         }
         assert!(growth.connection() <= 16 << 20 && growth.stream() > 10 << 20);
+        growth.note_used();
+        assert!(!growth.note_received(1), "nothing is measured where nothing can grow");
     }
 }

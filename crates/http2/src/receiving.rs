@@ -8,7 +8,7 @@ use serow_message::content::NO_TRAILERS;
 
 use crate::{
     ErrorCode, ProtocolError, Sender, StreamId,
-    connection::{Connection, Leaving, Step, too_much, wrong},
+    connection::{Connection, Leaving, MEASURING, Step, too_much, wrong},
     fields::{Fields, Problem},
     frame::{self, Dependency},
     stream::{Receiving, Stream, WrongLength},
@@ -172,7 +172,9 @@ impl Connection {
             .receive_window
             .received(counted)
             .ok_or(ProtocolError::Connection { code, reason: "more data than the connection's window" })?;
-        self.growth.note_received(counted);
+        if self.growth.note_received(counted) {
+            frame::write_ping(*MEASURING, false, &mut self.control);
+        }
         if data.is_empty() && !end_stream {
             // CVE-2019-9518.
             self.calm(now)?;
@@ -287,8 +289,7 @@ impl Connection {
             && let Some(increment) = stream.receive_window.give_back(self.growth.stream())
         {
             frame::write_window_update(id, increment, &mut self.control);
-            // Half a window was used: this body is long enough to measure the link by.
-            self.measure();
+            self.growth.note_used();
         }
         self.release_connection(released);
     }
