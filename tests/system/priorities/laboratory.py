@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..server import REPOSITORY, Broken, target
 from . import servers
@@ -112,6 +112,11 @@ def run(link: Link, server: Server, where: Place, client: list[str], limit: floa
         raise Broken(f"{server.label}: exit code {process.returncode}: {errors[-800:]}")
     traces = [segments(files[name]) if trace else [] for name in ("trace", "trace-back")]
     return Outcome(output, json.loads(files["report"].read_text()), *traces)
+
+
+def with_admin(server: Server, where: Place) -> Server:
+    """The same server with a socket on which it says how it is doing."""
+    return replace(server, options=(*server.options, "--admin", f"unix:{where.admin}"))
 
 
 def segments(file: pathlib.Path) -> list[dict]:

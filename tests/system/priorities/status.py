@@ -1,0 +1,41 @@
+"""What Serow says of itself: JSON from its administration socket."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+
+# The one place that knows the names in `GET /status`: milliseconds that 99 of 100 bytes waited in the kernel at most.
+QUEUE_DELAY_P99 = ("pacing", "queue_delay_ms", "p99")
+
+
+class UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path: str) -> None:
+        super().__init__("localhost", timeout=5)
+        self.path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self.path)
+
+
+def status(path: str) -> dict:
+    connection = UnixConnection(path)
+    try:
+        connection.request("GET", "/status")
+        return json.loads(connection.getresponse().read())
+    finally:
+        connection.close()
+
+
+def queue_delay_p99(path: str) -> float | None:
+    """Nothing where the server has no such socket, or does not say it."""
+    try:
+        found = status(path)
+        for name in QUEUE_DELAY_P99:
+            found = found[name]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return found if isinstance(found, (int, float)) else None
