@@ -87,6 +87,16 @@ impl Clock {
     }
 }
 
+impl Clock {
+    /// The value in [`Self::date_line`].
+    #[inline]
+    pub fn date_value(&self) -> [u8; DATE_LENGTH] {
+        let mut value = [0; DATE_LENGTH];
+        value.copy_from_slice(&self.date_line()[DATE_LINE_LENGTH - 2 - DATE_LENGTH..DATE_LINE_LENGTH - 2]);
+        value
+    }
+}
+
 impl Default for Clock {
     fn default() -> Self {
         Self::new()
@@ -131,6 +141,9 @@ impl Add<Duration> for Moment {
         Self(self.0.saturating_add(milliseconds(up)))
     }
 }
+
+/// The length of an IMF-fixdate.
+pub const DATE_LENGTH: usize = 29;
 
 /// The length of [`Clock::date_line`]: `Date: `, the 29 bytes of an IMF-fixdate, CR LF.
 pub const DATE_LINE_LENGTH: usize = 37;

@@ -113,8 +113,8 @@ async fn receive_version<H: Handler>(worker: &Worker<H>, transport: &mut Transpo
             _ if input.is_empty() => ControlFlow::Continue(()),
             Some(Protocol::Http2) => ControlFlow::Break(SpokenVersion::Http2),
             Some(Protocol::Http1) => ControlFlow::Break(SpokenVersion::Http1),
-            None if input.starts_with(PREFACE) => ControlFlow::Break(SpokenVersion::Http2),
-            None if PREFACE.starts_with(input) => ControlFlow::Continue(()),
+            None if input.starts_with(serow_http2::PREFACE) => ControlFlow::Break(SpokenVersion::Http2),
+            None if serow_http2::PREFACE.starts_with(input) => ControlFlow::Continue(()),
             None => ControlFlow::Break(SpokenVersion::Http1),
         }
     });
@@ -165,6 +165,3 @@ impl std::fmt::Display for Ended {
         }
     }
 }
-
-/// What a client's side of an HTTP/2 connection begins with (RFC 9113 §3.4).
-const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";

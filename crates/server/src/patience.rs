@@ -81,6 +81,11 @@ impl Patience {
         self.poll_overdue(context)
     }
 
+    /// Whether the peer, which was to take a body, took too long.
+    pub(crate) fn has_waited_to_send_in_vain(&self) -> bool {
+        matches!(self.purpose, Purpose::Sending { .. }) && self.deadline.is_expired()
+    }
+
     /// The peer took so many bytes of a body.
     #[inline]
     pub(crate) fn note_sent(&mut self, bytes: usize, time: Duration) {

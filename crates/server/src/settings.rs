@@ -64,6 +64,12 @@ impl Limits {
         let target = target.min(LONGEST_TARGET);
         serow_http1::Limits { body, head, fields, target, ..serow_http1::Limits::default() }
     }
+
+    pub(crate) fn http2(&self) -> serow_http2::Limits {
+        let Self { body, head, fields, target, .. } = *self;
+        let target = target.min(LONGEST_TARGET);
+        serow_http2::Limits { body, head, fields, target, ..serow_http2::Limits::default() }
+    }
 }
 
 /// What `http::Uri` takes: a longer one could not be handed to a service.

@@ -1,16 +1,34 @@
-//! HTTP/2 over a transport.
+//! HTTP/2 over a transport: many requests at once, each an exchange of its own, and one order in which they are sent.
 
-use std::rc::Rc;
+mod connection;
+mod exchange;
+mod exchanges;
+mod feeding;
+mod receiving;
+mod respond;
+mod sending;
+mod tunnel;
+mod waiting;
+mod websocket;
+
+use std::{future::poll_fn, rc::Rc};
 
 use serow_message::{Connection, Handler};
 
+use self::connection::{End, Http2};
 use crate::{population::Inhabitant, transport::Transport, worker::Worker};
 
-/// Serves a connection until its end.
+/// Serves a connection until its end; it counts as one until then.
 pub(crate) async fn serve<H: Handler>(
-    _worker: Rc<Worker<H>>,
-    _transport: Transport<H>,
-    _connection: Connection,
+    worker: Rc<Worker<H>>,
+    transport: Transport<H>,
+    connection: Connection,
     _inhabitant: Inhabitant,
 ) {
+    let handler = &worker.handler;
+    let mut http2 = Http2::new(Rc::clone(&worker), transport, connection, |request| handler.call(request));
+    match poll_fn(|context| http2.poll(context)).await {
+        End::Close => http2.close().await,
+        End::Cut(broken) => http2.cut(&broken),
+    }
 }

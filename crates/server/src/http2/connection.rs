@@ -1,0 +1,131 @@
+//! A connection of HTTP/2 at work: it receives, lets the exchanges work, sends, and waits.
+
+use std::{
+    future::Future,
+    rc::Rc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use serow_http2::{ErrorCode, Server};
+use serow_message::{Connection, Handler, Request, Response};
+use serow_net::More;
+
+use super::{exchanges::Exchanges, waiting::Waiting};
+use crate::{
+    transport::{Broken, Transport},
+    worker::Worker,
+};
+
+/// An HTTP/2 connection; `C` calls the handler, `F` is what that gives.
+pub(super) struct Http2<H, C, F> {
+    pub(super) worker: Rc<Worker<H>>,
+    pub(super) transport: Transport<H>,
+    pub(super) machine: Server,
+    pub(super) connection: Connection,
+    pub(super) call: C,
+    pub(super) exchanges: Exchanges<F>,
+    pub(super) waiting: Waiting,
+}
+
+/// How a connection ends.
+pub(super) enum End {
+    /// In order, or with the reason told: all that is to be sent has been made.
+    Close,
+    /// The peer is gone, or does not read.
+    Cut(Broken),
+}
+
+impl<H, C, F> Http2<H, C, F>
+where
+    H: Handler,
+    C: Fn(Request) -> F,
+    F: Future<Output = Response>,
+{
+    pub(super) fn new(worker: Rc<Worker<H>>, transport: Transport<H>, connection: Connection, call: C) -> Self {
+        worker.clock.update();
+        let now = Duration::from_millis(worker.clock.now().milliseconds());
+        let machine = Server::new(worker.settings.limits.http2(), now);
+        let exchanges = Exchanges::new();
+        Self { worker, transport, machine, connection, call, exchanges, waiting: Waiting::ForHead }
+    }
+
+    /// Works until there is nothing to do but to wait. Ready at the connection's end.
+    pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<End> {
+        self.exchanges.watch(context);
+        self.worker.clock.update();
+        self.machine.handle_timeout(self.now());
+        if self.worker.is_draining() {
+            self.machine.begin_shutdown();
+        }
+        loop {
+            if self.handle_input() == Understood::Broken {
+                return Poll::Ready(End::Close);
+            }
+            self.poll_woken();
+            let blocked = match self.poll_send(context) {
+                Poll::Ready(Ok(())) => false,
+                Poll::Ready(Err(broken)) => return Poll::Ready(End::Cut(broken)),
+                Poll::Pending => true,
+            };
+            if self.machine.is_finished() && !blocked {
+                return Poll::Ready(End::Close);
+            }
+            match self.transport.poll_fill(context) {
+                Poll::Ready(Ok(1..)) => continue,
+                Poll::Ready(Ok(0)) if self.machine.active_streams() == 0 => return Poll::Ready(End::Close),
+                Poll::Ready(Ok(_)) => {
+                    return Poll::Ready(End::Cut(Broken::Lost(std::io::ErrorKind::UnexpectedEof.into())));
+                }
+                Poll::Ready(Err(broken)) => return Poll::Ready(End::Cut(broken)),
+                Poll::Pending => {}
+            }
+            if !blocked {
+                self.watch_windows();
+            }
+            return self.poll_overdue(blocked, context);
+        }
+    }
+
+    /// The moment, for the machine.
+    pub(super) fn now(&self) -> Duration {
+        Duration::from_millis(self.worker.clock.now().milliseconds())
+    }
+
+    /// Ends the connection in order: the last frames (GOAWAY) are sent, and the client may read them.
+    pub(super) async fn close(&mut self) {
+        self.give_up_all();
+        self.machine.write_control(self.transport.output());
+        self.transport.allow_any_time();
+        if self.transport.flush(More::Nothing).await.is_ok() {
+            self.transport.close_gently().await;
+        }
+    }
+
+    /// The peer is gone.
+    pub(super) fn cut(&mut self, broken: &Broken) {
+        let peer = self.connection.peer();
+        match broken {
+            Broken::Lost(error) | Broken::Unfinished(error) => tracing::debug!(?peer, %error, "a connection was lost"),
+            Broken::TimedOut => tracing::debug!(?peer, "a peer took too long"),
+        }
+        self.give_up_all();
+        self.transport.cut();
+    }
+
+    /// What did not come to its end is to be seen in the log.
+    fn give_up_all(&mut self) {
+        for index in self.exchanges.indices() {
+            self.give_up(index, ErrorCode::CANCEL);
+        }
+    }
+}
+
+/// What became of the input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Understood {
+    /// As much as is there.
+    All,
+    /// The peer broke the protocol, and will be told.
+    Broken,
+}

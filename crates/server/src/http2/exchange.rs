@@ -1,0 +1,269 @@
+//! One request and its response, among the others of its connection.
+
+use std::{
+    collections::VecDeque,
+    future::Future,
+    panic::{AssertUnwindSafe, catch_unwind},
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use serow_http2::{ErrorCode, ReceivedRequest, StreamId};
+use serow_message::{Body, Feeder, FileRange, Handler, Headers, Incoming, PendingUpgrade, Request, Response};
+
+use super::{connection::Http2, tunnel::Tunnel, websocket};
+use crate::{access::Record, exchange::Sent, patience::Patience};
+
+/// An exchange that is not over.
+pub(super) struct Exchange {
+    pub(super) stream: StreamId,
+    pub(super) stage: Stage,
+    /// The feeding end of the request's body, while somebody may read it.
+    pub(super) feeder: Option<Feeder>,
+    /// What has come of the body and nobody has read yet; as much as the windows allow.
+    pub(super) received: VecDeque<Bytes>,
+    /// How the body ended, once it has, until the reader is told.
+    pub(super) ended: Option<Option<Headers>>,
+    /// Where the client asks for a tunnel.
+    pub(super) upgrade: Option<PendingUpgrade>,
+    pub(super) is_websocket: bool,
+    pub(super) sent: Sent,
+    pub(super) record: Option<Record>,
+    /// The client's time for this stream; made when it is first waited for.
+    pub(super) patience: Option<Patience>,
+}
+
+/// How far the response is.
+pub(super) enum Stage {
+    /// The handler is at work.
+    Handling,
+    /// All of the body is here.
+    Bytes(Bytes),
+    /// All of the body is in a file.
+    File(Box<FileRange>),
+    /// The body is made while it is sent.
+    Stream(Box<Streaming>),
+    /// The stream no longer carries messages.
+    Tunnel(Box<Tunnel>),
+    /// The response has been sent; the request's body may still be read.
+    Answered,
+}
+
+/// A body that is made piece by piece.
+pub(super) struct Streaming {
+    pub(super) body: Body,
+    /// Made, and not sent yet.
+    pub(super) piece: Bytes,
+    /// Whether the body has said that it is whole, and with which trailers.
+    pub(super) end: Option<Option<Headers>>,
+}
+
+impl Exchange {
+    /// So many bytes of the response's body are on their way.
+    pub(super) fn note_sent(&mut self, bytes: usize, time: Duration) {
+        self.sent.body_bytes += bytes as u64;
+        if let Some(patience) = &mut self.patience {
+            patience.note_sent(bytes, time);
+        }
+    }
+
+    /// Whether the client took too long to take of the response what it asked for.
+    fn has_waited_in_vain(&self) -> bool {
+        self.patience.as_ref().is_some_and(Patience::has_waited_to_send_in_vain)
+    }
+}
+
+/// What polling an exchange has led to.
+enum Step {
+    /// Something was done; there may be more to do.
+    Onward,
+    /// It waits.
+    Wait,
+}
+
+impl<H, C, F> Http2<H, C, F>
+where
+    H: Handler,
+    C: Fn(Request) -> F,
+    F: Future<Output = Response>,
+{
+    /// Calls the handler.
+    pub(super) fn begin_exchange(&mut self, received: ReceivedRequest) {
+        let is_connect = received.is_connect();
+        let ReceivedRequest { stream, mut head, has_body, length, protocol } = received;
+        let record = self.worker.log.is_some().then(|| Record::new(Some(&head), &self.connection));
+        let is_websocket = protocol.is_some_and(|protocol| websocket::present(&protocol, &mut head));
+        // What follows a CONNECT is the tunnel's.
+        let (feeder, body) = match has_body && !is_connect {
+            false => (None, Body::empty()),
+            true => {
+                let (feeder, incoming) = Incoming::channel(length);
+                (Some(feeder), incoming.into())
+            }
+        };
+        let mut request = Request::new(head, body, self.connection.clone());
+        let mut upgrade = None;
+        if is_connect {
+            let (ours, theirs) = PendingUpgrade::channel();
+            request = request.with_upgrade(theirs);
+            upgrade = Some(ours);
+        }
+        let index = self.exchanges.add(Exchange {
+            stream,
+            stage: Stage::Handling,
+            feeder,
+            received: VecDeque::new(),
+            ended: None,
+            upgrade,
+            is_websocket,
+            sent: Sent::default(),
+            record,
+            patience: None,
+        });
+        let Some(place) = self.exchanges.place(index) else { return };
+        let request = request.with_interim(place.interim.sender());
+        let handler = &self.call;
+        match catch_unwind(AssertUnwindSafe(|| handler(request))) {
+            Ok(call) => place.call.set(Some(call)),
+            Err(_) => return self.panicked(index),
+        }
+        self.poll_exchange(index);
+    }
+
+    /// Polls the exchanges that were woken.
+    pub(super) fn poll_woken(&mut self) {
+        while let Some(index) = self.exchanges.next_woken() {
+            self.poll_exchange(index);
+        }
+    }
+
+    /// Lets an exchange work until it waits.
+    pub(super) fn poll_exchange(&mut self, index: usize) {
+        loop {
+            let Some(place) = self.exchanges.place(index) else { return };
+            let waker = place.waker.clone();
+            let mut context = Context::from_waker(&waker);
+            if let Some(exchange) = place.exchange.as_mut().filter(|exchange| exchange.has_waited_in_vain()) {
+                // Who waits for its turn only is not to blame for it.
+                if self.machine.waits_for_window(exchange.stream) {
+                    return self.give_up(index, ErrorCode::CANCEL);
+                }
+                exchange.patience = None;
+            }
+            let step = match place.exchange.as_ref().map(|exchange| &exchange.stage) {
+                Some(Stage::Handling) => self.poll_call(index, &mut context),
+                Some(Stage::Stream(_)) => self.poll_piece(index, &mut context),
+                Some(Stage::Tunnel(_)) => return self.poll_tunnel(index, &mut context),
+                Some(Stage::Bytes(_) | Stage::File(_) | Stage::Answered) => Step::Wait,
+                None => return,
+            };
+            if let Step::Wait = step
+                && !self.feed(index, &mut context)
+            {
+                return;
+            }
+        }
+    }
+
+    /// Polls the handler.
+    fn poll_call(&mut self, index: usize, context: &mut Context<'_>) -> Step {
+        let Some(place) = self.exchanges.place(index) else { return Step::Wait };
+        let Some(call) = place.call.as_mut().as_pin_mut() else { return Step::Wait };
+        let polled = match catch_unwind(AssertUnwindSafe(|| call.poll(context))) {
+            Ok(polled) => polled,
+            Err(_) => {
+                self.panicked(index);
+                return Step::Wait;
+            }
+        };
+        self.send_interim(index, polled.is_pending().then_some(context));
+        match polled {
+            Poll::Ready(response) => {
+                if let Some(place) = self.exchanges.place(index) {
+                    place.call.set(None);
+                }
+                self.respond(index, response);
+                Step::Onward
+            }
+            Poll::Pending => Step::Wait,
+        }
+    }
+
+    /// Passes on the interim responses that wait.
+    fn send_interim(&mut self, index: usize, context: Option<&mut Context<'_>>) {
+        let Some(place) = self.exchanges.place(index) else { return };
+        let heads = match context {
+            Some(context) => place.interim.poll_take(context),
+            None if place.interim.has_waiting() => place.interim.take(),
+            None => return,
+        };
+        let Some(stream) = place.exchange.as_ref().map(|exchange| exchange.stream) else { return };
+        for head in heads {
+            // Out of turn, it would be behind the response: too late to be of use.
+            let _ = self.machine.send_interim(stream, &head);
+        }
+    }
+
+    /// Polls a body that is made while it is sent.
+    fn poll_piece(&mut self, index: usize, context: &mut Context<'_>) -> Step {
+        let Some(exchange) = self.exchanges.get(index) else { return Step::Wait };
+        let stream = exchange.stream;
+        let Stage::Stream(streaming) = &mut exchange.stage else { return Step::Wait };
+        if !streaming.piece.is_empty() || streaming.end.is_some() {
+            return Step::Wait;
+        }
+        match catch_unwind(AssertUnwindSafe(|| streaming.body.poll_next(context))) {
+            Ok(Poll::Pending) => {
+                self.machine.set_ready(stream, false);
+                return Step::Wait;
+            }
+            Ok(Poll::Ready(Some(Ok(frame)))) => match frame.into_data() {
+                // It asks that others have their turn.
+                Ok(piece) if piece.is_empty() => {
+                    self.machine.set_ready(stream, false);
+                    context.waker().wake_by_ref();
+                    return Step::Wait;
+                }
+                Ok(piece) => streaming.piece = piece,
+                Err(frame) => {
+                    streaming.end = Some(frame.trailers_ref().and_then(|trailers| trailers.try_into().ok()));
+                }
+            },
+            Ok(Poll::Ready(None)) => streaming.end = Some(None),
+            Ok(Poll::Ready(Some(Err(error)))) => {
+                tracing::warn!(peer = ?self.connection.peer(), %error, "a response could not be finished");
+                self.give_up(index, ErrorCode::INTERNAL_ERROR);
+                return Step::Wait;
+            }
+            Err(_) => {
+                self.panicked(index);
+                return Step::Wait;
+            }
+        }
+        self.machine.set_ready(stream, true);
+        Step::Wait
+    }
+
+    /// A panic costs its exchange and no other.
+    fn panicked(&mut self, index: usize) {
+        tracing::error!(peer = ?self.connection.peer(), "the service panicked; the stream is reset");
+        self.give_up(index, ErrorCode::INTERNAL_ERROR);
+    }
+
+    /// Ends an exchange before its end.
+    #[cold]
+    pub(super) fn give_up(&mut self, index: usize, code: ErrorCode) {
+        if let Some(exchange) = self.exchanges.remove(index) {
+            self.machine.reset(exchange.stream, code);
+            self.log(exchange, false);
+        }
+    }
+
+    /// The exchange is over; `whole` says whether all of the response was sent.
+    pub(super) fn log(&mut self, exchange: Exchange, whole: bool) {
+        if let (Some(record), Some(log)) = (exchange.record, &self.worker.log) {
+            record.write(&**log, exchange.sent.logged_status(), exchange.sent.body_bytes, whole);
+        }
+    }
+}

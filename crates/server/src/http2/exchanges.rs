@@ -1,0 +1,200 @@
+//! The exchanges of a connection, and who of them is to be polled.
+
+use std::{
+    pin::Pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::{Context, Wake, Waker},
+};
+
+use serow_http2::StreamId;
+use serow_message::InterimQueue;
+
+use super::exchange::Exchange;
+
+/// The exchanges of a connection. Places are used again, with their wakers and the room for the handler's future.
+pub(super) struct Exchanges<F> {
+    places: Vec<Place<F>>,
+    /// The places nobody has.
+    free: Vec<u32>,
+    /// Where each stream's exchange is, in the order of the streams.
+    streams: Vec<(StreamId, u32)>,
+    woken: Arc<Woken>,
+    /// The woken ones that are being polled.
+    polling: Vec<u32>,
+    is_in_round: bool,
+}
+
+/// Room for one exchange.
+pub(super) struct Place<F> {
+    pub(super) exchange: Option<Exchange>,
+    /// The handler at work.
+    pub(super) call: Pin<Box<Option<F>>>,
+    pub(super) waker: Waker,
+    pub(super) interim: InterimQueue,
+}
+
+impl<F> Exchanges<F> {
+    pub(super) fn new() -> Self {
+        Self {
+            places: Vec::new(),
+            free: Vec::new(),
+            streams: Vec::new(),
+            woken: Arc::default(),
+            polling: Vec::new(),
+            is_in_round: false,
+        }
+    }
+
+    /// Whether there is none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.streams.is_empty()
+    }
+
+    /// The task of `context` is woken when an exchange is.
+    pub(super) fn watch(&self, context: &Context<'_>) {
+        let mut state = self.woken.lock();
+        match &mut state.connection {
+            Some(waker) if waker.will_wake(context.waker()) => {}
+            slot => *slot = Some(context.waker().clone()),
+        }
+    }
+
+    /// Takes an exchange in; says where it is.
+    pub(super) fn add(&mut self, exchange: Exchange) -> usize {
+        let stream = exchange.stream;
+        let index = self.free.pop().unwrap_or_else(|| {
+            let index = self.places.len() as u32;
+            let waker = Waker::from(Arc::new(ExchangeWaker { index, woken: Arc::clone(&self.woken) }));
+            self.woken.lock().is_woken.push(false);
+            self.places.push(Place { exchange: None, call: Box::pin(None), waker, interim: InterimQueue::default() });
+            index
+        });
+        let place = &mut self.places[index as usize];
+        place.exchange = Some(exchange);
+        if !place.interim.is_free() {
+            // Somebody still holds on to an earlier request: its hints must not reach this one.
+            place.interim = InterimQueue::default();
+        }
+        // Streams are opened in ascending order.
+        let at = match self.streams.last() {
+            Some((last, _)) if *last >= stream => self.streams.partition_point(|(other, _)| *other < stream),
+            _ => self.streams.len(),
+        };
+        self.streams.insert(at, (stream, index));
+        index as usize
+    }
+
+    /// Lets the exchange at this place go.
+    pub(super) fn remove(&mut self, index: usize) -> Option<Exchange> {
+        let place = self.places.get_mut(index)?;
+        let exchange = place.exchange.take()?;
+        place.call.set(None);
+        if let Ok(at) = self.streams.binary_search_by_key(&exchange.stream, |(stream, _)| *stream) {
+            self.streams.remove(at);
+        }
+        self.free.push(index as u32);
+        Some(exchange)
+    }
+
+    /// Where the stream's exchange is, if there is one.
+    pub(super) fn find(&self, stream: StreamId) -> Option<usize> {
+        let at = self.streams.binary_search_by_key(&stream, |(other, _)| *other).ok()?;
+        Some(self.streams[at].1 as usize)
+    }
+
+    /// The place with this number.
+    pub(super) fn place(&mut self, index: usize) -> Option<&mut Place<F>> {
+        self.places.get_mut(index).filter(|place| place.exchange.is_some())
+    }
+
+    /// The exchange at this place.
+    pub(super) fn get(&mut self, index: usize) -> Option<&mut Exchange> {
+        self.places.get_mut(index)?.exchange.as_mut()
+    }
+
+    /// Where there are exchanges just now.
+    pub(super) fn indices(&self) -> Vec<usize> {
+        self.streams.iter().map(|(_, index)| *index as usize).collect()
+    }
+
+    /// The next of those that were woken before the first call of a round; `None` ends the round. (Who wakes itself while
+    /// it is polled has its next turn when the task has: sockets are looked at in between.)
+    pub(super) fn next_woken(&mut self) -> Option<usize> {
+        if self.polling.is_empty() && !self.is_in_round {
+            let mut state = self.woken.lock();
+            let State { indices, is_woken, .. } = &mut *state;
+            for index in &*indices {
+                is_woken[*index as usize] = false;
+            }
+            std::mem::swap(&mut self.polling, indices);
+            // In the order of waking.
+            self.polling.reverse();
+        }
+        let next = self.polling.pop();
+        self.is_in_round = next.is_some();
+        next.map(|index| index as usize)
+    }
+
+    /// Gives back the room of past exchanges.
+    pub(super) fn rest(&mut self) {
+        if self.streams.is_empty() && self.places.len() > PLACES_KEPT {
+            self.places = Vec::new();
+            self.free = Vec::new();
+            self.streams = Vec::new();
+            self.polling = Vec::new();
+            // Wakers that somebody still holds belong to the old list.
+            let connection = self.woken.lock().connection.take();
+            self.woken = Arc::new(Woken { state: Mutex::new(State { connection, ..State::default() }) });
+        }
+    }
+}
+
+/// Which exchanges were woken, and the task to wake for them.
+#[derive(Default)]
+struct Woken {
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    indices: Vec<u32>,
+    /// For each place, whether it is among the indices.
+    is_woken: Vec<bool>,
+    connection: Option<Waker>,
+}
+
+impl Woken {
+    /// No code panics while it holds this lock, so a poisoned one is as good as any.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Wakes the exchange at one place.
+struct ExchangeWaker {
+    index: u32,
+    woken: Arc<Woken>,
+}
+
+impl Wake for ExchangeWaker {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        let mut state = self.woken.lock();
+        match state.is_woken.get_mut(self.index as usize) {
+            Some(is_woken) if !*is_woken => *is_woken = true,
+            _ => return,
+        }
+        state.indices.push(self.index);
+        if state.indices.len() == 1
+            && let Some(connection) = &state.connection
+        {
+            connection.wake_by_ref();
+        }
+    }
+}
+
+/// Places kept by an idle connection.
+const PLACES_KEPT: usize = 1;

@@ -1,0 +1,104 @@
+//! The bodies of requests, from what has been received to whoever reads them.
+
+use std::{
+    future::Future,
+    task::{Context, Poll},
+};
+
+use serow_message::{Handler, IncomingError, Request, Response, StatusCode, Wanted};
+
+use super::{
+    connection::Http2,
+    exchange::{Exchange, Stage},
+};
+use crate::{patience::Patience, worker::Worker};
+
+impl<H, C, F> Http2<H, C, F>
+where
+    H: Handler,
+    C: Fn(Request) -> F,
+    F: Future<Output = Response>,
+{
+    /// Hands a piece of the body to its reader, if that asks for one; says whether the reader has something to look at.
+    pub(super) fn feed(&mut self, index: usize, context: &mut Context<'_>) -> bool {
+        let Some(exchange) = self.exchanges.get(index) else { return false };
+        let stream = exchange.stream;
+        let Some(feeder) = &exchange.feeder else { return false };
+        match feeder.poll_wanted(context) {
+            Poll::Ready(Wanted::More) => {}
+            Poll::Ready(Wanted::Nothing) => {
+                self.abandon(index);
+                return false;
+            }
+            Poll::Pending => {
+                if let Some(patience) = &mut exchange.patience {
+                    patience.pause(&self.worker.clock);
+                }
+                return false;
+            }
+        }
+        if let Some(data) = exchange.received.pop_front() {
+            self.machine.note_consumed(stream, data.len());
+            feeder.push(data, context);
+            return true;
+        }
+        if let Some(trailers) = exchange.ended.take() {
+            feeder.finish(trailers);
+            exchange.feeder = None;
+            exchange.patience = None;
+            if let Stage::Answered = exchange.stage {
+                self.conclude(index);
+                return false;
+            }
+            return true;
+        }
+        if self.machine.awaits_continue(stream) {
+            self.machine.send_continue(stream);
+        }
+        self.await_body(index, context)
+    }
+
+    /// The reader waits for the client. Says whether it is told that the client took too long.
+    fn await_body(&mut self, index: usize, context: &mut Context<'_>) -> bool {
+        let time = self.worker.settings.timeouts.body;
+        let Some(exchange) = self.exchanges.get(index) else { return false };
+        let patience = exchange.patience(&self.worker);
+        if patience.poll_receiving(context, time, &self.worker.clock).is_pending() {
+            return false;
+        }
+        if let Some(feeder) = exchange.feeder.take() {
+            feeder.fail(IncomingError::TimedOut);
+        }
+        exchange.patience = None;
+        // As over HTTP/1: who does not send what it announced is told so, if nothing else was said before.
+        if let Stage::Handling = exchange.stage {
+            if let Some(place) = self.exchanges.place(index) {
+                place.call.set(None);
+            }
+            self.respond(index, Response::plain_status(StatusCode::REQUEST_TIMEOUT));
+        }
+        true
+    }
+
+    /// Nobody will read the rest of the body.
+    pub(super) fn abandon(&mut self, index: usize) {
+        let Some(exchange) = self.exchanges.get(index) else { return };
+        let stream = exchange.stream;
+        exchange.feeder = None;
+        exchange.ended = None;
+        exchange.received.clear();
+        exchange.patience = None;
+        let is_answered = matches!(exchange.stage, Stage::Answered);
+        self.machine.abandon_body(stream);
+        if is_answered {
+            self.conclude(index);
+        }
+    }
+}
+
+impl Exchange {
+    /// The client's time for this stream.
+    pub(super) fn patience<H>(&mut self, worker: &Worker<H>) -> &mut Patience {
+        self.patience.get_or_insert_with(|| Patience::new(worker.deadlines.register()))
+    }
+}

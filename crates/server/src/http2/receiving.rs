@@ -1,0 +1,101 @@
+//! What the client sent, given to the exchanges.
+
+use std::future::Future;
+
+use bytes::Bytes;
+use serow_http2::{ErrorCode, Event, StreamId};
+use serow_message::{Handler, Headers, IncomingError, Request, RequestHead, Response, StatusCode};
+
+use super::{
+    connection::{Http2, Understood},
+    exchange::Stage,
+};
+use crate::access::Record;
+
+impl<H, C, F> Http2<H, C, F>
+where
+    H: Handler,
+    C: Fn(Request) -> F,
+    F: Future<Output = Response>,
+{
+    /// Takes in what has been received, as far as it is whole.
+    pub(super) fn handle_input(&mut self) -> Understood {
+        let now = self.now();
+        loop {
+            match self.machine.receive(&mut self.transport.input, now) {
+                Ok(Some(event)) => self.handle(event),
+                Ok(None) => return Understood::All,
+                Err(error) => {
+                    tracing::debug!(peer = ?self.connection.peer(), %error, "a connection was refused");
+                    return Understood::Broken;
+                }
+            }
+        }
+    }
+
+    fn handle(&mut self, event: Event) {
+        match event {
+            Event::Request(received) => self.begin_exchange(received),
+            Event::Data { stream, data } => self.handle_data(stream, data),
+            Event::End { stream, trailers } => self.handle_end(stream, trailers),
+            Event::Reset { stream, code } => self.handle_reset(stream, code),
+            Event::Refused { stream, status, head, reason } => self.handle_refusal(stream, status, head, reason),
+            Event::GoAway { code } => {
+                tracing::debug!(peer = ?self.connection.peer(), %code, "a client will send no more requests");
+            }
+        }
+    }
+
+    fn handle_data(&mut self, stream: StreamId, data: Bytes) {
+        let Some(index) = self.exchanges.find(stream) else { return };
+        let time = self.worker.settings.timeouts.body;
+        let Some(exchange) = self.exchanges.get(index) else { return };
+        if let Some(patience) = &mut exchange.patience {
+            patience.note_received(data.len(), time, &self.worker.clock);
+        }
+        exchange.received.push_back(data);
+        self.poll_exchange(index);
+    }
+
+    fn handle_end(&mut self, stream: StreamId, trailers: Option<Headers>) {
+        let Some(index) = self.exchanges.find(stream) else { return };
+        let Some(exchange) = self.exchanges.get(index) else { return };
+        exchange.ended = Some(trailers);
+        self.poll_exchange(index);
+    }
+
+    /// The client cut the exchange off, or broke its rules.
+    fn handle_reset(&mut self, stream: StreamId, code: ErrorCode) {
+        let Some(exchange) = self.exchanges.find(stream).and_then(|index| self.exchanges.remove(index)) else { return };
+        let error = match code {
+            ErrorCode::PROTOCOL_ERROR => IncomingError::Malformed,
+            _ => IncomingError::Disconnected,
+        };
+        if let Some(feeder) = &exchange.feeder {
+            feeder.fail(error);
+        }
+        let whole = matches!(exchange.stage, Stage::Answered);
+        self.log(exchange, whole);
+    }
+
+    /// A request that the machine has answered by itself.
+    fn handle_refusal(&mut self, stream: StreamId, status: StatusCode, head: Option<RequestHead>, reason: &str) {
+        tracing::debug!(peer = ?self.connection.peer(), reason, %status, "a request was refused");
+        match self.exchanges.find(stream).and_then(|index| self.exchanges.remove(index)) {
+            Some(mut exchange) => {
+                if let Some(feeder) = &exchange.feeder {
+                    feeder.fail(IncomingError::TooLarge);
+                }
+                if !exchange.sent.has_begun {
+                    (exchange.sent.status, exchange.sent.has_begun) = (status, true);
+                }
+                self.log(exchange, true);
+            }
+            None => {
+                if let Some(log) = &self.worker.log {
+                    Record::new(head.as_ref(), &self.connection).write(&**log, status, 0, true);
+                }
+            }
+        }
+    }
+}

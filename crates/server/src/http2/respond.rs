@@ -1,0 +1,74 @@
+//! From the handler's response to what is to be sent.
+
+use std::future::Future;
+
+use serow_http2::ErrorCode;
+use serow_message::{Body, BodyKind, BodyLength, Handler, Misuse, Request, Response, StatusCode};
+
+use super::{
+    connection::Http2,
+    exchange::{Stage, Streaming},
+    tunnel::Tunnel,
+    websocket,
+};
+
+impl<H, C, F> Http2<H, C, F>
+where
+    H: Handler,
+    C: Fn(Request) -> F,
+    F: Future<Output = Response>,
+{
+    /// Takes the handler's response: its head is written when its turn comes, its body says how it is sent.
+    pub(super) fn respond(&mut self, index: usize, response: Response) {
+        let Some(exchange) = self.exchanges.get(index) else { return };
+        let stream = exchange.stream;
+        let Response { mut status, mut headers, body, .. } = response;
+        if exchange.is_websocket {
+            status = websocket::translate(status, &mut headers);
+        }
+        let tunnel = if status.is_success() { exchange.upgrade.take() } else { None };
+        let length = match tunnel {
+            Some(_) => BodyLength::Unknown,
+            None => body.length().map_or(BodyLength::Unknown, BodyLength::Known),
+        };
+        (exchange.sent.status, exchange.sent.has_begun) = (status, true);
+        let has_body = match self.machine.send_head(stream, status, headers, length) {
+            Ok(has_body) => has_body,
+            Err(misuse) => return self.reject(index, status, misuse),
+        };
+        exchange.stage = match tunnel {
+            Some(pending) => Stage::Tunnel(Box::new(Tunnel::new(pending))),
+            None if has_body => stage(body),
+            None => Stage::Bytes(bytes::Bytes::new()),
+        };
+        match exchange.stage {
+            Stage::Bytes(_) | Stage::File(_) => self.machine.set_ready(stream, true),
+            _ => {}
+        }
+    }
+
+    /// The handler's response is none: the client is told that it is not to blame.
+    #[cold]
+    fn reject(&mut self, index: usize, status: StatusCode, misuse: Misuse) {
+        tracing::error!(%status, error = %misuse, "the service gave a response that cannot be sent");
+        if status == StatusCode::INTERNAL_SERVER_ERROR {
+            return self.give_up(index, ErrorCode::INTERNAL_ERROR);
+        }
+        self.respond(index, Response::plain_status(StatusCode::INTERNAL_SERVER_ERROR));
+    }
+}
+
+/// How a body of this kind is sent.
+fn stage(body: Body) -> Stage {
+    match body.into_kind() {
+        BodyKind::Empty => Stage::Bytes(bytes::Bytes::new()),
+        BodyKind::Bytes(bytes) => Stage::Bytes(bytes),
+        BodyKind::File(range) => Stage::File(range),
+        BodyKind::Incoming(incoming) => streaming(incoming.into()),
+        BodyKind::Stream(stream) => streaming(stream.into()),
+    }
+}
+
+fn streaming(body: Body) -> Stage {
+    Stage::Stream(Box::new(Streaming { body, piece: bytes::Bytes::new(), end: None }))
+}

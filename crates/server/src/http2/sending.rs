@@ -1,0 +1,187 @@
+//! Sending: whose turn it is, and what it sends.
+//!
+//! Nothing is chosen before the kernel has taken all that was chosen before: what has become more urgent meanwhile goes
+//! first.
+
+use std::{
+    future::Future,
+    task::{Context, Poll, ready},
+};
+
+use bytes::Buf;
+use serow_http2::{ErrorCode, StreamId, Turn};
+use serow_message::{FileRange, Handler, Request, Response};
+use serow_net::More;
+
+use super::{connection::Http2, exchange::Stage};
+use crate::transport::Broken;
+
+impl<H, C, F> Http2<H, C, F>
+where
+    H: Handler,
+    C: Fn(Request) -> F,
+    F: Future<Output = Response>,
+{
+    /// Sends until nothing is left that may be sent, or the kernel takes no more.
+    pub(super) fn poll_send(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Broken>> {
+        loop {
+            ready!(self.transport.poll_flush(context, More::Nothing))?;
+            if self.transport.has_had_its_turn() {
+                context.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+            if self.machine.has_control() {
+                self.machine.write_control(self.transport.output());
+            }
+            self.take_turns(SENT_AT_ONCE);
+            if self.transport.output.is_empty() {
+                return Poll::Ready(Ok(()));
+            }
+        }
+    }
+
+    /// Lets those whose turn it is fill the output.
+    fn take_turns(&mut self, room: usize) {
+        while let Some(left) = room.checked_sub(self.transport.output.len()).filter(|left| *left > 0) {
+            let Some(turn) = self.machine.next_turn(left) else { break };
+            self.take_turn(turn);
+        }
+    }
+
+    fn take_turn(&mut self, turn: Turn) {
+        let Turn { stream, head, bytes } = turn;
+        let output = self.transport.output();
+        if head {
+            let date = self.worker.clock.date_value();
+            // The machine said that it is its turn.
+            let _ = self.machine.write_head(stream, &date, output);
+        }
+        let Some(index) = self.exchanges.find(stream) else { return };
+        let Some(exchange) = self.exchanges.get(index) else { return };
+        match &mut exchange.stage {
+            Stage::Bytes(rest) => {
+                let length = rest.len().min(bytes);
+                let end = length == rest.len();
+                if self.machine.write_data(stream, &rest[..length], end, output).is_err() {
+                    return self.break_off(index, "the body is not as long as was announced");
+                }
+                rest.advance(length);
+                exchange.note_sent(length, self.worker.settings.timeouts.body);
+                if end {
+                    self.answered(index);
+                }
+            }
+            Stage::File(_) => self.send_file(index, stream, bytes),
+            Stage::Stream(_) => self.send_piece(index, stream, bytes),
+            Stage::Tunnel(_) => self.send_tunnelled(index, stream, bytes),
+            Stage::Handling | Stage::Answered => self.machine.set_ready(stream, false),
+        }
+    }
+
+    /// Reads a piece of a file straight into the output.
+    fn send_file(&mut self, index: usize, stream: StreamId, bytes: usize) {
+        let Some(exchange) = self.exchanges.get(index) else { return };
+        let Stage::File(range) = &mut exchange.stage else { return };
+        let output = self.transport.output();
+        match read_frame(range, bytes, output) {
+            Ok(length) => {
+                let end = range.length == 0;
+                let data = output.len() - length;
+                let mut header = Vec::with_capacity(FRAME_HEADER);
+                if self.machine.begin_data(stream, length, end, &mut header).is_err() {
+                    output.truncate(data - FRAME_HEADER);
+                    return self.break_off(index, "the body is not as long as was announced");
+                }
+                output[data - FRAME_HEADER..data].copy_from_slice(&header);
+                exchange.note_sent(length, self.worker.settings.timeouts.body);
+                if end {
+                    self.answered(index);
+                }
+            }
+            Err(error) => {
+                tracing::warn!(peer = ?self.connection.peer(), %error, "a response could not be finished");
+                self.give_up(index, ErrorCode::INTERNAL_ERROR);
+            }
+        }
+    }
+
+    /// Sends of a body that is made meanwhile.
+    fn send_piece(&mut self, index: usize, stream: StreamId, bytes: usize) {
+        let Some(exchange) = self.exchanges.get(index) else { return };
+        let Stage::Stream(streaming) = &mut exchange.stage else { return };
+        let length = streaming.piece.len().min(bytes);
+        let is_last_piece = length == streaming.piece.len();
+        let end = is_last_piece && streaming.is_whole();
+        let output = self.transport.output();
+        let written = match &streaming.end {
+            Some(Some(trailers)) if is_last_piece => self
+                .machine
+                .write_data(stream, &streaming.piece[..length], false, output)
+                .and_then(|()| self.machine.write_trailers(stream, trailers, output)),
+            _ if length == 0 && !end => Ok(()),
+            _ => self.machine.write_data(stream, &streaming.piece[..length], end, output),
+        };
+        if written.is_err() {
+            return self.break_off(index, "the body is not as long as was announced");
+        }
+        streaming.piece.advance(length);
+        exchange.note_sent(length, self.worker.settings.timeouts.body);
+        if end {
+            self.answered(index);
+        } else if is_last_piece {
+            self.machine.set_ready(stream, false);
+            self.poll_exchange(index);
+        }
+    }
+
+    /// All of the response has been written.
+    pub(super) fn answered(&mut self, index: usize) {
+        let Some(exchange) = self.exchanges.get(index) else { return };
+        exchange.stage = Stage::Answered;
+        if exchange.feeder.as_ref().is_none_or(serow_message::Feeder::is_abandoned) {
+            self.abandon_if_unread(index);
+            self.conclude(index);
+        }
+    }
+
+    /// The rest of a body that nobody reads is not waited for.
+    fn abandon_if_unread(&mut self, index: usize) {
+        let Some(exchange) = self.exchanges.get(index) else { return };
+        if exchange.feeder.take().is_some() {
+            self.machine.abandon_body(exchange.stream);
+        }
+    }
+
+    /// Both sides are done.
+    pub(super) fn conclude(&mut self, index: usize) {
+        if let Some(exchange) = self.exchanges.remove(index) {
+            self.log(exchange, true);
+        }
+    }
+
+    /// The handler's body is not what it said.
+    fn break_off(&mut self, index: usize, reason: &'static str) {
+        tracing::warn!(peer = ?self.connection.peer(), reason, "a response could not be finished");
+        self.give_up(index, ErrorCode::INTERNAL_ERROR);
+    }
+}
+
+impl super::exchange::Streaming {
+    /// Whether nothing comes behind the piece.
+    fn is_whole(&self) -> bool {
+        self.end.is_some() || self.body.is_end()
+    }
+}
+
+/// Reads the next piece of a file behind room for a frame's header; says how long it is.
+fn read_frame(range: &mut FileRange, most: usize, output: &mut Vec<u8>) -> std::io::Result<usize> {
+    let before = output.len();
+    output.extend_from_slice(&[0; FRAME_HEADER]);
+    range.read_into(output, most).inspect_err(|_| output.truncate(before))
+}
+
+/// RFC 9113 §4.1.
+const FRAME_HEADER: usize = 9;
+
+/// Bytes that are chosen before they are sent: four frames, which make a call worth its cost.
+const SENT_AT_ONCE: usize = 64 * 1024;

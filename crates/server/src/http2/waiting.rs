@@ -1,0 +1,105 @@
+//! What the connection waits for, and for how long.
+
+use std::{
+    future::Future,
+    task::{Context, Poll},
+};
+
+use serow_http2::ErrorCode;
+use serow_message::{Handler, Request, Response};
+
+use super::connection::{End, Http2};
+use crate::transport::Broken;
+
+/// What the client is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Waiting {
+    /// The rest of what it has begun: a frame, a header block, its first SETTINGS.
+    ForHead,
+    /// Another request.
+    ForRequest,
+    /// That it takes what is sent.
+    ForRoom,
+    /// A last request, since the connection is to end.
+    ForParting,
+    /// Nothing: the exchanges are at work.
+    ForNothing,
+}
+
+impl<H, C, F> Http2<H, C, F>
+where
+    H: Handler,
+    C: Fn(Request) -> F,
+    F: Future<Output = Response>,
+{
+    /// Ready when the client took too long; otherwise the task is woken then.
+    pub(super) fn poll_overdue(&mut self, blocked: bool, context: &mut Context<'_>) -> Poll<End> {
+        let waiting = self.waits_for(blocked);
+        if waiting == Waiting::ForRoom {
+            self.waiting = waiting;
+            return self.transport.poll_unread(context).map(|()| End::Cut(Broken::TimedOut));
+        }
+        if waiting != self.waiting {
+            self.waiting = waiting;
+            let timeouts = &self.worker.settings.timeouts;
+            match waiting {
+                Waiting::ForHead => self.transport.allow(timeouts.head),
+                Waiting::ForRequest => self.transport.allow(timeouts.idle),
+                Waiting::ForRoom | Waiting::ForParting => {}
+                Waiting::ForNothing => self.transport.allow_any_time(),
+            }
+        }
+        if waiting == Waiting::ForParting {
+            return self.transport.patience.poll_parting(context).map(|()| End::Close);
+        }
+        if waiting == Waiting::ForRequest {
+            self.exchanges.rest();
+        }
+        // Also when there is no deadline: the worker wakes those who wait here when it begins to drain.
+        self.transport.patience.poll_overdue(context).map(|()| {
+            let code = if waiting == Waiting::ForHead { ErrorCode::ENHANCE_YOUR_CALM } else { ErrorCode::NO_ERROR };
+            self.machine.fail(code, "nothing came in time");
+            End::Close
+        })
+    }
+
+    /// Begins the time of those who may not send until the client opens a window (CVE-2019-9517: large responses are asked
+    /// for and not taken). A window that opens byte by byte is no more patience than a socket that drains so.
+    pub(super) fn watch_windows(&mut self) {
+        let time = self.worker.settings.timeouts.body;
+        for stream in self.machine.waiting_for_window() {
+            let Some(place) = self.exchanges.find(stream).and_then(|index| self.exchanges.place(index)) else {
+                continue;
+            };
+            let mut context = Context::from_waker(&place.waker);
+            if let Some(exchange) = &mut place.exchange {
+                // Whether it is over is looked at when the exchange is woken.
+                let _ = exchange.patience(&self.worker).poll_sending(&mut context, time);
+            }
+        }
+    }
+
+    fn waits_for(&self, blocked: bool) -> Waiting {
+        if blocked {
+            Waiting::ForRoom
+        } else if self.is_within_head() {
+            Waiting::ForHead
+        } else if !self.exchanges.is_empty() {
+            Waiting::ForNothing
+        } else if self.worker.is_draining() {
+            Waiting::ForParting
+        } else {
+            Waiting::ForRequest
+        }
+    }
+
+    /// Whether the client has begun something that it owes the rest of. Data have a time of their own.
+    fn is_within_head(&self) -> bool {
+        let is_data = self.transport.input.get(FRAME_KIND) == Some(&DATA);
+        !self.transport.input.is_empty() && !is_data || self.machine.is_within_block()
+    }
+}
+
+/// RFC 9113 §4.1: where a frame's header has its kind, and the kind of DATA (§6.1).
+const FRAME_KIND: usize = 3;
+const DATA: u8 = 0;

@@ -1,0 +1,62 @@
+//! WebSocket over HTTP/2 (RFC 8441), shown to handlers as it is over HTTP/1.1: one way for both.
+
+use serow_message::{Headers, Known, Method, RequestHead, StatusCode};
+
+/// Makes an extended CONNECT for this protocol the upgrade that HTTP/1.1 has for it (RFC 6455 §4.1). Says whether that is
+/// one; other protocols are left as they are.
+pub(super) fn present(protocol: &[u8], head: &mut RequestHead) -> bool {
+    if !protocol.eq_ignore_ascii_case(b"websocket") {
+        return false;
+    }
+    head.method = Method::GET;
+    for (name, value) in [(Known::Connection, &b"upgrade"[..]), (Known::Upgrade, b"websocket")] {
+        // Constants of this file are valid values.
+        let _ = head.headers.insert(name, value);
+    }
+    // RFC 8441 §5: HTTP/2 does without the key; whoever implements RFC 6455 asks for one.
+    let _ = head.headers.insert("sec-websocket-key", KEY);
+    true
+}
+
+/// Makes the agreement of HTTP/1.1 that of HTTP/2: 200 instead of 101 (RFC 8441 §5), without the fields that HTTP/2 has no
+/// need of.
+pub(super) fn translate(status: StatusCode, headers: &mut Headers) -> StatusCode {
+    if status != StatusCode::SWITCHING_PROTOCOLS {
+        return status;
+    }
+    for name in ["connection", "upgrade", "sec-websocket-accept"] {
+        headers.remove(name);
+    }
+    StatusCode::OK
+}
+
+/// Sixteen bytes in base64, as RFC 6455 §4.1 asks for. It proves nothing here: the answer to it is not sent.
+const KEY: &str = "c2Vyb3cgb3ZlciBodHRwMg==";
+
+#[cfg(test)]
+mod tests {
+    use serow_message::{Target, Version};
+
+    use super::*;
+
+    #[test]
+    fn the_handler_sees_an_upgrade() {
+        let mut head = RequestHead {
+            method: Method::CONNECT,
+            target: Target::default(),
+            version: Version::HTTP_2,
+            headers: Headers::new(),
+        };
+        assert!(!present(b"connect-udp", &mut head));
+        assert_eq!(head.method, Method::CONNECT);
+        assert!(present(b"websocket", &mut head));
+        assert_eq!(head.method, Method::GET);
+        assert_eq!(head.headers.get(Known::Upgrade), Some(&b"websocket"[..]));
+        let mut headers = Headers::new();
+        headers.append("upgrade", "websocket").unwrap();
+        headers.append("sec-websocket-protocol", "chat").unwrap();
+        assert_eq!(translate(StatusCode::SWITCHING_PROTOCOLS, &mut headers), StatusCode::OK);
+        assert_eq!(headers.len(), 1);
+        assert_eq!(translate(StatusCode::FORBIDDEN, &mut headers), StatusCode::FORBIDDEN);
+    }
+}
