@@ -11,7 +11,6 @@ import sys
 
 from ..server import REPOSITORY
 from . import servers, tables, waterfall
-from .laboratory import Link
 from .tile import Run
 
 FILE = REPOSITORY / "docs/priorities.md"
@@ -36,23 +35,20 @@ def put(**sections: str) -> None:
     print(f"wrote {FILE.relative_to(REPOSITORY)}", file=sys.stderr)
 
 
-def write_runs(runs: list[Run], link: Link) -> None:
+def write_runs(runs: list[Run]) -> None:
     put(tile=tables.markdown(runs), servers=of_servers(runs), machine=machine(), pictures=pictures(runs))
 
 
 def pictures(runs: list[Run]) -> str:
-    """A picture for each server, over TLS, of the first moment; without one no link leads to it."""
+    """A picture for each server over TLS, first of the busy connection; all of the same duration."""
     PICTURES.mkdir(exist_ok=True)
-    drawn: list[Run] = []
-    for run in sorted(runs, key=lambda run: run.after):
-        if run.tls and run.server not in [other.server for other in drawn]:
-            drawn.append(run)
+    drawn = sorted((run for run in runs if run.tls), key=lambda run: -run.after)
     longest = max(max(run.figures.picture_finished, run.figures.script_finished) for run in drawn)
-    drawn.sort(key=lambda run: [server.name for server in servers.SERVERS].index(run.server))
     lines = []
     for run in drawn:
-        (PICTURES / f"{run.server}.svg").write_text(waterfall.draw(run, longest * 1.02))
-        lines.append(f"![{tables.of(run).label}: when which bytes came](priorities/{run.server}.svg)")
+        name = f"{run.server}-{run.after:g}s.svg"
+        (PICTURES / name).write_text(waterfall.draw(run, longest * 1.02))
+        lines.append(f"![{tables.of(run).label}, asked after {run.after:g} s: when which bytes came](priorities/{name})")
     return "\n\n".join(lines)
 
 

@@ -9,7 +9,7 @@ import tempfile
 
 from ..server import Broken
 from ..verdict import Verdict, arguments
-from . import document, laboratory, servers, tables, tile
+from . import document, laboratory, servers, store, tables, tile
 from .laboratory import Link
 from .servers import Server
 from .tile import Run
@@ -29,7 +29,8 @@ AT_A_TIME = 4
 
 def main() -> int:
     parser = arguments("priorities", __doc__)
-    parser.add_argument("--write", action="store_true", help="write docs/priorities.md and its pictures")
+    parser.add_argument("--write", action="store_true", help="write docs/priorities.md and its pictures; what is not measured now is "
+                        "taken from the last time")
     parser.add_argument("--peers", action="store_true", help="the other servers too (--write has them always)")
     parser.add_argument("--only", action="append", metavar="SERVER", choices=[server.name for server in servers.SERVERS],
                         help=f"one of {', '.join(server.name for server in servers.SERVERS)}; may be repeated")
@@ -65,7 +66,7 @@ def exam(options: argparse.Namespace, verdict: Verdict) -> None:
     for run in runs:
         judge(run, verdict)
     if options.write:
-        document.write_runs(runs, SLOW)
+        document.write_runs(store.merged(runs))
     return None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import pathlib
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from . import client, laboratory, servers
 from .client import Ask, Wish
@@ -61,8 +61,6 @@ class Run:
     script: list[tuple[float, int]]
     congestion: str
 
-    def stored(self) -> dict:
-        return asdict(self)
 
 
 def make_site(site: pathlib.Path, size: int) -> None:

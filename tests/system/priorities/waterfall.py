@@ -14,6 +14,8 @@ TOP, LANE, GAP = 96, 84, 26
 BOTTOM = TOP + 2 * LANE + GAP
 # A column of the lanes, in pixels: narrower than the eye needs, wider than a packet at 128 kbit/s.
 COLUMN = 2
+# Heights are rounded to this, so that rounding of times does not show as a fringe.
+STEP = 6
 
 STYLE = """
   .ground { fill: #ffffff } .title { fill: #111827; font-weight: 600; font-size: 18px }
@@ -44,24 +46,23 @@ def draw(run: Run, duration: float) -> str:
         f"<style>{STYLE}</style>",
         f'<rect class="ground" width="{WIDTH}" height="{HEIGHT}" rx="8"/>',
         text(24, 36, title, "title"),
-        text(24, 58, f"{run.link}; {run.size / 1000:,.0f} KB each, HTTP/2 {'over TLS' if run.tls else 'without TLS'}; the "
-             f"script is asked for {run.after * 1000:.0f} ms after the picture.", "quiet"),
+        text(24, 58, f"{spelled(run.link)}; {run.size / 1000:,.0f} KB each, HTTP/2 {'over TLS' if run.tls else 'without TLS'}; the "
+             f"script is asked for {run.after:g} s after the picture.", "quiet"),
     ]
-    wait_from, wait_to = figures.available, figures.available + figures.first_byte
+    lanes = ((TOP, "picture", figures.picture_finished), (TOP + LANE + GAP, "script", figures.script_finished))
+    lines += [f'<rect class="lane" x="{LEFT}" y="{top}" width="{WIDTH - LEFT - RIGHT}" height="{LANE}"/>' for top, _, _ in lanes]
     lines += axis(duration, scale)
-    for top, name, kind, lane, finished in ((TOP, "picture", "picture", run.picture, figures.picture_finished),
-                                            (TOP + LANE + GAP, "script", "script", run.script, figures.script_finished)):
-        lines.append(f'<rect class="lane" x="{LEFT}" y="{top}" width="{WIDTH - LEFT - RIGHT}" height="{LANE}"/>')
-        if kind == "script":
-            lines.append(f'<rect class="wait" x="{LEFT + wait_from * scale:.1f}" y="{top}" '
-                         f'width="{max((wait_to - wait_from) * scale, 1):.1f}" height="{LANE}"/>')
-        lines += bars(lane, kind, top, scale, duration, run)
+    asked, waited = LEFT + figures.available * scale, max(figures.first_byte * scale, 1)
+    lines.append(f'<rect class="wait" x="{asked:.1f}" y="{lanes[1][0]}" width="{waited:.1f}" height="{LANE}"/>')
+    passed = on_the_link(run)
+    for top, name, finished in lanes:
+        lines.append(path([(begins, ends) for of, begins, ends in passed if of == name], name, top, scale, duration))
         lines.append(f'<text class="text name" x="{LEFT - 12}" y="{top + LANE / 2 + 1}" text-anchor="end">{name}</text>')
         lines.append(text(LEFT - 12, top + LANE / 2 + 18, f"{finished:.1f} s", "quiet", "end"))
-    x = LEFT + wait_from * scale
-    lines.append(f'<line class="mark" x1="{x:.1f}" x2="{x:.1f}" y1="{TOP - 8}" y2="{BOTTOM}"/>')
-    lines.append(text(x - 3, TOP - 14, f"script: {first}", "said"))
-    lines.append(text(LEFT, HEIGHT - 18, "Height: share of the link's rate. Shaded: the script waits.", "quiet"))
+    lines.append(f'<line class="mark" x1="{asked:.1f}" x2="{asked:.1f}" y1="{TOP - 8}" y2="{BOTTOM}"/>')
+    lines.append(text(asked - 3, TOP - 14, f"script: {first}", "said"))
+    lines.append(text(LEFT, HEIGHT - 18, "Seconds since the picture was asked for. Height: share of the link's rate. Shaded: the "
+                      "script waits.", "quiet"))
     return "\n".join([*lines, "</svg>", ""])
 
 
@@ -75,29 +76,42 @@ def axis(duration: float, scale: float) -> list[str]:
     return lines
 
 
-def bars(lane: list[tuple[float, int]], kind: str, top: int, scale: float, duration: float, run: Run) -> list[str]:
-    """A column is as high as its bytes fill what the link could carry in its time. What comes at once, as a TLS record
-    does, was on the way since the arrival before: its bytes belong to that time."""
-    count = math.ceil(duration * scale / COLUMN)
+def on_the_link(run: Run) -> list[tuple[str, float, float]]:
+    """When the link was busy with which lane's bytes, at the latest: a client gets a TLS record, or what waited for a lost
+    packet, at once, but the link carried it one byte after the other."""
+    arrivals = sorted([(when, length, "picture") for when, length in run.picture]
+                      + [(when, length, "script") for when, length in run.script])
+    passed: list[tuple[str, float, float]] = []
+    free = math.inf
+    for when, length, lane in reversed(arrivals):
+        ends = min(when, free)
+        free = max(ends - length * 8 / bits(run), 0.0)
+        passed.append((lane, free, ends))
+    return passed[::-1]
+
+
+def path(passed: list[tuple[float, float]], kind: str, top: int, scale: float, duration: float) -> str:
+    """Columns of equal height are one shape: a hundredth of the file's size."""
     seconds = COLUMN / scale
-    capacity = bits(run) / 8 * seconds
-    filled = [0.0] * (count + 1)
-    for when, length in lane:
-        took = length * 8 / bits(run)
-        begins, ends = max(when - took, 0) / seconds, when / seconds
-        for column in range(int(begins), min(int(ends), count) + 1):
-            share = max(min(column + 1, ends) - max(column, begins), 0) / max(ends - begins, 1e-9)
-            filled[column] += length * share
-    drawn, run_from = [], 0
-    heights = [round(min(bytes_ / capacity, 1) * LANE) for bytes_ in filled] + [0]
-    # Columns of one height are one path: a hundredth of the file's size.
+    filled = [0.0] * (math.ceil(duration / seconds) + 2)
+    for begins, ends in passed:
+        for column in range(int(begins / seconds), int(ends / seconds) + 1):
+            filled[column] += max(min((column + 1) * seconds, ends) - max(column * seconds, begins), 0) / seconds
+    heights = [round(min(share, 1) * LANE / STEP) * STEP for share in filled] + [0]
+    shapes, since = [], 0
     for column in range(1, len(heights)):
-        if heights[column] != heights[run_from]:
-            if heights[run_from]:
-                drawn.append(f"M{LEFT + run_from * COLUMN} {top + LANE}v-{heights[run_from]}"
-                             f"h{(column - run_from) * COLUMN}v{heights[run_from]}z")
-            run_from = column
-    return [f'<path class="{kind}" d="{"".join(drawn)}"/>']
+        if heights[column] != heights[since]:
+            if heights[since]:
+                shapes.append(f"M{LEFT + since * COLUMN} {top + LANE}v-{heights[since]}h{(column - since) * COLUMN}"
+                              f"v{heights[since]}z")
+            since = column
+    return f'<path class="{kind}" d="{"".join(shapes)}"/>'
+
+
+def spelled(link: str) -> str:
+    for unit in ("gbit", "mbit", "kbit"):
+        link = link.replace(unit, f" {unit[0].upper() if unit != 'kbit' else 'k'}bit/s")
+    return link
 
 
 def bits(run: Run) -> float:
