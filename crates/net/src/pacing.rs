@@ -218,7 +218,7 @@ impl Pacer {
 
     /// The most unsent bytes, and the low-water mark.
     fn unsent(&self) -> u32 {
-        let most = self.path.within(UNSENT_TIME).clamp(self.path.segment.saturating_mul(2), MOST_UNSENT).max(2);
+        let most = self.path.within(UNSENT_TIME).max(self.path.segment.saturating_mul(2)).clamp(2, MOST_UNSENT);
         // A rate is never quite the same; a call for each change would be a call for each sample.
         if self.low_water.abs_diff(most) < self.low_water / 4 && most < MOST_UNSENT { self.low_water } else { most }
     }
@@ -238,7 +238,7 @@ impl Pacer {
             return (segment as usize).min(LONGEST_RECORD);
         }
         match self.pacing {
-            Pacing::Adaptive => self.path.whole_segments(self.unsent()).clamp(segment as usize, LONGEST_RECORD),
+            Pacing::Adaptive => self.path.whole_segments(self.unsent()).max(segment as usize).min(LONGEST_RECORD),
             Pacing::Fixed(_) | Pacing::Off => LONGEST_RECORD,
         }
     }

@@ -172,7 +172,7 @@ impl Socket {
     ///
     /// # Errors
     ///
-    /// Those of poll(2).
+    /// Those of poll(2); `BrokenPipe` when the connection is gone, so that nothing drains any more.
     pub fn poll_drained(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         loop {
             // Before the look: room that comes after it makes this readiness an old one, which clearing does not touch.
@@ -180,6 +180,10 @@ impl Socket {
             let mut polled = [PollFd::new(guard.get_inner(), PollFlags::OUT)];
             match rustix::event::poll(&mut polled, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })) {
                 Ok(0) => guard.clear_ready(),
+                // A connection that was reset also counts as writable.
+                Ok(_) if polled[0].revents().intersects(PollFlags::ERR | PollFlags::HUP) => {
+                    return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
+                }
                 Ok(_) => return Poll::Ready(Ok(())),
                 Err(Errno::INTR) => {}
                 Err(error) => return Poll::Ready(Err(error.into())),

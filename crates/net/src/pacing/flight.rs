@@ -118,7 +118,7 @@ fn ceiling(path: &Path) -> Option<u32> {
     }
     let queueless = u64::from(path.round_trip) <= shortest + QUEUE_TIME / 2;
     let bytes = if queueless {
-        path.within(2 * shortest).saturating_add(2 * segment).max(FIRST_SEGMENTS * segment)
+        path.within(2 * shortest).max(FIRST_SEGMENTS * segment)
     } else {
         path.within(shortest + QUEUE_TIME).saturating_add(2 * segment).max(LEAST_SEGMENTS * segment)
     };
