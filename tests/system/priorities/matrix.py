@@ -97,7 +97,7 @@ def download(link: Link, server: Server, site: pathlib.Path, size: int, cell: Ce
 
 def steady(steps: list[tuple[float, int]]) -> float:
     """Bits per second in the second half of the bytes' time."""
-    middle = steps[bisect.bisect_left(steps, [steps[-1][0] / 2, 0])]
+    middle = steps[bisect.bisect_left(steps, steps[-1][0] / 2, key=lambda step: step[0])]
     last = steps[-1]
     return (last[1] - middle[1]) * 8 / max(last[0] - middle[0], 1e-6)
 
