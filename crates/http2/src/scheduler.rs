@@ -28,7 +28,16 @@
 //! round began. So a new or returning stream never keeps others from their turn for longer than one round, and nothing
 //! but two numbers has to be kept for each ring.
 //!
-//! Every call costs a search in an ordered set, O(log n); there is no other state of a stream.
+//! Every call costs a few searches in an ordered set, O(log n); there is no other state of a stream. In instructions, by
+//! the streams inside:
+//!
+//! | | 1 | 10 | 100 | 1,000 | 10,000 |
+//! |---|---|---|---|---|---|
+//! | `remove` and `insert` | 141 | 231 | 373 | 590 | 677 |
+//! | `next` | 39 | 58 | 58 | 86 | 90 |
+//! | `next` and `note_served` | 76 | 296 | 327 | 673 | 839 |
+//!
+//! All four for one response alone cost 189.
 
 use alloc::boxed::Box;
 

@@ -31,7 +31,9 @@ impl Ring {
     pub(super) fn note(&mut self, keys: &Keys, class: Class, stream: StreamId, bytes: u32) {
         if stream != self.current || self.left == 0 {
             if stream <= self.current || stream > self.end {
-                self.end = keys.below(class.end_key()).map_or(stream, stream_of);
+                let highest = keys.below(class.end_key()).filter(|&key| Class::of_key(key) == class);
+                // The stream itself may have left while it had its turn.
+                self.end = highest.map_or(stream, stream_of).max(stream);
             }
             self.current = stream;
             self.left = TURN;

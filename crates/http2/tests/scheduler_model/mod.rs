@@ -126,7 +126,7 @@ impl Ring {
     fn note(&mut self, streams: &[StreamId], stream: StreamId, bytes: u64) {
         if stream != self.current || self.left == 0 {
             if stream <= self.current || stream > self.end {
-                self.end = streams.last().copied().unwrap_or(stream);
+                self.end = streams.last().copied().unwrap_or(stream).max(stream);
             }
             self.current = stream;
             self.left = u64::from(TURN);
