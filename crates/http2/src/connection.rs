@@ -15,7 +15,7 @@ use crate::{
     hpack::{DEFAULT_CAPACITY, Decoder, Encoder},
     receiving::{Headers, OpenBlock},
     scheduler::{EarlyPriorities, Scheduler},
-    stream::Stream,
+    stream::{Receiving, Stream},
     streams::{Gone, Streams},
     window::{INITIAL, ReceiveWindow, SendWindow},
 };
@@ -247,7 +247,7 @@ impl Connection {
         match frame {
             Frame::Settings { settings } => self.handle_settings(&settings),
             Frame::SettingsAck => {
-                self.settings_due = None;
+                self.handle_settings_ack();
                 Ok(())
             }
             Frame::Ping { payload, ack: false } => {
@@ -255,20 +255,21 @@ impl Connection {
                 self.check_control()
             }
             Frame::Ping { payload, ack: true } => {
-                match &payload {
-                    MEASURING => {
-                        if self.growth.end() {
-                            self.give_back();
-                        }
-                    }
-                    PARTING => self.finish_shutdown(),
-                    _ => {}
-                }
+                self.handle_answer(&payload);
                 Ok(())
             }
             Frame::Priority { stream, dependency } => self.handle_priority(stream, dependency),
             Frame::PriorityUpdate { stream, value } => self.handle_priority_update(stream, &value),
             _ => Ok(()),
+        }
+    }
+
+    /// The answer to a PING of ours, or to one that nobody sent.
+    fn handle_answer(&mut self, payload: &[u8; 8]) {
+        if payload == PARTING {
+            self.finish_shutdown();
+        } else if payload == MEASURING && self.growth.end() {
+            self.give_back();
         }
     }
 
@@ -293,6 +294,23 @@ impl Connection {
         }
         frame::write_settings_ack(&mut self.control);
         self.check_control()
+    }
+
+    /// RFC 9113 §6.5.3: from now on the peer keeps to them. Streams that it opened before began with more than we want to
+    /// give (§6.9.2).
+    fn handle_settings_ack(&mut self) {
+        let more = INITIAL.saturating_sub(self.limits.stream_window);
+        if self.settings_due.take().is_none() || more == 0 {
+            return;
+        }
+        for stream in self.streams.iter_mut() {
+            stream.receive_window.shrink(more);
+            if stream.receiving == Receiving::Body
+                && let Some(increment) = stream.receive_window.give_back(self.growth.stream())
+            {
+                frame::write_window_update(stream.id, increment, &mut self.control);
+            }
+        }
     }
 
     /// RFC 9113 §6.9.

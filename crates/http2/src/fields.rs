@@ -233,17 +233,15 @@ impl Collector<'_> {
 /// RFC 9113 §8.2.1: a token without capitals. A colon, as unknown pseudo-header fields have it (§8.3), is none.
 #[inline]
 fn check_name(name: &[u8]) -> Result<(), Problem> {
-    let wrong =
-        name.iter().fold(name.is_empty(), |wrong, &byte| wrong | !is_token_byte(byte) | byte.is_ascii_uppercase());
-    if wrong { Err(Problem::Malformed("the name of a field has a byte that must not be in it")) } else { Ok(()) }
+    let right = name.iter().fold(!name.is_empty(), |right, &byte| right & NAME_BYTES[usize::from(byte)]);
+    if right { Ok(()) } else { Err(Problem::Malformed("the name of a field has a byte that must not be in it")) }
 }
 
 /// RFC 9113 §8.2.1, and as HTTP/1 has it, no other control characters either: handlers write values to logs.
 #[inline]
 fn check_value(value: &[u8]) -> Result<(), Problem> {
-    let is_wrong = |byte: u8| byte < b' ' && byte != b'\t' || byte == 0x7f;
     let is_space = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
-    if value.iter().fold(false, |wrong, &byte| wrong | is_wrong(byte)) {
+    if has_control(value) {
         return Err(Problem::Malformed("the value of a field has a control character"));
     }
     if is_space(value.first()) || is_space(value.last()) {
@@ -251,6 +249,39 @@ fn check_value(value: &[u8]) -> Result<(), Problem> {
     }
     Ok(())
 }
+
+/// Looks at many bytes at once; at the end some are looked at twice.
+#[inline]
+fn has_control(value: &[u8]) -> bool {
+    if let Some(last) = value.last_chunk::<16>() {
+        let (chunks, _) = value.as_chunks::<16>();
+        return chunks.iter().chain([last]).any(any_control);
+    }
+    if let (Some(first), Some(last)) = (value.first_chunk::<8>(), value.last_chunk::<8>()) {
+        return any_control(first) | any_control(last);
+    }
+    value.iter().any(|byte| any_control(&[*byte]))
+}
+
+#[inline]
+fn any_control<const N: usize>(bytes: &[u8; N]) -> bool {
+    let mut wrong = 0;
+    for &byte in bytes {
+        wrong |= u8::from(byte < b' ') & u8::from(byte != b'\t') | u8::from(byte == 0x7f);
+    }
+    wrong != 0
+}
+
+/// The bytes of tokens, without capitals.
+static NAME_BYTES: [bool; 256] = {
+    let mut bytes = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        bytes[byte] = is_token_byte(byte as u8) && !(byte as u8).is_ascii_uppercase();
+        byte += 1;
+    }
+    bytes
+};
 
 const TWO_HOSTS: Problem = Problem::Malformed(":authority and Host are for different hosts");
 

@@ -44,13 +44,19 @@ impl SendWindow {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ReceiveWindow {
-    available: u32,
+    /// Below zero where the window was made smaller.
+    available: i32,
     held: u32,
 }
 
 impl ReceiveWindow {
     pub(crate) const fn new(size: u32) -> Self {
-        Self { available: size, held: 0 }
+        Self { available: SendWindow::new(size).0, held: 0 }
+    }
+
+    /// The window was less than the peer thought, and it knows now.
+    pub(crate) fn shrink(&mut self, by: u32) {
+        self.available = self.available.saturating_sub_unsigned(by);
     }
 
     /// Bytes received that nobody has used yet.
@@ -63,7 +69,8 @@ impl ReceiveWindow {
     #[inline]
     #[must_use]
     pub(crate) fn received(self, bytes: u32) -> Option<Self> {
-        Some(Self { available: self.available.checked_sub(bytes)?, held: self.held + bytes })
+        let available = self.available.checked_sub_unsigned(bytes).filter(|left| *left >= 0 || bytes == 0)?;
+        Some(Self { available, held: self.held + bytes })
     }
 
     /// So many bytes have been used. Those who used more than there are gave a wrong count; they get what there is.
@@ -78,11 +85,9 @@ impl ReceiveWindow {
     /// more rarely would let the sender stand still.
     #[inline]
     pub(crate) fn give_back(&mut self, target: u32) -> Option<u32> {
-        let due = target.saturating_sub(self.available).saturating_sub(self.held);
-        if due == 0 || due < target / 2 {
-            return None;
-        }
-        self.available += due;
+        let due = i64::from(target) - i64::from(self.available) - i64::from(self.held);
+        let due = u32::try_from(due).ok().filter(|due| *due > 0 && *due >= target / 2)?.min(MOST);
+        self.available = self.available.saturating_add_unsigned(due);
         Some(due)
     }
 }
@@ -120,5 +125,10 @@ mod tests {
         assert_eq!(window.received(91), None);
         // A larger target is made up for at once.
         assert_eq!(window.give_back(200), Some(110));
+        let mut window = ReceiveWindow::new(100).received(60).unwrap();
+        window.shrink(90);
+        assert_eq!((window.received(1), window.received(0)), (None, Some(window)));
+        assert_eq!((window.release(60), window.give_back(10)), (60, Some(60)));
+        assert!(window.received(10).is_some() && window.received(11).is_none());
     }
 }
