@@ -15,6 +15,9 @@ const LIST: u16 = 6;
 const CONNECT: u16 = 8;
 const PRIORITIES: u16 = 9;
 
+/// Identifiers and values of frames in a row.
+type Frames<'a> = &'a [&'a [(u16, u32)]];
+
 /// As it comes from a peer.
 fn update(values: &[(u16, u32)]) -> SettingsUpdate {
     let mut output = Vec::new();
@@ -31,7 +34,7 @@ fn update(values: &[(u16, u32)]) -> SettingsUpdate {
 }
 
 /// The settings after these frames, and what the last meant to others.
-fn apply(from: Sender, frames: &[&[(u16, u32)]]) -> Result<(Settings, Applied), ErrorCode> {
+fn apply(from: Sender, frames: Frames) -> Result<(Settings, Applied), ErrorCode> {
     let mut settings = Settings::default();
     let mut last = Applied::default();
     for values in frames {
@@ -86,7 +89,7 @@ fn every_setting() {
 
 #[test]
 fn good_values() {
-    let cases: [(&[&[(u16, u32)]], Settings); 9] = [
+    let cases: [(Frames, Settings); 9] = [
         (&[&[]], silent()),
         (&[&[(PUSH, 1)]], silent()),
         (&[&[(WINDOW, 0)]], Settings { initial_window_size: 0, ..silent() }),
@@ -109,7 +112,7 @@ fn good_values() {
 
 #[test]
 fn wrong_values() {
-    let cases: [(&[&[(u16, u32)]], ErrorCode); 17] = [
+    let cases: [(Frames, ErrorCode); 17] = [
         (&[&[(PUSH, 2)]], ErrorCode::PROTOCOL_ERROR),
         (&[&[(PUSH, u32::MAX)]], ErrorCode::PROTOCOL_ERROR),
         (&[&[(WINDOW, 0x8000_0000)]], ErrorCode::FLOW_CONTROL_ERROR),
@@ -149,7 +152,7 @@ fn pushes_of_servers() {
 /// RFC 7541 §4.2: the encoder announces the smallest size that was set in between.
 #[test]
 fn smallest_header_table() {
-    let cases: [(&[&[(u16, u32)]], u32, Option<u32>); 5] = [
+    let cases: [(Frames, u32, Option<u32>); 5] = [
         (&[&[(STREAMS, 7)]], 4_096, None),
         (&[&[(TABLE, 4_096)]], 4_096, Some(4_096)),
         (&[&[(TABLE, 0), (TABLE, 4_096)]], 4_096, Some(0)),
