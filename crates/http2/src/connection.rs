@@ -9,7 +9,7 @@ use crate::{
     Counters, ErrorCode, Limits, PREFACE, ProtocolError, Sender, Settings, SettingsUpdate, StreamId,
     budget::Budget,
     dependency::Dependencies,
-    fields::Fields,
+    fields::{Fields, Text},
     frame::{self, Frame},
     growth::Growth,
     hpack::{DEFAULT_CAPACITY, Decoder, Encoder},
@@ -41,7 +41,7 @@ pub(crate) struct Connection {
     /// A header block whose end has not come.
     pub(crate) block: Option<Box<OpenBlock>>,
     /// Where heads are decoded.
-    pub(crate) text: BytesMut,
+    pub(crate) text: Text,
     pub(crate) streams: Streams,
     pub(crate) scheduler: Scheduler,
     pub(crate) dependencies: Dependencies,
@@ -118,7 +118,7 @@ impl Connection {
             decoder: Decoder::new(DEFAULT_CAPACITY),
             encoder: Encoder::new(),
             block: None,
-            text: BytesMut::new(),
+            text: Text::default(),
             streams: Streams::default(),
             scheduler: Scheduler::new(),
             dependencies: Dependencies::new(),
@@ -403,7 +403,7 @@ impl Connection {
 
     /// Gives back memory that only an active connection needs.
     pub(crate) fn release_memory(&mut self) {
-        self.text = BytesMut::new();
+        self.text = Text::default();
         if self.control.is_empty() {
             self.control = Vec::new();
         }

@@ -49,9 +49,9 @@ impl Fields {
         decoder: &mut Decoder,
         block: &[u8],
         limits: &Limits,
-        text: &mut BytesMut,
+        text: &mut Text,
     ) -> Result<Self, DecodeError> {
-        text.reserve(USUAL_HEAD);
+        text.scratch.clear();
         let mut collector = Collector {
             text,
             list: ReceivedFields::with_capacity(USUAL_FIELDS),
@@ -99,9 +99,33 @@ impl Fields {
     }
 }
 
+/// Where the text of heads is put together, and kept.
+#[derive(Debug, Default)]
+pub(crate) struct Text {
+    /// That of the head which is decoded.
+    scratch: Vec<u8>,
+    /// Room for the next ones: heads that are gone leave theirs, so that mostly nothing is allocated for one.
+    room: BytesMut,
+}
+
+impl Text {
+    /// The decoded text.
+    #[inline]
+    fn take(&mut self) -> Bytes {
+        if self.room.capacity() < self.scratch.len() {
+            self.room.reserve(self.scratch.len().max(USUAL_HEAD));
+        }
+        self.room.extend_from_slice(&self.scratch);
+        if self.scratch.capacity() > MOST_KEPT {
+            self.scratch = Vec::new();
+        }
+        self.room.split().freeze()
+    }
+}
+
 /// Takes the fields of one block, in their order.
 struct Collector<'a> {
-    text: &'a mut BytesMut,
+    text: &'a mut Text,
     list: ReceivedFields,
     pseudo: [Option<Place>; PSEUDO],
     problem: Option<Problem>,
@@ -148,9 +172,9 @@ impl Collector<'_> {
             self.push(Some(Known::Host), b"host", value)?;
         } else {
             self.check_size()?;
-            self.text.extend_from_slice(value);
+            self.text.scratch.extend_from_slice(value);
         }
-        let start = (self.text.len() - value.len()) as u32;
+        let start = (self.text.scratch.len() - value.len()) as u32;
         self.pseudo[pseudo as usize] = Some(Place { start, length: value.len() as u32 });
         Ok(())
     }
@@ -171,7 +195,7 @@ impl Collector<'_> {
             // RFC 9113 §8.3.1: the two must not speak of different places.
             Known::Host => match self.pseudo[Pseudo::Authority as usize] {
                 Some(Place { start, length }) if length > 0 => {
-                    let authority = &self.text[start as usize..(start + length) as usize];
+                    let authority = &self.text.scratch[start as usize..(start + length) as usize];
                     if authority.eq_ignore_ascii_case(value) { Ok(()) } else { Err(TWO_HOSTS) }
                 }
                 _ => self.push(Some(known), known.as_str().as_bytes(), value),
@@ -197,9 +221,11 @@ impl Collector<'_> {
     #[inline]
     fn push(&mut self, known: Option<Known>, name: &[u8], value: &[u8]) -> Result<(), Problem> {
         self.check_size()?;
-        let name_start = self.text.len();
-        self.text.extend_from_slice(name);
-        self.text.extend_from_slice(value);
+        let text = &mut self.text.scratch;
+        let name_start = text.len();
+        text.reserve(name.len() + value.len());
+        text.extend_from_slice(name);
+        text.extend_from_slice(value);
         let span = Span {
             name_start,
             name_length: name.len(),
@@ -226,7 +252,7 @@ impl Collector<'_> {
                 self.problem.get_or_insert(problem);
             }
         }
-        Fields { text: self.text.split().freeze(), list: self.list, pseudo: self.pseudo, problem: self.problem }
+        Fields { text: self.text.take(), list: self.list, pseudo: self.pseudo, problem: self.problem }
     }
 }
 
@@ -290,6 +316,9 @@ const FIELD_OVERHEAD: usize = 32;
 
 /// Bytes of the head of a browser's request, without its cookies.
 const USUAL_HEAD: usize = 1024;
+
+/// What a larger head needed is not kept.
+const MOST_KEPT: usize = 4 * USUAL_HEAD;
 
 /// Fields of a browser's request; the list is made with room for them at once.
 const USUAL_FIELDS: usize = 16;
