@@ -41,6 +41,7 @@ impl Connection {
     #[cold]
     pub(crate) fn cut_off(&mut self, id: StreamId, code: ErrorCode) {
         self.forget(id);
+        self.ended = self.ended.filter(|ended| *ended != id);
         self.streams.note_cut_off(id);
         self.counters.reset_by_us += 1;
         frame::write_reset_stream(id, code, &mut self.control);
