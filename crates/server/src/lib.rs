@@ -40,6 +40,7 @@ pub use serow_message::{
 };
 pub use serow_net::{
     Address, AddressError, BindError, ListenOptions,
+    pacing::Pacing,
     tls::{
         CertificateFiles, Certificates, ClientCertificates, TlsDescription, TlsSettings, TlsSettingsError, TlsVersion,
         TlsVersions,

@@ -10,6 +10,7 @@ use std::{
 use serow_message::{Handler, Scheme};
 use serow_net::{
     Address, AddressError, ListenOptions, Listener,
+    pacing::Pacing,
     tls::{TlsAcceptor, TlsSettings, TlsSettingsError},
 };
 
@@ -103,6 +104,13 @@ impl Server {
     #[must_use]
     pub fn proxy_protocol(mut self, proxy_protocol: ProxyProtocol) -> Self {
         self.settings.proxy_protocol = proxy_protocol;
+        self
+    }
+
+    /// How much the kernel may hold unsent of connections that carry several responses at a time (HTTP/2).
+    #[must_use]
+    pub fn pacing(mut self, pacing: Pacing) -> Self {
+        self.settings.pacing = pacing;
         self
     }
 

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serow_net::pacing::Pacing;
+
 /// How long a peer may take. Each is checked four times a second and never ends early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
@@ -93,4 +95,5 @@ pub(crate) struct Settings {
     pub(crate) timeouts: Timeouts,
     pub(crate) limits: Limits,
     pub(crate) proxy_protocol: ProxyProtocol,
+    pub(crate) pacing: Pacing,
 }

@@ -4,7 +4,7 @@ mod encryption;
 
 use std::{
     io::{self, IoSlice},
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
 };
 
 use bytes::BytesMut;
@@ -19,11 +19,13 @@ use self::encryption::Encryption;
 pub(crate) struct Wire {
     socket: Socket,
     encryption: Option<Box<Encryption>>,
+    /// Bytes handed to the kernel by way of this.
+    sent: u64,
 }
 
 impl Wire {
     pub(crate) fn new(socket: Socket) -> Self {
-        Self { socket, encryption: None }
+        Self { socket, encryption: None, sent: 0 }
     }
 
     /// From now on everything is encrypted; `received` is what has come of it already.
@@ -50,6 +52,11 @@ impl Wire {
     /// Whether something has come that could not be understood yet.
     pub(crate) fn has_undecrypted(&self) -> bool {
         self.encryption.as_ref().is_some_and(|encryption| encryption.has_received())
+    }
+
+    /// Bytes handed to the kernel so far, encryption included; without those of files that it read itself.
+    pub(crate) fn sent(&self) -> u64 {
+        self.sent + self.encryption.as_ref().map_or(0, |encryption| encryption.sent())
     }
 
     /// The socket itself.
@@ -81,7 +88,11 @@ impl Wire {
         buffers: &Buffers,
     ) -> Poll<io::Result<usize>> {
         match &mut self.encryption {
-            None => self.socket.poll_send(context, bytes, more),
+            None => {
+                let sent = ready!(self.socket.poll_send(context, bytes, more))?;
+                self.sent += sent as u64;
+                Poll::Ready(Ok(sent))
+            }
             Some(encryption) => encryption.poll_send(&self.socket, context, &[bytes], more, buffers),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::{cell::Cell, rc::Rc, sync::Arc};
 
-use serow_net::{Buffers, Clock, Deadlines};
+use serow_net::{Buffers, Clock, Deadlines, pacing::DelayHistogram};
 
 use crate::{
     AccessLog,
@@ -24,6 +24,8 @@ pub(crate) struct Worker<H> {
     pub(crate) population: Population,
     /// The connections of all workers, where their number is limited.
     limited: Option<Population>,
+    /// How long bytes waited in the kernel before they were sent.
+    pub(crate) queue_delay: DelayHistogram,
     draining: Cell<bool>,
 }
 
@@ -39,6 +41,7 @@ impl<H> Worker<H> {
             log: log.map(|make| make()),
             population: Population::default(),
             limited,
+            queue_delay: DelayHistogram::new(),
             draining: Cell::new(false),
         }
     }

@@ -11,7 +11,7 @@ use serow_http2::{ErrorCode, Server};
 use serow_message::{Connection, Handler, Request, Response};
 use serow_net::More;
 
-use super::{exchanges::Exchanges, waiting::Waiting};
+use super::{exchanges::Exchanges, pace::Pace, waiting::Waiting};
 use crate::{
     transport::{Broken, Transport},
     worker::Worker,
@@ -26,6 +26,7 @@ pub(super) struct Http2<H, C, F> {
     pub(super) call: C,
     pub(super) exchanges: Exchanges<F>,
     pub(super) waiting: Waiting,
+    pub(super) pace: Pace,
 }
 
 /// How a connection ends.
@@ -46,8 +47,9 @@ where
         worker.clock.update();
         let now = Duration::from_millis(worker.clock.now().milliseconds());
         let machine = Server::new(worker.settings.limits.http2(), now);
+        let pace = Pace::new(worker.settings.pacing);
         let exchanges = Exchanges::new();
-        Self { worker, transport, machine, connection, call, exchanges, waiting: Waiting::ForHead }
+        Self { worker, transport, machine, connection, call, exchanges, waiting: Waiting::Head, pace }
     }
 
     /// Works until there is nothing to do but to wait. Ready at the connection's end.

@@ -38,6 +38,8 @@ pub(super) struct Exchange {
 pub(super) enum Stage {
     /// The handler is at work.
     Handling,
+    /// The head is all there is.
+    Head,
     /// All of the body is here.
     Bytes(Bytes),
     /// All of the body is in a file.
@@ -155,7 +157,7 @@ where
                 Some(Stage::Handling) => self.poll_call(index, &mut context),
                 Some(Stage::Stream(_)) => self.poll_piece(index, &mut context),
                 Some(Stage::Tunnel(_)) => return self.poll_tunnel(index, &mut context),
-                Some(Stage::Bytes(_) | Stage::File(_) | Stage::Answered) => Step::Wait,
+                Some(Stage::Head | Stage::Bytes(_) | Stage::File(_) | Stage::Answered) => Step::Wait,
                 None => return,
             };
             if let Step::Wait = step

@@ -4,6 +4,7 @@ mod connection;
 mod exchange;
 mod exchanges;
 mod feeding;
+mod pace;
 mod receiving;
 mod respond;
 mod sending;

@@ -39,7 +39,7 @@ where
         exchange.stage = match tunnel {
             Some(pending) => Stage::Tunnel(Box::new(Tunnel::new(pending))),
             None if has_body => stage(body),
-            None => Stage::Bytes(bytes::Bytes::new()),
+            None => Stage::Head,
         };
         match exchange.stage {
             Stage::Bytes(_) | Stage::File(_) => self.machine.set_ready(stream, true),

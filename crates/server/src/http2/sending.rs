@@ -10,8 +10,8 @@ use std::{
 
 use bytes::Buf;
 use serow_http2::{ErrorCode, StreamId, Turn};
-use serow_message::{FileRange, Handler, Request, Response};
-use serow_net::More;
+use serow_message::{FileRange, Handler, Misuse, Request, Response};
+use serow_net::{More, pacing::Demand};
 
 use super::{connection::Http2, exchange::Stage};
 use crate::transport::Broken;
@@ -25,7 +25,9 @@ where
     /// Sends until nothing is left that may be sent, or the kernel takes no more.
     pub(super) fn poll_send(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Broken>> {
         loop {
-            ready!(self.transport.poll_flush(context, More::Nothing))?;
+            let flushed = self.transport.poll_flush(context, More::Nothing);
+            self.pace.note_sent(&self.transport.wire, flushed.is_pending());
+            ready!(flushed)?;
             if self.transport.has_had_its_turn() {
                 context.waker().wake_by_ref();
                 return Poll::Pending;
@@ -33,16 +35,36 @@ where
             if self.machine.has_control() {
                 self.machine.write_control(self.transport.output());
             }
-            self.take_turns(SENT_AT_ONCE);
+            if let Some(demand) = self.demand() {
+                let histogram = &self.worker.queue_delay;
+                match self.pace.poll_room(demand, &mut self.transport.wire, context, histogram) {
+                    Poll::Ready(Ok(room)) => self.take_turns(demand, room.min(SENT_AT_ONCE)),
+                    Poll::Ready(Err(error)) => return Poll::Ready(Err(Broken::Lost(error))),
+                    Poll::Pending if self.transport.output.is_empty() => return Poll::Pending,
+                    // What wants no order leaves at once.
+                    Poll::Pending => {}
+                }
+            }
             if self.transport.output.is_empty() {
+                self.pace.watch_rest(&self.transport.wire, context, &self.worker.queue_delay);
                 return Poll::Ready(Ok(()));
             }
         }
     }
 
-    /// Lets those whose turn it is fill the output.
-    fn take_turns(&mut self, room: usize) {
+    /// How urgent it is what would be sent next, if anything would.
+    fn demand(&mut self) -> Option<Demand> {
+        let stream = self.machine.next_turn(usize::MAX)?.stream;
+        let is_patient = self.machine.has_said_priority(stream) && self.machine.priority(stream).urgency >= PATIENT;
+        Some(if is_patient { Demand::Patient } else { Demand::Urgent })
+    }
+
+    /// Lets those whose turn it is fill the output, as long as they are of this demand.
+    fn take_turns(&mut self, demand: Demand, room: usize) {
         while let Some(left) = room.checked_sub(self.transport.output.len()).filter(|left| *left > 0) {
+            if self.demand() != Some(demand) {
+                break;
+            }
             let Some(turn) = self.machine.next_turn(left) else { break };
             self.take_turn(turn);
         }
@@ -62,8 +84,8 @@ where
             Stage::Bytes(rest) => {
                 let length = rest.len().min(bytes);
                 let end = length == rest.len();
-                if self.machine.write_data(stream, &rest[..length], end, output).is_err() {
-                    return self.break_off(index, "the body is not as long as was announced");
+                if let Err(misuse) = self.machine.write_data(stream, &rest[..length], end, output) {
+                    return self.break_off(index, misuse);
                 }
                 rest.advance(length);
                 exchange.note_sent(length, self.worker.settings.timeouts.body);
@@ -74,6 +96,7 @@ where
             Stage::File(_) => self.send_file(index, stream, bytes),
             Stage::Stream(_) => self.send_piece(index, stream, bytes),
             Stage::Tunnel(_) => self.send_tunnelled(index, stream, bytes),
+            Stage::Head => self.answered(index),
             Stage::Handling | Stage::Answered => self.machine.set_ready(stream, false),
         }
     }
@@ -88,9 +111,9 @@ where
                 let end = range.length == 0;
                 let data = output.len() - length;
                 let mut header = Vec::with_capacity(FRAME_HEADER);
-                if self.machine.begin_data(stream, length, end, &mut header).is_err() {
+                if let Err(misuse) = self.machine.begin_data(stream, length, end, &mut header) {
                     output.truncate(data - FRAME_HEADER);
-                    return self.break_off(index, "the body is not as long as was announced");
+                    return self.break_off(index, misuse);
                 }
                 output[data - FRAME_HEADER..data].copy_from_slice(&header);
                 exchange.note_sent(length, self.worker.settings.timeouts.body);
@@ -121,8 +144,8 @@ where
             _ if length == 0 && !end => Ok(()),
             _ => self.machine.write_data(stream, &streaming.piece[..length], end, output),
         };
-        if written.is_err() {
-            return self.break_off(index, "the body is not as long as was announced");
+        if let Err(misuse) = written {
+            return self.break_off(index, misuse);
         }
         streaming.piece.advance(length);
         exchange.note_sent(length, self.worker.settings.timeouts.body);
@@ -160,8 +183,8 @@ where
     }
 
     /// The handler's body is not what it said.
-    fn break_off(&mut self, index: usize, reason: &'static str) {
-        tracing::warn!(peer = ?self.connection.peer(), reason, "a response could not be finished");
+    fn break_off(&mut self, index: usize, misuse: Misuse) {
+        tracing::warn!(peer = ?self.connection.peer(), error = %misuse, "a response could not be finished");
         self.give_up(index, ErrorCode::INTERNAL_ERROR);
     }
 }
@@ -179,6 +202,9 @@ fn read_frame(range: &mut FileRange, most: usize, output: &mut Vec<u8>) -> std::
     output.extend_from_slice(&[0; FRAME_HEADER]);
     range.read_into(output, most).inspect_err(|_| output.truncate(before))
 }
+
+/// The default urgency (RFC 9218 §4.1); a client that says it means that others go first.
+const PATIENT: u8 = 3;
 
 /// RFC 9113 §4.1.
 const FRAME_HEADER: usize = 9;

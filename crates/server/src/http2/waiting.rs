@@ -15,15 +15,15 @@ use crate::transport::Broken;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Waiting {
     /// The rest of what it has begun: a frame, a header block, its first SETTINGS.
-    ForHead,
+    Head,
     /// Another request.
-    ForRequest,
+    Request,
     /// That it takes what is sent.
-    ForRoom,
+    Room,
     /// A last request, since the connection is to end.
-    ForParting,
+    Parting,
     /// Nothing: the exchanges are at work.
-    ForNothing,
+    Nothing,
 }
 
 impl<H, C, F> Http2<H, C, F>
@@ -35,7 +35,7 @@ where
     /// Ready when the client took too long; otherwise the task is woken then.
     pub(super) fn poll_overdue(&mut self, blocked: bool, context: &mut Context<'_>) -> Poll<End> {
         let waiting = self.waits_for(blocked);
-        if waiting == Waiting::ForRoom {
+        if waiting == Waiting::Room {
             self.waiting = waiting;
             return self.transport.poll_unread(context).map(|()| End::Cut(Broken::TimedOut));
         }
@@ -43,21 +43,21 @@ where
             self.waiting = waiting;
             let timeouts = &self.worker.settings.timeouts;
             match waiting {
-                Waiting::ForHead => self.transport.allow(timeouts.head),
-                Waiting::ForRequest => self.transport.allow(timeouts.idle),
-                Waiting::ForRoom | Waiting::ForParting => {}
-                Waiting::ForNothing => self.transport.allow_any_time(),
+                Waiting::Head => self.transport.allow(timeouts.head),
+                Waiting::Request => self.transport.allow(timeouts.idle),
+                Waiting::Room | Waiting::Parting => {}
+                Waiting::Nothing => self.transport.allow_any_time(),
             }
         }
-        if waiting == Waiting::ForParting {
+        if waiting == Waiting::Parting {
             return self.transport.patience.poll_parting(context).map(|()| End::Close);
         }
-        if waiting == Waiting::ForRequest {
+        if waiting == Waiting::Request {
             self.exchanges.rest();
         }
         // Also when there is no deadline: the worker wakes those who wait here when it begins to drain.
         self.transport.patience.poll_overdue(context).map(|()| {
-            let code = if waiting == Waiting::ForHead { ErrorCode::ENHANCE_YOUR_CALM } else { ErrorCode::NO_ERROR };
+            let code = if waiting == Waiting::Head { ErrorCode::ENHANCE_YOUR_CALM } else { ErrorCode::NO_ERROR };
             self.machine.fail(code, "nothing came in time");
             End::Close
         })
@@ -81,15 +81,15 @@ where
 
     fn waits_for(&self, blocked: bool) -> Waiting {
         if blocked {
-            Waiting::ForRoom
+            Waiting::Room
         } else if self.is_within_head() {
-            Waiting::ForHead
+            Waiting::Head
         } else if !self.exchanges.is_empty() {
-            Waiting::ForNothing
+            Waiting::Nothing
         } else if self.worker.is_draining() {
-            Waiting::ForParting
+            Waiting::Parting
         } else {
-            Waiting::ForRequest
+            Waiting::Request
         }
     }
 

@@ -22,12 +22,14 @@ pub(super) struct Encryption {
     sealed: Vec<u8>,
     /// How much of that has been sent.
     sent: usize,
+    /// Bytes handed to the kernel before those.
+    sent_before: u64,
     record_length: usize,
 }
 
 impl Encryption {
     pub(super) fn new(session: TlsSession, received: BytesMut) -> Self {
-        Self { session, received, sealed: Vec::new(), sent: 0, record_length: LARGEST_RECORD }
+        Self { session, received, sealed: Vec::new(), sent: 0, sent_before: 0, record_length: LARGEST_RECORD }
     }
 
     pub(super) fn session(&self) -> &TlsSession {
@@ -36,6 +38,11 @@ impl Encryption {
 
     pub(super) fn has_received(&self) -> bool {
         !self.received.is_empty()
+    }
+
+    /// Bytes handed to the kernel so far.
+    pub(super) fn sent(&self) -> u64 {
+        self.sent_before + self.sent as u64
     }
 
     pub(super) fn set_record_length(&mut self, length: usize) {
@@ -118,7 +125,7 @@ impl Encryption {
             self.sent += ready!(socket.poll_send(context, &self.sealed[self.sent..], More::Nothing))?;
         }
         self.sealed.clear();
-        self.sent = 0;
+        self.sent_before += std::mem::take(&mut self.sent) as u64;
         Poll::Ready(Ok(()))
     }
 

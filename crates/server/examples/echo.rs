@@ -1,0 +1,22 @@
+//! Sends back what it gets, trailers included; without a body, the request's target.
+//!
+//! ```text
+//! curl --http2-prior-knowledge -d hello http://127.0.0.1:8080/
+//! ```
+
+use serow::{Method, Request, Response, Server, TlsSettings};
+
+fn main() -> Result<(), serow::Error> {
+    let mut arguments = std::env::args().skip(1);
+    let address = arguments.next().unwrap_or_else(|| "127.0.0.1:8080".to_owned());
+    let server = match arguments.next().as_deref() {
+        Some("tls") => Server::new().listen_tls(address).tls(TlsSettings::self_signed()?),
+        _ => Server::new().listen(address),
+    };
+    server.run(|request: Request| async move {
+        match request.method {
+            Method::POST | Method::PUT => Response::default().body(request.body),
+            _ => Response::text(format!("{}\n", request.target)),
+        }
+    })
+}

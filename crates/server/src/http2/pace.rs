@@ -1,0 +1,141 @@
+//! How much is chosen at a time, so that little waits in the kernel when something more urgent comes.
+
+use std::{
+    future::Future,
+    io,
+    pin::Pin,
+    task::{Context, Poll, ready},
+    time::{Duration, Instant},
+};
+
+use serow_net::{
+    pacing::{Demand, DelayHistogram, Pacer, Pacing, QueueDelay},
+    tls::RECORD_OVERHEAD,
+};
+use tokio::time::{Sleep, sleep};
+
+use crate::wire::Wire;
+
+/// The pacing of one connection.
+pub(super) struct Pace {
+    pacer: Pacer,
+    began: Instant,
+    /// Bytes sent that the pacer knows of.
+    noted: u64,
+    /// The delay of what is unsent, while there is something.
+    delay: Option<Box<QueueDelay>>,
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
+impl Pace {
+    pub(super) fn new(pacing: Pacing) -> Self {
+        Self { pacer: Pacer::new(pacing), began: Instant::now(), noted: 0, delay: None, timer: None }
+    }
+
+    /// What was chosen has been handed to the kernel, all of it or, where it refused some, a part.
+    pub(super) fn note_sent(&mut self, wire: &Wire, refused: bool) {
+        let bytes = wire.sent() - self.noted;
+        if refused && self.delay.is_none() {
+            self.delay = Some(Box::default());
+        }
+        if bytes > 0 {
+            let now = self.now();
+            self.noted = wire.sent();
+            let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+            self.pacer.note_sent(bytes, now);
+            if let Some(delay) = &mut self.delay {
+                delay.note_sent(bytes, now);
+            }
+        }
+    }
+
+    /// Waits until something may be chosen; says how many bytes.
+    pub(super) fn poll_room(
+        &mut self,
+        demand: Demand,
+        wire: &mut Wire,
+        context: &mut Context<'_>,
+        histogram: &DelayHistogram,
+    ) -> Poll<io::Result<usize>> {
+        for _ in 0..MOST_LOOKS {
+            let now = self.now();
+            if self.pacer.needs_sample(now) {
+                self.sample(wire, now, histogram);
+            }
+            let allowance = self.pacer.allow(demand, now);
+            if let Some(bytes) = allowance.low_water
+                && wire.socket().set_unsent_low_water(bytes).is_err()
+            {
+                self.pacer = Pacer::new(Pacing::Off);
+                continue;
+            }
+            if allowance.bytes > 0 {
+                self.timer = None;
+                if !wire.is_encrypted() {
+                    return Poll::Ready(Ok(allowance.bytes));
+                }
+                let content = allowance.record.saturating_sub(RECORD_OVERHEAD).max(1);
+                wire.set_record_length(content);
+                let records = allowance.bytes.div_ceil(allowance.record.max(1));
+                return Poll::Ready(Ok(allowance.bytes.saturating_sub(records * RECORD_OVERHEAD).max(content / 2)));
+            }
+            self.delay.get_or_insert_default();
+            match allowance.look_again {
+                Some(time) => ready!(self.poll_timer(time, context)),
+                None => ready!(wire.socket().poll_drained(context))?,
+            }
+        }
+        // The kernel and the pacer do not agree on whether there is room: a moment later they will.
+        ready!(self.poll_timer(SOON, context));
+        context.waker().wake_by_ref();
+        Poll::Pending
+    }
+
+    /// Nothing is to be sent: what is still unsent is watched until it has left.
+    pub(super) fn watch_rest(&mut self, wire: &Wire, context: &mut Context<'_>, histogram: &DelayHistogram) {
+        while self.delay.is_some() {
+            self.sample(wire, self.now(), histogram);
+            if self.delay.as_ref().is_some_and(|delay| !delay.is_waiting()) {
+                self.delay = None;
+                self.timer = None;
+            } else if self.poll_timer(SOON, context).is_pending() {
+                return;
+            }
+        }
+    }
+
+    /// Asks the kernel.
+    fn sample(&mut self, wire: &Wire, now: u64, histogram: &DelayHistogram) {
+        match wire.socket().tcp_info() {
+            Ok(info) => {
+                self.pacer.handle_sample(&info, now);
+                if let Some(delay) = &mut self.delay {
+                    delay.handle_sample(&info, now, histogram);
+                }
+            }
+            // A unix socket: nothing is known, and there is no link to wait for.
+            Err(_) => {
+                self.pacer = Pacer::new(Pacing::Off);
+                self.delay = None;
+            }
+        }
+    }
+
+    /// Ready when the time has passed; it begins with the first call.
+    fn poll_timer(&mut self, time: Duration, context: &mut Context<'_>) -> Poll<()> {
+        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep(time)));
+        ready!(timer.as_mut().poll(context));
+        self.timer = None;
+        Poll::Ready(())
+    }
+
+    fn now(&self) -> u64 {
+        u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX)
+    }
+}
+
+/// Looks at the kernel in one go: room is found at the first or the second.
+const MOST_LOOKS: usize = 4;
+
+/// How finely the delay of the last bytes is measured, and how soon a disagreement is looked at again.
+const SOON: Duration = Duration::from_millis(5);
