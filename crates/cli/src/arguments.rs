@@ -6,6 +6,7 @@ mod limits;
 mod listening;
 mod logging;
 mod timeouts;
+mod tls;
 
 use std::path::PathBuf;
 
@@ -18,6 +19,7 @@ pub(crate) use self::{
     listening::ListeningArguments,
     logging::{LevelArgument, LogArgument, LogFormatArgument, LoggingArguments},
     timeouts::TimeoutArguments,
+    tls::{CertificateArgument, ClientArgument, TlsArguments, VersionsArgument},
 };
 
 /// The options of `serow files`.
@@ -28,6 +30,8 @@ pub(crate) struct FilesArguments {
     pub(crate) dir: PathBuf,
     #[command(flatten)]
     pub(crate) listening: ListeningArguments,
+    #[command(flatten)]
+    pub(crate) tls: TlsArguments,
     #[command(flatten)]
     pub(crate) logging: LoggingArguments,
     #[command(flatten)]

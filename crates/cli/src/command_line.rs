@@ -71,6 +71,8 @@ Examples:
       to everybody, showing the requests
   serow dist --spa index.html --expires '/assets/*=365d'
       a single-page application with hashed names below /assets
+  serow public --listen :443 --tls site.pem,site.key --redirect-http :80
+      with TLS, also for those who come without
   serow public --listen unix:/run/site.sock --unix-mode 660
       behind a proxy
 

@@ -12,12 +12,14 @@ use crate::{
     access_log::AccessLogWriter,
     error_log,
     failure::{Failure, on_one_line},
-    settings::FolderSettings,
+    settings::{Encryption, FolderSettings},
+    strict_transport::StrictTransport,
+    to_tls::ToTls,
 };
 
 /// Serves a folder until TERM or INT.
 pub(crate) fn serve(settings: FolderSettings) -> Result<(), Failure> {
-    let FolderSettings { folder, files, mut server, access_log, level } = settings;
+    let FolderSettings { folder, files, mut server, encryption, access_log, level } = settings;
     error_log::begin(level);
     let handler = Files::with_settings(&folder, files.clone())?;
     let writer = AccessLogWriter::start(access_log)?;
@@ -26,19 +28,39 @@ pub(crate) fn serve(settings: FolderSettings) -> Result<(), Failure> {
     }
     let server = server.bind()?;
     warn_of_missing_pages(&folder, &files);
-    announce(&folder, &server);
-    let outcome = server.run(handler);
+    announce(&folder, &server, encryption.as_ref());
+    let outcome = match encryption {
+        None => server.run(handler),
+        Some(encryption) => {
+            let port = encrypted_port(&server);
+            server.run(ToTls::new(StrictTransport::new(handler, encryption.strict_transport), port))
+        }
+    };
     writer.finish();
     outcome.map_err(Failure::from)
 }
 
 /// One line with the folder and where it can be seen. On standard error: standard output is for the access log.
-fn announce(folder: &Path, server: &BoundServer) {
+fn announce(folder: &Path, server: &BoundServer, encryption: Option<&Encryption>) {
     let shown = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-    let urls: Vec<_> = server.addresses().map(Address::url).collect();
-    let line = format!("Serving {} at {}", shown.display(), urls.join(" and "));
+    let urls: Vec<_> = server.urls().collect();
+    let mut line = format!("Serving {} at {}", shown.display(), urls.join(" and "));
+    if let Some(fingerprint) = encryption.and_then(|encryption| encryption.fingerprint.as_ref()) {
+        line.push_str(&format!(" (certificate for development, SHA-256 {fingerprint})"));
+    }
     // It serves as well where nobody reads this.
     let _ = writeln!(io::stderr(), "{}", on_one_line(&line));
+}
+
+/// The port at which the server listens with TLS. It listens there first.
+fn encrypted_port(server: &BoundServer) -> u16 {
+    let ports = server.addresses().map(|address| match address {
+        Address::Tcp(address) => Some(address.port()),
+        Address::Unix(_) | Address::Descriptor(_) => None,
+    });
+    let encrypted = ports.zip(server.urls()).find_map(|(port, url)| port.filter(|_| url.starts_with("https://")));
+    // Behind a proxy that reaches the server at a unix socket, clients come to the usual one.
+    encrypted.unwrap_or(443)
 }
 
 /// A page that is not there yet may come later, so this is no reason not to begin.

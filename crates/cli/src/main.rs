@@ -3,9 +3,10 @@
 //! | step | file |
 //! | --- | --- |
 //! | what was written: options and their values | `command_line.rs`, `arguments/`, `written/` |
-//! | what it means: the settings of the parts, checked | `settings.rs` |
+//! | what it means: the settings of the parts, checked | `settings.rs`, `encryption.rs` |
 //! | what is said where it means nothing | `failure.rs`, `misuse.rs` |
 //! | serving a folder | `folder.rs` |
+//! | handlers around it, where there is TLS | `strict_transport.rs`, `to_tls.rs` |
 //! | a line for each request | `access_log.rs` |
 //! | a line for what goes wrong | `error_log.rs` |
 //! | the manual, from the same source as the help | `manual.rs` |
@@ -15,12 +16,15 @@ mod access_log;
 mod arguments;
 mod command_line;
 mod descriptors;
+mod encryption;
 mod error_log;
 mod failure;
 mod folder;
 mod manual;
 mod misuse;
 mod settings;
+mod strict_transport;
+mod to_tls;
 mod written;
 
 use std::{

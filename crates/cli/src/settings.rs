@@ -1,6 +1,6 @@
 //! What the options mean. This is the only place that sees both what was written and the settings of all parts.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 use serow::{Limits, ListenOptions, ProxyProtocol, Server, Timeouts};
 use serow_files::{
@@ -13,8 +13,10 @@ use crate::{
     arguments::{
         CachingArguments, ContentArguments, FilesArguments, LevelArgument, LimitArguments, ListeningArguments,
         ListingArgument, LogArgument, LogFormatArgument, LoggingArguments, SymlinksArgument, TimeoutArguments,
+        TlsArguments,
     },
     descriptors::Shares,
+    encryption::tls_settings,
     failure::Failure,
 };
 
@@ -26,20 +28,32 @@ pub(crate) struct FolderSettings {
     pub(crate) files: FilesSettings,
     /// Where and how it listens.
     pub(crate) server: Server,
+    /// What TLS brings with it, if there is TLS.
+    pub(crate) encryption: Option<Encryption>,
     /// The access log, if there is one.
     pub(crate) access_log: Option<(Destination, Format)>,
     /// The least important thing that is said.
     pub(crate) level: LevelFilter,
 }
 
+/// What TLS brings with it.
+pub(crate) struct Encryption {
+    /// SHA-256 of a certificate that was made for this run.
+    pub(crate) fingerprint: Option<String>,
+    /// For how long browsers come with TLS only.
+    pub(crate) strict_transport: Option<Duration>,
+}
+
 impl FolderSettings {
     /// Finds out what the options mean together.
     pub(crate) fn new(arguments: FilesArguments) -> Result<Self, Failure> {
-        let FilesArguments { dir, listening, logging, content, caching, limits, timeouts } = arguments;
+        let FilesArguments { dir, listening, tls, logging, content, caching, limits, timeouts } = arguments;
         let shares = shares(&listening, &caching);
+        let (server, encryption) = server(&listening, &tls)?;
         Ok(Self {
             folder: dir,
-            server: server(&listening).limits(self::limits(&limits, shares)).timeouts(self::timeouts(&timeouts)),
+            encryption,
+            server: server.limits(self::limits(&limits, shares)).timeouts(self::timeouts(&timeouts)),
             files: files(content, caching, shares)?,
             level: level(logging.log_level),
             access_log: access_log(logging),
@@ -47,19 +61,27 @@ impl FolderSettings {
     }
 }
 
-fn server(written: &ListeningArguments) -> Server {
+fn server(written: &ListeningArguments, tls: &TlsArguments) -> Result<(Server, Option<Encryption>), Failure> {
     let options = ListenOptions {
         backlog: written.backlog.get(),
         share: written.share_port,
         unix_mode: written.unix_mode.map(|mode| mode.0),
     };
     let proxy_protocol = if written.proxy_protocol { ProxyProtocol::Required } else { ProxyProtocol::Off };
-    let server = Server::new().listen_options(options).proxy_protocol(proxy_protocol);
-    let server = written.listen.iter().fold(server, |server, address| server.listen(address.to_string()));
-    match written.workers {
-        Some(workers) => server.workers(workers.in_memory()),
-        None => server,
+    let mut server = Server::new().listen_options(options).proxy_protocol(proxy_protocol);
+    if let Some(workers) = written.workers {
+        server = server.workers(workers.in_memory());
     }
+    let addresses = written.listen.iter().map(ToString::to_string);
+    let Some(settings) = tls_settings(tls)? else {
+        return Ok((addresses.fold(server, Server::listen), None));
+    };
+    let encryption = Encryption { fingerprint: settings.fingerprint(), strict_transport: tls.hsts.map(|span| span.0) };
+    let mut server = addresses.fold(server.tls(settings), Server::listen_tls);
+    if let Some(address) = &tls.redirect_http {
+        server = server.listen(address.to_string());
+    }
+    Ok((server, Some(encryption)))
 }
 
 /// How the descriptors of the process are shared out.
@@ -178,7 +200,7 @@ fn freshness(written: CachingArguments) -> Result<Vec<FreshnessRule>, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use std::{ffi::OsString, time::Duration};
+    use std::ffi::OsString;
 
     use super::*;
 

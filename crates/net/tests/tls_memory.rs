@@ -1,4 +1,5 @@
 //! What an established session takes of the heap while nothing happens.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 #[path = "tls/authority.rs"]
 #[allow(dead_code, reason = "other tests use the rest")]

@@ -86,6 +86,11 @@ impl Running {
         }
     }
 
+    /// Whether a line with this text has come by now; lines before it are thrown away.
+    pub(crate) fn warned(&self, text: &str) -> Option<()> {
+        self.lines.try_iter().any(|line| line.contains(text)).then_some(())
+    }
+
     /// All lines of standard error up to its end.
     pub(crate) fn last_lines(&self) -> Vec<String> {
         self.lines.iter().collect()

@@ -84,6 +84,15 @@ impl TlsSettings {
         Ok(Self::new(Certificates::SelfSigned(SelfSigned::new()?)))
     }
 
+    /// SHA-256 of the certificate that was made for this run, for whoever wants to compare it with what a browser shows.
+    #[must_use]
+    pub fn fingerprint(&self) -> Option<String> {
+        match &self.certificates {
+            Certificates::SelfSigned(one) => Some(one.fingerprint()),
+            Certificates::Files(_) => None,
+        }
+    }
+
     fn new(certificates: Certificates) -> Self {
         Self {
             certificates,

@@ -1,0 +1,123 @@
+//! How connections are encrypted.
+
+use std::{
+    ffi::OsString,
+    os::unix::ffi::{OsStrExt, OsStringExt},
+    path::PathBuf,
+};
+
+use clap::{Args, ValueEnum};
+use serow::Address;
+
+use crate::written::Span;
+
+/// How connections are encrypted.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "TLS")]
+pub(crate) struct TlsArguments {
+    /// Encrypt connections: with a certificate and its key, or with self-signed for development (repeatable).
+    ///
+    /// The files are in PEM, the certificate with those that lead to an authority behind it; without KEY, the first file
+    /// holds both. With several, the name that the client asks for decides, and where that leaves a choice, what it can
+    /// check; the first is for all other names. The files are read anew when they change. self-signed makes a certificate
+    /// for localhost, *.localhost, 127.0.0.1 and ::1 that browsers warn of; its fingerprint is printed.
+    #[arg(long, value_name = "CERT[,KEY]|self-signed")]
+    pub(crate) tls: Vec<CertificateArgument>,
+
+    /// What the authority says of the certificate, to be handed to clients (repeatable: the second is for the second).
+    ///
+    /// An OCSP response in DER, as 'openssl ocsp -respout' writes it. The file is read anew when it changes.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tls_ocsp: Vec<PathBuf>,
+
+    /// The versions of TLS that are spoken.
+    #[arg(long, value_name = "VERSIONS", default_value = "1.2-1.3")]
+    pub(crate) tls_versions: VersionsArgument,
+
+    /// The authorities whose certificates clients show, in PEM; clients without one are refused.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tls_client_ca: Option<PathBuf>,
+
+    /// Whether clients must show a certificate, where --tls-client-ca is given, or may.
+    #[arg(long, value_name = "required|optional", default_value = "required", hide_possible_values = true)]
+    pub(crate) tls_client: ClientArgument,
+
+    /// For how long browsers shall remember to come with TLS only (Strict-Transport-Security), such as 365d.
+    ///
+    /// There is no way back before that time is over: begin with 5m. 0 makes them forget.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) hsts: Option<Span>,
+
+    /// Listen here without TLS, and send everybody to the same place with it (308).
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) redirect_http: Option<Address>,
+}
+
+/// With what the server shows who it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum CertificateArgument {
+    /// A certificate made for this run.
+    SelfSigned,
+    /// The files of certificate and key.
+    Files(PathBuf, PathBuf),
+}
+
+impl From<OsString> for CertificateArgument {
+    fn from(text: OsString) -> Self {
+        if text == "self-signed" {
+            return Self::SelfSigned;
+        }
+        let bytes = text.as_bytes();
+        match bytes.iter().position(|byte| *byte == b',') {
+            Some(comma) => {
+                let path = |bytes: &[u8]| PathBuf::from(OsString::from_vec(bytes.to_owned()));
+                Self::Files(path(&bytes[..comma]), path(&bytes[comma + 1..]))
+            }
+            None => Self::Files(text.clone().into(), text.into()),
+        }
+    }
+}
+
+/// Versions of TLS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum VersionsArgument {
+    /// 1.2 alone.
+    #[value(name = "1.2", help = None)]
+    Tls12,
+    /// Both.
+    #[value(name = "1.2-1.3", help = None)]
+    Both,
+    /// 1.3 alone.
+    #[value(name = "1.3", help = None)]
+    Tls13,
+}
+
+/// Whether clients must show a certificate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ClientArgument {
+    /// They may.
+    #[value(help = None)]
+    Optional,
+    /// They must.
+    #[value(help = None)]
+    Required,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn certificates() {
+        let files = |certificate: &str, key: &str| CertificateArgument::Files(certificate.into(), key.into());
+        for (text, expected) in [
+            ("self-signed", CertificateArgument::SelfSigned),
+            ("./self-signed", files("./self-signed", "./self-signed")),
+            ("a.pem", files("a.pem", "a.pem")),
+            ("a.pem,a.key", files("a.pem", "a.key")),
+            ("a.pem,b,c", files("a.pem", "b,c")),
+        ] {
+            assert_eq!(CertificateArgument::from(OsString::from(text)), expected);
+        }
+    }
+}

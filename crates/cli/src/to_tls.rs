@@ -1,0 +1,100 @@
+//! Sends who comes without TLS to the same place with it: a handler around a handler.
+
+use std::net::IpAddr;
+
+use serow::{Handler, Known, Request, Response, Scheme, StatusCode, TargetForm};
+
+/// Answers every request that comes without TLS with a redirect.
+#[derive(Clone)]
+pub(crate) struct ToTls<H> {
+    inner: H,
+    /// Where the server listens with TLS.
+    port: u16,
+}
+
+impl<H> ToTls<H> {
+    pub(crate) fn new(inner: H, port: u16) -> Self {
+        Self { inner, port }
+    }
+}
+
+impl<H: Handler> Handler for ToTls<H> {
+    fn call(&self, request: Request) -> impl Future<Output = Response> + 'static {
+        let answer = match request.connection().scheme() {
+            Scheme::Https => Err(self.inner.call(request)),
+            Scheme::Http => Ok(redirect(&request, self.port)),
+        };
+        async move {
+            match answer {
+                Ok(redirect) => redirect,
+                Err(response) => response.await,
+            }
+        }
+    }
+}
+
+/// 308: the method and the body remain (RFC 9110 §15.4.9).
+fn redirect(request: &Request, port: u16) -> Response {
+    let target = &request.target;
+    let Some(host) = host(request) else {
+        return Response::plain_status(StatusCode::BAD_REQUEST);
+    };
+    let port = if port == 443 { String::new() } else { format!(":{port}") };
+    let (path, query) = match target.form() {
+        TargetForm::Origin | TargetForm::Absolute => (target.path(), target.query()),
+        // A question about the server as a whole, and one for another server.
+        _ => ("/", None),
+    };
+    let query = query.map_or_else(String::new, |query| format!("?{query}"));
+    let mut response = Response::plain_status(StatusCode::PERMANENT_REDIRECT);
+    // Host and target were judged when the request was read; one that cannot be said in a field leads nowhere.
+    match response.headers.insert(Known::Location, format!("https://{host}{port}{path}{query}")) {
+        Ok(()) => response,
+        Err(_) => Response::plain_status(StatusCode::BAD_REQUEST),
+    }
+}
+
+/// The host that the client asked for, without its port; of old clients that name none, the address they came to.
+fn host(request: &Request) -> Option<String> {
+    let Some(authority) = request.host().filter(|authority| !authority.is_empty()) else {
+        return request.connection().local().map(|address| match address.ip() {
+            IpAddr::V4(ip) => ip.to_string(),
+            IpAddr::V6(ip) => format!("[{ip}]"),
+        });
+    };
+    let end = authority.rfind(']').map_or_else(|| authority.find(':'), |end| Some(end + 1));
+    Some(authority[..end.unwrap_or(authority.len())].to_owned()).filter(|host| !host.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use serow::{Body, Connection, Headers, Method, Peer, RequestHead, Target, Version};
+
+    use super::*;
+
+    #[test]
+    fn the_same_place_with_tls() {
+        for (method, target, host, port, expected) in [
+            ("GET", "/a/b?c=d", "example.com", 443, Some("https://example.com/a/b?c=d")),
+            ("POST", "/?", "example.com:8080", 8443, Some("https://example.com:8443/?")),
+            ("GET", "//evil.example/..", "example.com", 443, Some("https://example.com//evil.example/..")),
+            ("GET", "/%2e", "[::1]:80", 8443, Some("https://[::1]:8443/%2e")),
+            ("GET", "/", "[::1]", 443, Some("https://[::1]/")),
+            ("GET", "http://example.org:80/x", "example.com", 443, Some("https://example.org/x")),
+            ("OPTIONS", "*", "example.com", 443, Some("https://example.com/")),
+            ("GET", "/", "", 443, Some("https://192.0.2.1/")),
+            ("GET", "/", ":80", 443, None),
+        ] {
+            let mut headers = Headers::default();
+            headers.insert(Known::Host, host).unwrap();
+            let target = Target::parse(target.as_bytes().to_vec().into(), false).unwrap();
+            let method = Method::from_bytes(method.as_bytes()).unwrap();
+            let head = RequestHead { method, target, headers, version: Version::HTTP_11 };
+            let local = Some(([192, 0, 2, 1], 80).into());
+            let request = Request::new(head, Body::empty(), Connection::new(Peer::Unix, local, Scheme::Http));
+            let response = redirect(&request, port);
+            assert_eq!(response.headers.get_str(Known::Location), expected);
+            assert_eq!(response.status.as_u16(), if expected.is_some() { 308 } else { 400 });
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! TLS, with curl and OpenSSL on the other side.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+
+mod running;
+
+use std::{
+    fs,
+    io::Write,
+    net::TcpStream,
+    path::Path,
+    process::{Command, Output, Stdio},
+    time::{Duration, SystemTime},
+};
+
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, KeyUsagePurpose,
+    PKCS_ECDSA_P256_SHA256,
+};
+use running::{Running, eventually, output, received, site};
+use tempfile::TempDir;
+
+/// A site, and the certificates of an authority that curl is told to trust.
+struct Encrypted {
+    folder: TempDir,
+    keys: TempDir,
+    issuer: CertifiedIssuer<'static, KeyPair>,
+}
+
+impl Encrypted {
+    fn new() -> Self {
+        let mut parameters = CertificateParams::new(Vec::new()).unwrap();
+        parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        parameters.distinguished_name.push(DnType::CommonName, "an authority for tests");
+        parameters.key_usages = vec![KeyUsagePurpose::KeyCertSign];
+        // The tools look at their clock.
+        parameters.not_before = (SystemTime::now() - Duration::from_secs(3600)).into();
+        let issuer = CertifiedIssuer::self_signed(parameters, KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).unwrap());
+        let this = Self { folder: site(), keys: tempfile::tempdir().unwrap(), issuer: issuer.unwrap() };
+        fs::write(this.keys.path().join("authority.pem"), this.issuer.pem()).unwrap();
+        this
+    }
+
+    /// Puts a certificate and its key into files `NAME.pem` and `NAME.key`; what `--tls` has to be.
+    fn issue(&self, name: &str, names: &[&str]) -> String {
+        let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).unwrap();
+        let parameters = CertificateParams::new(names.iter().map(ToString::to_string).collect::<Vec<_>>()).unwrap();
+        let certificate = parameters.signed_by(&key, &self.issuer).unwrap();
+        fs::write(self.path(&format!("{name}.key")), key.serialize_pem()).unwrap();
+        fs::write(self.path(&format!("{name}.pem")), certificate.pem()).unwrap();
+        format!("{},{}", self.path(&format!("{name}.pem")), self.path(&format!("{name}.key")))
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.keys.path().join(name).to_str().unwrap().to_owned()
+    }
+
+    fn start(&self, options: &[&str]) -> Running {
+        Running::start(self.folder.path(), options)
+    }
+
+    /// What curl gets for a URL at a port of this server.
+    fn curl(&self, server: &Running, name: &str, path: &str, options: &[&str]) -> Output {
+        let port = port(server, 0);
+        let mut curl = Command::new("curl");
+        curl.args(["--silent", "--show-error", "--include", "--max-time", "20"]);
+        curl.args(["--cacert", &self.path("authority.pem"), "--resolve", &format!("{name}:{port}:127.0.0.1")]);
+        curl.args(options).arg(format!("https://{name}:{port}{path}"));
+        curl.output().unwrap()
+    }
+}
+
+/// The port of the nth URL that was printed.
+fn port(server: &Running, number: usize) -> String {
+    let url = server.urls()[number].split(' ').next().unwrap().trim_end_matches('/').to_owned();
+    url.rsplit_once(':').unwrap().1.to_owned()
+}
+
+fn text(output: &Output) -> String {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+/// What `openssl s_client` prints, and of the certificate, what `openssl x509` makes of it.
+fn s_client(port: &str, options: &[&str], of_certificate: &[&str]) -> String {
+    let mut client = Command::new("openssl");
+    client.args(["s_client", "-connect", &format!("127.0.0.1:{port}")]).args(options);
+    let shown = client.stdin(Stdio::null()).stderr(Stdio::null()).output().unwrap().stdout;
+    if of_certificate.is_empty() {
+        return String::from_utf8_lossy(&shown).into_owned();
+    }
+    let mut reader = Command::new("openssl")
+        .args(["x509", "-noout"])
+        .args(of_certificate)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    reader.stdin.take().unwrap().write_all(&shown).unwrap();
+    String::from_utf8(reader.wait_with_output().unwrap().stdout).unwrap()
+}
+
+#[test]
+fn a_certificate_for_development() {
+    let here = Encrypted::new();
+    let server = here.start(&["--tls", "self-signed"]);
+    assert!(server.urls()[0].starts_with("https://127.0.0.1:"), "{}", server.announcement);
+    let port = port(&server, 0);
+    let shown = s_client(&port, &[], &["-fingerprint", "-sha256"]);
+    let (_, fingerprint) = shown.trim().split_once('=').unwrap();
+    assert!(server.announcement.ends_with(&format!("SHA-256 {fingerprint})")), "{}", server.announcement);
+    for (options, expected) in [
+        (&["--http1.1"][..], "HTTP/1.1 200"),
+        (&["--http2"], "HTTP/2 200"),
+        (&["--tls-max", "1.2"], "200"),
+        (&["--tlsv1.3"], "200"),
+    ] {
+        let answer = text(&here.curl(&server, "localhost", "/a.txt", &[&["--insecure"], options].concat()));
+        assert!(answer.contains(expected) && answer.ends_with("\r\n\r\na"), "{answer}");
+    }
+    // Nobody is to trust it by accident.
+    assert!(!here.curl(&server, "localhost", "/", &[]).status.success());
+}
+
+#[test]
+fn several_certificates_by_name() {
+    let here = Encrypted::new();
+    let one = here.issue("one", &["example.com"]);
+    here.issue("two", &["*.example.org"]);
+    // The second in one file with its key.
+    let both = ["two.pem", "two.key"].map(|name| fs::read_to_string(here.path(name)).unwrap()).concat();
+    fs::write(here.path("both.pem"), both).unwrap();
+    let server = here.start(&["--tls", &one, "--tls", &here.path("both.pem")]);
+    assert!(!server.announcement.contains("SHA-256"));
+    for (name, works) in [("example.com", true), ("www.example.org", true), ("example.org", false)] {
+        assert_eq!(here.curl(&server, name, "/a.txt", &[]).status.success(), works, "{name}");
+    }
+}
+
+#[test]
+fn large_and_many() {
+    let here = Encrypted::new();
+    let large: Vec<u8> = (0..3_000_000_u32).flat_map(u32::to_le_bytes).collect();
+    fs::write(here.folder.path().join("large.bin"), &large).unwrap();
+    let server = here.start(&["--tls", &here.issue("one", &["example.com"])]);
+    for options in
+        [&["--http1.1"][..], &["--http2"], &["--http1.1", "--tls-max", "1.2"], &["--http2", "--tls-max", "1.2"]]
+    {
+        let output = here.curl(&server, "example.com", "/large.bin", &[&["--no-include"], options].concat());
+        assert!(output.status.success() && output.stdout == large, "{options:?}");
+        let range = here.curl(
+            &server,
+            "example.com",
+            "/large.bin",
+            &[&["--no-include", "-r", "5000-1000000"], options].concat(),
+        );
+        assert!(range.stdout == large[5000..=1_000_000], "{options:?}");
+    }
+}
+
+#[test]
+fn only_the_versions_that_are_allowed() {
+    let here = Encrypted::new();
+    let certificate = here.issue("one", &["example.com"]);
+    for (versions, with_12, with_13) in [("1.2", true, false), ("1.3", false, true), ("1.2-1.3", true, true)] {
+        let server = here.start(&["--tls", &certificate, "--tls-versions", versions]);
+        assert_eq!(here.curl(&server, "example.com", "/", &["--tls-max", "1.2"]).status.success(), with_12);
+        assert_eq!(here.curl(&server, "example.com", "/", &["--tlsv1.3"]).status.success(), with_13);
+    }
+}
+
+#[test]
+fn sessions_go_on() {
+    let here = Encrypted::new();
+    let server = here.start(&["--tls", &here.issue("one", &["example.com"])]);
+    let session = here.path("session");
+    let port = port(&server, 0);
+    for version in ["-tls1_2", "-tls1_3"] {
+        // OpenSSL asks, and waits for the tickets with the answer.
+        let connect = |options: &[&str]| {
+            let mut client = Command::new("openssl")
+                .args(["s_client", "-connect", &format!("127.0.0.1:{port}"), version, "-ign_eof"])
+                .args(options)
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap();
+            let request = b"GET /a.txt HTTP/1.1\r\nHost: example.com\r\nConnection: close\r\n\r\n";
+            client.stdin.take().unwrap().write_all(request).unwrap();
+            String::from_utf8_lossy(&client.wait_with_output().unwrap().stdout).into_owned()
+        };
+        let first = connect(&["-sess_out", &session]);
+        assert!(first.contains("New, TLSv1.") && first.contains("HTTP/1.1 200"), "{first}");
+        let second = connect(&["-sess_in", &session]);
+        assert!(second.contains("Reused, TLSv1.") && second.contains("HTTP/1.1 200"), "{second}");
+    }
+}
+
+#[test]
+fn clients_show_certificates() {
+    let here = Encrypted::new();
+    let certificate = here.issue("one", &["example.com"]);
+    here.issue("client", &["client"]);
+    let mine = ["--cert".to_owned(), here.path("client.pem"), "--key".to_owned(), here.path("client.key")];
+    let mine: Vec<_> = mine.iter().map(String::as_str).collect();
+    for (options, without) in
+        [(&[][..], false), (&["--tls-client", "required"], false), (&["--tls-client", "optional"], true)]
+    {
+        let authority = here.path("authority.pem");
+        let server = here.start(&[&["--tls", &certificate, "--tls-client-ca", &authority], options].concat());
+        assert!(here.curl(&server, "example.com", "/", &mine).status.success());
+        assert_eq!(here.curl(&server, "example.com", "/", &[]).status.success(), without, "{options:?}");
+    }
+}
+
+#[test]
+fn plain_requests_are_sent_to_tls() {
+    let here = Encrypted::new();
+    let certificate = here.issue("one", &["example.com"]);
+    let server = here.start(&["--tls", &certificate, "--hsts", "365d", "--redirect-http", "127.0.0.1:0"]);
+    let (encrypted, plain) = (port(&server, 0), port(&server, 1));
+    assert!(server.urls()[1].starts_with("http://"), "{}", server.announcement);
+    let mut stream = TcpStream::connect(format!("127.0.0.1:{plain}")).unwrap();
+    stream.write_all(b"GET /a.txt?b=c HTTP/1.1\r\nHost: example.com:80\r\nConnection: close\r\n\r\n").unwrap();
+    let answer = received(stream);
+    assert_eq!(answer.status(), 308);
+    assert_eq!(answer.field("location"), Some(&*format!("https://example.com:{encrypted}/a.txt?b=c")));
+    assert_eq!(answer.field("strict-transport-security"), None);
+    let answer = text(&here.curl(&server, "example.com", "/a.txt", &["--http1.1"]));
+    assert!(answer.to_lowercase().contains("strict-transport-security: max-age=31536000\r\n"), "{answer}");
+}
+
+#[test]
+fn who_forgets_the_s_is_told() {
+    let here = Encrypted::new();
+    let server = here.start(&["--tls", "self-signed"]);
+    let mut stream = TcpStream::connect(format!("127.0.0.1:{}", port(&server, 0))).unwrap();
+    stream.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+    let mut answer = Vec::new();
+    let _ = std::io::Read::read_to_end(&mut stream, &mut answer);
+    assert!(answer.is_empty() || answer.starts_with(b"HTTP/1.1 400 "), "{}", String::from_utf8_lossy(&answer));
+}
+
+#[test]
+fn new_certificates_are_used_without_a_restart() {
+    let here = Encrypted::new();
+    let certificate = here.issue("one", &["example.com"]);
+    let server = here.start(&["--tls", &certificate]);
+    let port = port(&server, 0);
+    let serial = || s_client(&port, &[], &["-serial"]);
+    let first = serial();
+    assert!(first.starts_with("serial="), "{first}");
+    here.issue("one", &["example.com", "www.example.com"]);
+    eventually("another certificate", || (serial() != first).then_some(()));
+    assert!(here.curl(&server, "www.example.com", "/", &[]).status.success());
+    // One that cannot be used is told of once, and the one from before stays.
+    let second = serial();
+    fs::write(here.path("one.key"), "nothing").unwrap();
+    eventually("a warning", || {
+        assert_eq!(serial(), second);
+        server.warned("one.key: there is no private key in this file")
+    });
+    assert_eq!(serial(), second);
+}
+
+#[test]
+fn mistakes_have_one_line() {
+    let here = Encrypted::new();
+    let one = here.issue("one", &["example.com"]);
+    here.issue("two", &["example.com"]);
+    let swapped = format!("{},{}", here.path("one.pem"), here.path("two.key"));
+    let cases: [(&[&str], i32, &str); 13] = [
+        (&["--hsts", "1d"], 2, "--hsts needs --tls: name a certificate, or say --tls self-signed"),
+        (&["--redirect-http", ":80"], 2, "--redirect-http needs --tls"),
+        (&["--tls-client-ca", "a.pem"], 2, "--tls-client-ca needs --tls"),
+        (&["--tls-versions", "1.3"], 2, "--tls-versions needs --tls"),
+        (&["--tls-ocsp", "a.der"], 2, "--tls-ocsp needs --tls"),
+        (&["--tls", "self-signed", "--tls", &one], 2, "--tls: self-signed stands alone"),
+        (&["--tls", "self-signed", "--tls-ocsp", "a"], 2, "--tls-ocsp: no authority says anything"),
+        (&["--tls", &one, "--tls-ocsp", "a", "--tls-ocsp", "b"], 2, "--tls-ocsp is given more often than --tls"),
+        (&["--tls", &one, "--tls-client", "optional"], 2, "--tls-client needs --tls-client-ca"),
+        (&["--tls", "a.pem,"], 2, "--tls: a name is missing; write CERT,KEY"),
+        (&["--tls", &one, "--tls-versions", "1.1"], 2, "--tls-versions: \"1.1\" is none of 1.2, 1.2-1.3, 1.3"),
+        (&["--tls", "/nowhere.pem"], 1, "/nowhere.pem: there is no such file: name the one that holds it"),
+        (&["--tls", &swapped], 1, &format!("{}: this key is not that of the certificate in ", here.path("two.key"))),
+    ];
+    for (arguments, code, expected) in cases {
+        let folder: &Path = here.folder.path();
+        let output = output([&[folder.to_str().unwrap(), "--listen", "0"], arguments].concat());
+        let line = String::from_utf8(output.stderr).unwrap();
+        assert!(line.starts_with(&format!("serow: {expected}")) && line.matches('\n').count() == 1, "{line}");
+        assert_eq!(output.status.code(), Some(code), "{line}");
+    }
+}
