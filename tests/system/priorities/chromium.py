@@ -110,8 +110,9 @@ def load(browser: Browser, url: str) -> dict:
         elif request in names:
             lane = lanes[names[request]]
             if kind == "responseReceived":
-                # The browser says of a body's bytes only when it has taken them up; of the head at once.
-                lane["answered"] = parameters["timestamp"]
+                # The browser tells of a script when it has all of it; but then it knows when the head had come.
+                timing = parameters["response"]["timing"]
+                lane["answered"] = timing["requestTime"] + timing["receiveHeadersEnd"] / 1000
                 lane["protocol"], lane["status"] = parameters["response"]["protocol"], parameters["response"]["status"]
             elif kind == "dataReceived":
                 lane["bytes"].append((parameters["timestamp"], parameters["dataLength"]))
