@@ -218,7 +218,11 @@ impl Pacer {
 
     /// The most unsent bytes, and the low-water mark.
     fn unsent(&self) -> u32 {
-        let most = self.path.within(UNSENT_TIME).max(self.path.segment.saturating_mul(2)).clamp(2, MOST_UNSENT);
+        let segments = match self.path.time_for(MORE_SEGMENTS * self.path.segment) {
+            Some(time) if time <= MORE_SEGMENTS_TIME => MORE_SEGMENTS,
+            _ => 1,
+        };
+        let most = self.path.within(UNSENT_TIME).max(self.path.segment.saturating_mul(segments)).clamp(2, MOST_UNSENT);
         // A rate is never quite the same; a call for each change would be a call for each sample.
         if self.low_water.abs_diff(most) < self.low_water / 4 && most < MOST_UNSENT { self.low_water } else { most }
     }
@@ -249,6 +253,11 @@ impl Pacer {
 /// We are woken at half of it. A turn of the event loop in which ten connections send a megabyte each takes a
 /// millisecond or two; so the kernel has enough for the rest of the turn.
 pub const UNSENT_TIME: u64 = 4_000;
+
+/// Fewer than three segments are none when the kernel wakes us, since it sends whole ones. Where three take longer than
+/// this, in microseconds, it is one: there the link's own queue lasts until we are awake.
+const MORE_SEGMENTS: u32 = 3;
+const MORE_SEGMENTS_TIME: u64 = 30_000;
 
 /// The most unsent bytes, the same as the listeners': it answers thousands of peers that read nothing.
 pub const MOST_UNSENT: u32 = 256 * 1024;

@@ -4,14 +4,15 @@
 //! whatever queue the link has: seconds, often. A response that becomes urgent waits for all of it. So while less urgent
 //! bytes are sent, a *ceiling* on unsent and unacknowledged bytes holds them back:
 //!
-//! * The rate is not known: [`FIRST_SEGMENTS`]. A transfer loses 1.3 round trips by this, once.
-//! * Round trips are hardly longer than the shortest: twice what fits on the path. So the ceiling doubles with each round
-//!   trip, like TCP's own window, as long as no queue grows.
+//! * Not even that much was ever delivered, so the rate is not known: [`FIRST_SEGMENTS`].
+//! * Round trips are hardly longer than the shortest: twice what fits on the path, and two segments. So the ceiling nearly
+//!   doubles with each round trip, like TCP's own window, as long as no queue grows. In the beginning "hardly" is a third,
+//!   since the first flights leave in one burst each, and queue up for that reason alone.
 //! * A queue has grown: what fits on the path, and [`QUEUE_TIME`] of the rate, and two segments, since the client
-//!   acknowledges every other segment, or one after 40 ms. Whatever the ceiling keeps off the path stays with us, where
-//!   the more urgent overtakes it.
+//!   acknowledges every other segment. Whatever the ceiling keeps off the path stays with us, where the more urgent
+//!   overtakes it.
 //!
-//! A ceiling above [`HIGHEST`] is none. Paths with round trips under [`SHORT_PATH`] have none.
+//! Where the last of these is above [`HIGHEST`], there is no ceiling. Paths with round trips under [`SHORT_PATH`] have none.
 //!
 //! # The trade-off
 //!
@@ -33,6 +34,8 @@ use super::path::Path;
 pub(super) struct Flight {
     /// Bytes handed over and not acknowledged.
     bytes: u32,
+    /// A queue was seen on the path.
+    queued: bool,
     state: State,
 }
 
@@ -51,10 +54,11 @@ impl Flight {
     /// So much is on the way.
     pub(super) fn handle_sample(&mut self, path: &Path, bytes: u32, now: u64) {
         self.bytes = bytes;
+        self.queued |= queue(path) > (QUEUE_TIME / 2).max(u64::from(path.shortest_round_trip) / 3);
         match self.state {
             State::Lifted { until } if now >= until => self.state = State::Free,
             State::Held { since } => {
-                let Some(ceiling) = ceiling(path) else {
+                let Some(ceiling) = self.ceiling(path) else {
                     self.state = State::Free;
                     return;
                 };
@@ -80,11 +84,15 @@ impl Flight {
         matches!(self.state, State::Held { .. })
     }
 
+    fn ceiling(&self, path: &Path) -> Option<u32> {
+        ceiling(path, !self.queued)
+    }
+
     /// How much more may be on the way; `u32::MAX` if there is no ceiling.
     pub(super) fn room(&self, path: &Path, now: u64) -> u32 {
         match self.state {
             State::Lifted { until } if now < until => u32::MAX,
-            _ => ceiling(path).map_or(u32::MAX, |ceiling| ceiling.saturating_sub(self.bytes)),
+            _ => self.ceiling(path).map_or(u32::MAX, |ceiling| ceiling.saturating_sub(self.bytes)),
         }
     }
 
@@ -95,7 +103,7 @@ impl Flight {
         if !self.waits() {
             self.state = State::Held { since: now };
         }
-        let most = ceiling(path).unwrap_or(u32::MAX);
+        let most = self.ceiling(path).unwrap_or(u32::MAX);
         let excess = self.bytes.saturating_add(path.segment).saturating_sub(most);
         let time = match path.time_for(excess) {
             // Acknowledgements that are late by a little are not asked for in every millisecond.
@@ -107,22 +115,30 @@ impl Flight {
 }
 
 /// The most bytes that may be on the way, if that is bounded.
-fn ceiling(path: &Path) -> Option<u32> {
+fn ceiling(path: &Path, starting: bool) -> Option<u32> {
     let shortest = u64::from(path.shortest_round_trip);
     if shortest < SHORT_PATH {
         return None;
     }
-    let segment = path.segment;
-    if path.rate == 0 {
-        return Some(FIRST_SEGMENTS * segment);
+    let first = FIRST_SEGMENTS * path.segment;
+    if path.delivered < first.into() {
+        return Some(first);
     }
-    let queueless = u64::from(path.round_trip) <= shortest + QUEUE_TIME / 2;
-    let bytes = if queueless {
-        path.within(2 * shortest).max(FIRST_SEGMENTS * segment)
-    } else {
-        path.within(shortest + QUEUE_TIME).saturating_add(2 * segment).max(LEAST_SEGMENTS * segment)
-    };
-    (bytes <= HIGHEST).then_some(bytes)
+    let standing = path.within(shortest + QUEUE_TIME).saturating_add(2 * path.segment);
+    if standing > HIGHEST {
+        return None;
+    }
+    let growing = path.within(2 * shortest).saturating_add(2 * path.segment).min(HIGHEST);
+    let queue = queue(path);
+    if queue <= QUEUE_TIME / 2 || starting && queue <= shortest / 3 {
+        return Some(growing.max(standing).max(first));
+    }
+    Some(standing.max(LEAST_SEGMENTS * path.segment))
+}
+
+/// How much longer round trips are than the shortest, in microseconds.
+fn queue(path: &Path) -> u64 {
+    path.round_trip.saturating_sub(path.shortest_round_trip).into()
 }
 
 /// What is on the way takes `ceiling / rate` to get there and back if the path still has its rate. Much more than that

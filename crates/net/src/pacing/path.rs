@@ -10,6 +10,8 @@ pub(super) struct Path {
     /// Without queues, as far as that was ever seen.
     pub(super) shortest_round_trip: u32,
     pub(super) rate: u64,
+    /// Bytes that have arrived.
+    pub(super) delivered: u64,
 }
 
 impl Path {
@@ -17,6 +19,7 @@ impl Path {
         self.segment = info.segment;
         self.round_trip = info.round_trip;
         self.shortest_round_trip = info.shortest_round_trip;
+        self.delivered = info.acknowledged;
         // A measurement can be low for reasons that pass (a lost packet, a late acknowledgement) and is seldom too high.
         self.rate = info.rate.max(self.rate - self.rate / FORGETTING);
     }
