@@ -90,7 +90,9 @@ def place(tls: bool, site: pathlib.Path) -> Iterator[Place]:
 def run(link: Link, server: Server, where: Place, client: list[str], limit: float, trace: bool = True) -> Outcome:
     """Runs a client against a server over the link."""
     files = {name: where.work / name for name in ("report", "trace", "trace-back")}
-    command = [netlab(), "--rate", link.rate, "--rtt", f"{link.rtt_ms}ms", *link.options, "--report", files["report"],
+    # The laboratory ends with us even when we are killed.
+    guard = ["setpriv", "--pdeathsig", "TERM"] if shutil.which("setpriv") else []
+    command = [*guard, netlab(), "--rate", link.rate, "--rtt", f"{link.rtt_ms}ms", *link.options, "--report", files["report"],
                "--wait-for", f"tcp:{servers.PORT}"]
     if trace:
         command += ["--trace", files["trace"], "--trace-back", files["trace-back"]]
