@@ -13,10 +13,14 @@ fn main() -> Result<(), serow::Error> {
         Some("tls") => Server::new().listen_tls(address).tls(TlsSettings::self_signed()?),
         _ => Server::new().listen(address),
     };
-    server.run(|request: Request| async move {
+    server.run(|mut request: Request| async move {
         match request.method {
             Method::POST | Method::PUT => Response::default().body(request.body),
-            _ => Response::text(format!("{}\n", request.target)),
+            _ => {
+                // A body that means nothing here is read all the same, so that whoever sends it is not cut off.
+                while request.body.chunk().await.is_some() {}
+                Response::text(format!("{}\n", request.target))
+            }
         }
     })
 }
