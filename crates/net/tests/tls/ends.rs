@@ -92,6 +92,11 @@ impl Client {
         }
     }
 
+    /// The connection alone.
+    pub(crate) fn into_connection(self) -> ClientConnection {
+        self.connection
+    }
+
     /// What it has received since this was last asked.
     pub(crate) fn text(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.text)

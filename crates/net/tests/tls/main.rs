@@ -7,4 +7,5 @@ mod clients;
 mod ends;
 mod faults;
 mod flights;
+mod forged;
 mod settings;
