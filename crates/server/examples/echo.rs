@@ -19,7 +19,7 @@ fn main() -> Result<(), serow::Error> {
             _ => {
                 // A body that means nothing here is read all the same, so that whoever sends it is not cut off.
                 while request.body.chunk().await.is_some() {}
-                Response::text(format!("{}\n", request.target))
+                Response::text(format!("You asked for {}\n", request.target))
             }
         }
     })
