@@ -118,7 +118,8 @@ impl Decoder {
     /// The entry of an index (RFC 7541 §2.3.3).
     #[inline]
     fn line(&self, index: usize) -> Result<Line<'_>, DecodeError> {
-        let Some(place) = index.checked_sub(1) else { return Err(DecodeError::Index) };
+        // That of zero wraps around, and neither table has so many.
+        let place = index.wrapping_sub(1);
         match static_table::ENTRIES.get(place) {
             Some(entry) => Ok(Line { name: entry.name, value: entry.value, name_kind: entry.name_kind }),
             None => self.table.get(place - static_table::COUNT).ok_or(DecodeError::Index),
@@ -223,6 +224,9 @@ impl Texts {
             return Ok(Text::Plain(text));
         }
         let start = self.decoded.len();
+        if self.decoded.capacity() == 0 {
+            self.decoded.reserve(FIRST_TEXT);
+        }
         huffman::decode(text, &mut self.decoded)?;
         Ok(Text::Decoded { start, end: self.decoded.len() })
     }
@@ -245,3 +249,6 @@ const INDEXED: u8 = 0x80;
 
 /// RFC 7541 §5.2: the bit that says that a string is in Huffman code.
 const HUFFMAN: u8 = 0x80;
+
+/// Room for most strings, so that one allocation is enough for a usual block.
+const FIRST_TEXT: usize = 256;

@@ -38,6 +38,13 @@ pub(super) struct Line<'a> {
     pub(super) name_kind: Name,
 }
 
+impl Line<'_> {
+    /// Whether this is its name, whatever the case.
+    pub(super) fn is_named(&self, kind: Name, name: &[u8]) -> bool {
+        self.name_kind == kind && (kind != Name::Other || self.name.eq_ignore_ascii_case(name))
+    }
+}
+
 impl DynamicTable {
     pub(super) const fn new(capacity: usize) -> Self {
         Self { entries: VecDeque::new(), text: Vec::new(), removed: 0, size: 0, capacity }
@@ -51,11 +58,38 @@ impl DynamicTable {
     /// The entry of so many newer ones.
     #[inline]
     pub(super) fn get(&self, newer: usize) -> Option<Line<'_>> {
-        let place = self.entries.len().checked_sub(newer + 1)?;
-        let entry = self.entries.get(place)?;
-        let text = &self.text[entry.start.wrapping_sub(self.removed) as usize..];
-        let (name, rest) = text.split_at(entry.name_length as usize);
-        Some(Line { name, value: &rest[..entry.value_length as usize], name_kind: entry.name_kind })
+        let entry = self.entry(newer)?;
+        let (name, value) = self.text_of(entry).split_at_checked(entry.name_length as usize)?;
+        Some(Line { name, value, name_kind: entry.name_kind })
+    }
+
+    /// Whether the entry of so many newer ones has this well-known name, and this value.
+    #[inline(always)]
+    pub(super) fn is_known(&self, newer: usize, name_kind: Name, value: &[u8]) -> bool {
+        let Some(entry) = self.entry(newer) else { return false };
+        if entry.value_length as usize != value.len() || entry.name_kind != name_kind {
+            return false;
+        }
+        let start = entry.start.wrapping_sub(self.removed) as usize + entry.name_length as usize;
+        self.text.get(start..start + value.len()) == Some(value)
+    }
+
+    /// Whether the entry of so many newer ones is this field, whatever the case of its name.
+    pub(super) fn is(&self, newer: usize, name_kind: Name, name: &[u8], value: &[u8]) -> bool {
+        self.get(newer).is_some_and(|line| line.is_named(name_kind, name) && line.value == value)
+    }
+
+    #[inline]
+    fn entry(&self, newer: usize) -> Option<&Entry> {
+        // With no entry or too few it wraps around, and there is none.
+        self.entries.get(self.entries.len().wrapping_sub(newer + 1))
+    }
+
+    #[inline]
+    fn text_of(&self, entry: &Entry) -> &[u8] {
+        let start = entry.start.wrapping_sub(self.removed) as usize;
+        let length = entry.name_length as usize + entry.value_length as usize;
+        &self.text[start..start + length]
     }
 
     /// RFC 7541 §4.3.
@@ -120,17 +154,27 @@ impl DynamicTable {
             return false;
         }
         if self.text.capacity() - self.text.len() < length {
-            let live = self.live();
-            let dead = self.text.len() - live;
-            // To move half of what there is at most is little work for each byte that was added meanwhile.
-            if dead >= live {
-                self.text.copy_within(dead.., 0);
-                self.text.truncate(live);
-                self.removed = self.removed.wrapping_add(dead as u32);
-            }
-            self.text.reserve(length);
+            self.make_text_room(length);
+        }
+        if self.entries.capacity() == 0 {
+            self.entries.reserve(FIRST_ENTRIES);
         }
         true
+    }
+
+    /// Moves the text to the front, or gives it more memory: never more than twice the table's size.
+    #[cold]
+    fn make_text_room(&mut self, length: usize) {
+        let most = self.capacity * 2;
+        let dead = self.text.len() - self.live();
+        // Either way as many bytes were added since the last time as are moved, which makes it little work for each.
+        if dead >= self.live() || self.text.len() + length > most {
+            self.text.drain(..dead);
+            self.removed = self.removed.wrapping_add(dead as u32);
+        }
+        let doubled = (self.text.capacity() * 2).clamp(FIRST_TEXT, most.max(FIRST_TEXT));
+        let wanted = doubled.max(self.text.len() + length);
+        self.text.reserve_exact(wanted - self.text.len());
     }
 
     /// Removes the oldest entries until the others are no larger than this.
@@ -143,6 +187,7 @@ impl DynamicTable {
     }
 
     /// How many bytes at the end of `text` are of entries.
+    #[inline]
     fn live(&self) -> usize {
         self.size - self.entries.len() * OVERHEAD
     }
@@ -155,3 +200,44 @@ impl DynamicTable {
 
 /// What an entry counts beside its text (RFC 7541 §4.1).
 pub(super) const OVERHEAD: usize = 32;
+
+/// Room for the entries of a usual request or response, so that a connection of one does not allocate again and again.
+const FIRST_TEXT: usize = 256;
+const FIRST_ENTRIES: usize = 12;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_held_follows_what_is_used() {
+        let mut table = DynamicTable::new(4096);
+        assert_eq!((table.text.capacity(), table.entries.capacity()), (0, 0));
+        assert!(table.insert(Name::Other, b"name", b"value"));
+        assert_eq!((table.text.capacity(), table.entries.capacity()), (FIRST_TEXT, FIRST_ENTRIES));
+        for number in 0..100_000_usize {
+            let text = [number as u8; 4064];
+            let length = [0, 3, 10, 100, 1000, 4063, 4064][number % 7];
+            let length = if number > 50_000 { number % 30 } else { length };
+            assert!(table.insert(Name::Other, b"", &text[..length]));
+            assert_eq!(table.get(0).map(|line| line.value), Some(&text[..length]));
+            assert!(table.size <= 4096 && table.text.capacity() <= 8192 && table.entries.capacity() <= 256);
+        }
+        table.set_capacity(10);
+        assert_eq!((table.text.capacity(), table.entries.capacity()), (0, 0));
+        assert!(!table.insert(Name::Other, b"", b""));
+    }
+
+    #[test]
+    fn numbers_of_bytes_may_wrap_around() {
+        let mut table = DynamicTable::new(4096);
+        table.removed = u32::MAX - 100;
+        for number in 0..100_u8 {
+            assert!(table.insert(Name::Other, &[number; 30], &[number; 20]));
+            for newer in 0..=usize::from(number).min(48) {
+                let line = table.get(newer).expect("an entry");
+                assert_eq!((line.name, line.value), (&[number - newer as u8; 30][..], &[number - newer as u8; 20][..]));
+            }
+        }
+    }
+}

@@ -59,19 +59,30 @@ impl Encoder {
 
     /// Appends `:status`.
     pub fn encode_status(&mut self, status: StatusCode, block: &mut Vec<u8>) {
+        if status == StatusCode::OK {
+            self.write_update(block);
+            return block.push(INDEXED | STATUS_OK);
+        }
         self.encode_pseudo(Pseudo::Status, status.as_str().as_bytes(), block);
     }
 
     /// Appends a pseudo-header field.
     pub fn encode_pseudo(&mut self, pseudo: Pseudo, value: &[u8], block: &mut Vec<u8>) {
-        self.encode_field(Name::Pseudo(pseudo), pseudo.as_str().as_bytes(), value, block);
+        self.write_update(block);
+        // Most are in the static table.
+        match static_table::index_of_field(Name::Pseudo(pseudo), value) {
+            Some(index) => block.push(INDEXED | index),
+            None => self.encode_known(Name::Pseudo(pseudo), pseudo.as_str(), value, block),
+        }
     }
 
     /// Appends a field; its name is written in lower case (RFC 9113 §8.2.1). `known` is its name's [`Known`], if it has one.
+    #[inline]
     pub fn encode(&mut self, name: &[u8], known: Option<Known>, value: &[u8], block: &mut Vec<u8>) {
+        self.write_update(block);
         match known {
-            Some(known) => self.encode_field(Name::Known(known), known.as_str().as_bytes(), value, block),
-            None => self.encode_field(Name::Other, name, value, block),
+            Some(known) => self.encode_known(Name::Known(known), known.as_str(), value, block),
+            None => self.encode_any(Name::Other, name, value, block),
         }
     }
 
@@ -82,76 +93,82 @@ impl Encoder {
         }
     }
 
-    fn encode_field(&mut self, kind: Name, name: &[u8], value: &[u8], block: &mut Vec<u8>) {
-        if let Some(update) = self.update.take() {
-            write_update(update, block);
+    /// Appends a field of a well-known name. What was sent last with this name is most often what is sent now.
+    #[inline]
+    fn encode_known(&mut self, kind: Name, name: &'static str, value: &[u8], block: &mut Vec<u8>) {
+        let last = self.newer_than(self.recent.find_name(Hash::of_name(kind, b"")));
+        if self.table.is_known(last, kind, value) {
+            integer::encode::<7>(FIRST_DYNAMIC + last, INDEXED, block);
+        } else {
+            self.encode_any(kind, name.as_bytes(), value, block);
         }
-        let static_name = static_table::index_of_name(kind, name);
-        if let Some(index) = static_name.and_then(|index| static_field(index, kind, value)) {
-            return integer::encode::<7>(index, INDEXED, block);
-        }
+    }
+
+    /// Appends any field.
+    #[inline(never)]
+    fn encode_any(&mut self, kind: Name, name: &[u8], value: &[u8], block: &mut Vec<u8>) {
         let name_hash = Hash::of_name(kind, name);
-        let named = self.find(name_hash, kind, name);
-        if let Some(index) = named.filter(|index| self.has_value(*index, value)) {
-            return integer::encode::<7>(index, INDEXED, block);
+        if let Some(index) = static_table::index_of_field(kind, value) {
+            return block.push(INDEXED | index);
         }
         let policy = policy::of(kind, value);
-        let name_index = static_name.or(named);
+        let name_index = static_table::index_of_name(kind, name).or_else(|| self.index_of_name(kind, name, name_hash));
         if policy == Policy::Never {
             return write_literal(integer::encode::<4>, NEVER_INDEXED, name_index, name, value, block);
         }
         let hash = name_hash.with_value(value);
-        if let Some(index) = self.find(hash, kind, name).filter(|index| self.has_value(*index, value)) {
-            self.recent.note(name_hash, self.inserted.wrapping_sub((index - static_table::COUNT) as u16));
-            return integer::encode::<7>(index, INDEXED, block);
+        for number in self.recent.find_field(hash) {
+            let newer = self.newer_than(number);
+            if self.table.is(newer, kind, name, value) {
+                self.recent.note_name(name_hash, number);
+                return integer::encode::<7>(FIRST_DYNAMIC + newer, INDEXED, block);
+            }
         }
         let fits = name.len() + value.len() <= self.table.capacity() / SHARE;
         if !fits || policy == Policy::IndexRepeated && !self.recent.is_repeated(hash) {
             return write_literal(integer::encode::<4>, NOT_INDEXED, name_index, name, value, block);
         }
         write_literal(integer::encode::<6>, WITH_INDEXING, name_index, name, value, block);
-        self.insert(kind, name, value, [name_hash, hash]);
+        if self.table.insert(kind, name, value) {
+            if kind == Name::Other {
+                self.table.lower_newest_name();
+            }
+            self.recent.note_name(name_hash, self.inserted);
+            self.recent.note_field(hash, self.inserted);
+            self.inserted = self.inserted.wrapping_add(1);
+        }
     }
 
-    /// The index of the entry of this hash, if it has this name.
-    fn find(&self, hash: Hash, kind: Name, name: &[u8]) -> Option<usize> {
-        let newer = self.inserted.wrapping_sub(self.recent.find(hash)?).wrapping_sub(1);
-        let line = self.table.get(usize::from(newer))?;
-        let same = line.name_kind == kind && (kind != Name::Other || line.name.eq_ignore_ascii_case(name));
-        same.then_some(static_table::COUNT + 1 + usize::from(newer))
+    /// How many entries are newer than that of this number, if it is there.
+    #[inline]
+    fn newer_than(&self, number: u16) -> usize {
+        usize::from(self.inserted.wrapping_sub(number).wrapping_sub(1))
     }
 
-    fn has_value(&self, index: usize, value: &[u8]) -> bool {
-        self.table.get(index - static_table::COUNT - 1).is_some_and(|line| line.value == value)
+    /// The index of the last entry with this name.
+    fn index_of_name(&self, kind: Name, name: &[u8], hash: Hash) -> Option<usize> {
+        let newer = self.newer_than(self.recent.find_name(hash));
+        let line = self.table.get(newer)?;
+        line.is_named(kind, name).then_some(FIRST_DYNAMIC + newer)
     }
 
-    fn insert(&mut self, kind: Name, name: &[u8], value: &[u8], hashes: [Hash; 2]) {
-        if !self.table.insert(kind, name, value) {
-            return;
+    #[inline]
+    fn write_update(&mut self, block: &mut Vec<u8>) {
+        if let Some(update) = self.update {
+            update.write(block);
+            self.update = None;
         }
-        if kind == Name::Other {
-            self.table.lower_newest_name();
-        }
-        for hash in hashes {
-            self.recent.note(hash, self.inserted);
-        }
-        self.inserted = self.inserted.wrapping_add(1);
     }
 }
 
-/// The index of the static entry with this name, of which the first is given, and this value.
-#[inline]
-fn static_field(first: usize, kind: Name, value: &[u8]) -> Option<usize> {
-    let entries = static_table::ENTRIES[first - 1..].iter().take_while(|entry| entry.name_kind == kind);
-    entries.zip(first..).find(|(entry, _)| entry.value == value).map(|(_, index)| index)
-}
-
-#[cold]
-fn write_update(update: SizeUpdate, block: &mut Vec<u8>) {
-    if update.smallest < update.last {
-        integer::encode::<5>(update.smallest, SIZE_UPDATE, block);
+impl SizeUpdate {
+    #[cold]
+    fn write(self, block: &mut Vec<u8>) {
+        if self.smallest < self.last {
+            integer::encode::<5>(self.smallest, SIZE_UPDATE, block);
+        }
+        integer::encode::<5>(self.last, SIZE_UPDATE, block);
     }
-    integer::encode::<5>(update.last, SIZE_UPDATE, block);
 }
 
 /// Writes a literal (RFC 7541 §6.2).
@@ -173,15 +190,36 @@ fn write_literal(
 
 /// Writes a string (RFC 7541 §5.2), in Huffman code where that is shorter.
 fn write_text(text: impl ExactSizeIterator<Item = u8> + Clone, block: &mut Vec<u8>) {
-    let length = huffman::encoded_length(text.clone());
-    if length < text.len() {
-        integer::encode::<7>(length, HUFFMAN, block);
-        huffman::encode(text, block);
+    if text.len() < ONE_BYTE {
+        // The length takes one byte, whichever it is, and is put in its place behind.
+        let start = block.len();
+        block.push(0);
+        huffman::encode(text.clone(), block);
+        let length = block.len() - start - 1;
+        if length < text.len() {
+            block[start] = HUFFMAN | length as u8;
+            return;
+        }
+        block.truncate(start);
     } else {
-        integer::encode::<7>(text.len(), 0, block);
-        block.extend(text);
+        let length = huffman::encoded_length(text.clone());
+        if length < text.len() {
+            integer::encode::<7>(length, HUFFMAN, block);
+            return huffman::encode(text, block);
+        }
     }
+    integer::encode::<7>(text.len(), 0, block);
+    block.extend(text);
 }
+
+/// RFC 7541 §5.1: the least length of a string that takes more than one byte.
+const ONE_BYTE: usize = 127;
+
+/// RFC 7541, Appendix A: the index of `:status: 200`.
+const STATUS_OK: u8 = 8;
+
+/// RFC 7541 §2.3.3: the index of the newest entry.
+const FIRST_DYNAMIC: usize = static_table::COUNT + 1;
 
 /// RFC 7541 §6: how each kind of field begins.
 const INDEXED: u8 = 0x80;

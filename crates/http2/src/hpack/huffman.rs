@@ -45,52 +45,70 @@ pub(super) fn decode(input: &[u8], output: &mut Vec<u8>) -> Result<(), DecodeErr
 }
 
 fn decode_to(mut input: &[u8], output: &mut [u8]) -> Result<usize, DecodeError> {
-    // The bits to come, from the highest on; behind them ones, which is how the input is padded.
-    let (mut bits, mut count) = (u64::MAX, 0_u32);
+    // The bits to come, from the highest on, and how many they are.
+    let (mut bits, mut count) = (0_u64, 0);
     let mut place = 0;
-    loop {
-        while count <= 56
-            && let Some((&byte, rest)) = input.split_first()
-        {
-            bits ^= u64::from(!byte) << (56 - count);
-            count += 8;
-            input = rest;
+    while let Some((word, rest)) = input.split_first_chunk() {
+        bits |= u64::from(u32::from_be_bytes(*word)) << (32 - count);
+        count += 32;
+        input = rest;
+        while count >= LONGEST as u32 {
+            let code = first_code(bits)?;
+            output[place] = code.byte;
+            place += 1;
+            bits <<= code.length;
+            count -= u32::from(code.length);
         }
-        let Code { bits: symbol, length } = match SHORT[(bits >> 56) as usize] {
-            Code { length: 0, .. } => long_code((bits >> 32) as u32),
-            code => code,
-        };
-        let length = u32::from(length);
-        if length > count {
-            // RFC 7541 §5.2: less than eight bits, the first of the end's code, which are ones.
-            return if count < 8 && bits == u64::MAX { Ok(place) } else { Err(DecodeError::Huffman) };
-        }
-        if symbol as usize == END {
-            return Err(DecodeError::Huffman);
-        }
-        output[place] = symbol as u8;
+    }
+    for byte in input {
+        bits |= u64::from(*byte) << (56 - count);
+        count += 8;
+    }
+    bits |= u64::MAX >> count;
+    // RFC 7541 §5.2: the end is filled with less than eight bits, the first of the end's code, which are ones.
+    while count >= 8 || bits != u64::MAX {
+        let code = first_code(bits)?;
+        count = count.checked_sub(u32::from(code.length)).ok_or(DecodeError::Huffman)?;
+        output[place] = code.byte;
         place += 1;
-        bits = !(!bits << length);
-        count -= length;
+        bits = !(!bits << code.length);
+    }
+    Ok(place)
+}
+
+/// The code that these bits begin with; that of the end is never sent.
+#[inline(always)]
+fn first_code(bits: u64) -> Result<Symbol, DecodeError> {
+    match SHORT[(bits >> 56) as usize] {
+        Symbol { length: 0, .. } => long_code((bits >> 32) as u32),
+        code => Ok(code),
     }
 }
 
-/// The symbol whose code of more than eight bits these 32 begin with.
-#[cold]
-fn long_code(bits: u32) -> Code {
+/// The code of more than eight bits that these 32 begin with.
+#[inline(never)]
+fn long_code(bits: u32) -> Result<Symbol, DecodeError> {
     let mut length = 9;
     while length < LONGEST && bits >= AFTER[length] {
         length += 1;
     }
     let before = (AFTER[length - 1] >> (32 - length)) as usize;
     let symbol = ORDER[FIRST[length] + (bits >> (32 - length)) as usize - before];
-    Code { bits: symbol as u32, length: length as u8 }
+    let byte = u8::try_from(symbol).map_err(|_| DecodeError::Huffman)?;
+    Ok(Symbol { byte, length: length as u8 })
 }
 
-/// A code, or the symbol it stands for, and the number of its bits.
+/// A code and the number of its bits.
 #[derive(Clone, Copy)]
 struct Code {
     bits: u32,
+    length: u8,
+}
+
+/// What a code stands for, and the number of its bits.
+#[derive(Clone, Copy)]
+struct Symbol {
+    byte: u8,
     length: u8,
 }
 
@@ -165,16 +183,16 @@ const AFTER: [u32; LONGEST + 1] = {
 };
 
 /// The symbol whose code eight bits begin with; none where the code is longer.
-static SHORT: [Code; 256] = {
+static SHORT: [Symbol; 256] = {
     let codes = codes();
-    let mut short = [Code { bits: 0, length: 0 }; 256];
+    let mut short = [Symbol { byte: 0, length: 0 }; 256];
     let mut symbol = 0;
     while symbol < 256 {
         let Code { bits, length } = codes[symbol];
         if length <= 8 {
             let mut rest = 0;
             while rest < 1 << (8 - length) {
-                short[(bits << (8 - length)) as usize + rest] = Code { bits: symbol as u32, length };
+                short[(bits << (8 - length)) as usize + rest] = Symbol { byte: symbol as u8, length };
                 rest += 1;
             }
         }
@@ -182,9 +200,6 @@ static SHORT: [Code; 256] = {
     }
     short
 };
-
-/// The symbol that ends a text, and is never sent.
-const END: usize = 256;
 
 /// Bits of the longest codes.
 const LONGEST: usize = 30;
@@ -255,7 +270,7 @@ mod tests {
             (203, 0x7ffffde, 27),
             (2, 0xfffffe2, 28),
             (10, 0x3fff_fffc, 30),
-            (END, 0x3fff_ffff, 30),
+            (256, 0x3fff_ffff, 30),
         ] {
             let code = CODES[symbol];
             assert_eq!((code.bits, code.length), (bits, length), "{symbol}");

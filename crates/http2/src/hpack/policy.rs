@@ -1,4 +1,9 @@
 //! Which fields are worth an entry of the table, and which must not have one.
+//!
+//! Tried with the stories of hpack-test-case, 1,162,372 bytes in 3,384 blocks: an entry for whatever may have one makes
+//! them 382,000 bytes, this choice 363,000 (nghttp2 360,000). An entry for each date is worth 5,000 of them, since
+//! the responses of one second share it; one for each referer, 2,000; one for each content-length, last-modified or etag
+//! costs 8,000, 6,000 and 1,000.
 
 use serow_message::Known;
 
@@ -10,7 +15,7 @@ pub(super) enum Policy {
     /// It gets an entry: it will come again.
     Index,
     /// It gets an entry when it comes for the second time. What differs from message to message would push out what does
-    /// not; what comes twice (the date within a second, all fields of a file that is asked for again and again) comes often.
+    /// not; what comes twice (the fields of a file that is asked for again and again) comes often.
     IndexRepeated,
     /// It must not have an entry, here or with anyone who passes it on (RFC 7541 §7.1.3): whoever can have fields
     /// compressed beside a secret, and sees the lengths, guesses it entry by entry.
@@ -36,7 +41,6 @@ fn of_known(known: Known, value: &[u8]) -> Policy {
         | Known::ContentLength
         | Known::ContentLocation
         | Known::ContentRange
-        | Known::Date
         | Known::Etag
         | Known::Expires
         | Known::Forwarded
@@ -49,7 +53,6 @@ fn of_known(known: Known, value: &[u8]) -> Policy {
         | Known::Link
         | Known::Location
         | Known::Range
-        | Known::Referer
         | Known::RetryAfter
         | Known::WwwAuthenticate
         | Known::XForwardedFor

@@ -12,6 +12,7 @@ pub(super) struct Entry {
 }
 
 /// The index of the first entry of this name.
+#[inline]
 pub(super) fn index_of_name(kind: Name, name: &[u8]) -> Option<usize> {
     let index = match kind {
         Name::Pseudo(pseudo) => usize::from(OF_PSEUDO[pseudo as usize]),
@@ -19,6 +20,28 @@ pub(super) fn index_of_name(kind: Name, name: &[u8]) -> Option<usize> {
         Name::Other => *UNKNOWN.iter().find(|index| ENTRIES[**index - 1].name.eq_ignore_ascii_case(name))?,
     };
     (index != 0).then_some(index)
+}
+
+/// The index of the entry with this name and value. An empty value has none but a name of its own: nobody sends it often.
+#[inline]
+pub(super) fn index_of_field(kind: Name, value: &[u8]) -> Option<u8> {
+    Some(match (kind, value) {
+        (Name::Pseudo(Pseudo::Method), b"GET") => 2,
+        (Name::Pseudo(Pseudo::Method), b"POST") => 3,
+        (Name::Pseudo(Pseudo::Path), b"/") => 4,
+        (Name::Pseudo(Pseudo::Path), b"/index.html") => 5,
+        (Name::Pseudo(Pseudo::Scheme), b"http") => 6,
+        (Name::Pseudo(Pseudo::Scheme), b"https") => 7,
+        (Name::Pseudo(Pseudo::Status), b"200") => 8,
+        (Name::Pseudo(Pseudo::Status), b"204") => 9,
+        (Name::Pseudo(Pseudo::Status), b"206") => 10,
+        (Name::Pseudo(Pseudo::Status), b"304") => 11,
+        (Name::Pseudo(Pseudo::Status), b"400") => 12,
+        (Name::Pseudo(Pseudo::Status), b"404") => 13,
+        (Name::Pseudo(Pseudo::Status), b"500") => 14,
+        (Name::Known(Known::AcceptEncoding), b"gzip, deflate") => 16,
+        _ => return None,
+    })
 }
 
 /// How many entries there are.
@@ -134,3 +157,22 @@ const TABLE: [Entry; COUNT] = [
     known(Known::Via),
     known(Known::WwwAuthenticate),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_are_found_by_name_and_by_value() {
+        for (entry, index) in ENTRIES.iter().zip(1_u8..) {
+            assert_eq!(Name::recognise(entry.name), entry.name_kind);
+            let first = index_of_name(entry.name_kind, entry.name).expect("a name of the table");
+            assert!(first <= usize::from(index) && ENTRIES[first - 1].name == entry.name);
+            let expected = (!entry.value.is_empty()).then_some(index);
+            assert_eq!(index_of_field(entry.name_kind, entry.value), expected);
+        }
+        assert_eq!(index_of_name(Name::Other, b"x-one"), None);
+        assert_eq!(index_of_name(Name::Pseudo(Pseudo::Protocol), b":protocol"), None);
+        assert_eq!(index_of_name(Name::Known(Known::Upgrade), b"upgrade"), None);
+    }
+}
