@@ -49,6 +49,12 @@ impl DelayHistogram {
         Duration::from_micros(self.longest.load(Ordering::Relaxed))
     }
 
+    /// The classes in which something was seen: the longest delay that belongs to each, and the weights in it.
+    pub fn classes(&self) -> impl Iterator<Item = (Duration, u64)> {
+        let weights = self.classes.iter().map(|class| class.load(Ordering::Relaxed)).enumerate();
+        weights.filter(|(_, weight)| *weight > 0).map(|(class, weight)| (Duration::from_micros(end_of(class)), weight))
+    }
+
     /// Adds what another has counted.
     pub fn add(&self, other: &Self) {
         for (mine, others) in self.classes.iter().zip(&other.classes) {
@@ -134,6 +140,8 @@ mod tests {
         other.record(Duration::MAX, 1);
         one.add(&other);
         assert_eq!(one.count(), 100);
+        let classes = [(Duration::ZERO, 99), (Duration::from_micros(u64::MAX), 1)];
+        assert!(one.classes().eq(classes));
         assert_eq!(one.quantile(990), Some(Duration::ZERO));
         assert_eq!(one.quantile(1000), Some(Duration::from_micros(u64::MAX)));
     }
