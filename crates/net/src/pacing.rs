@@ -152,7 +152,7 @@ impl Pacer {
             self.since_sample >= OPEN_BYTES && age >= OPEN_TIME
         } else {
             // Rooms that the sample found are used up, or so old that windows have changed.
-            self.room < self.path.segment || age >= SAMPLE_TIME.max(self.path.round_trip.into()) || self.flight.waits()
+            self.room == 0 || age >= SAMPLE_TIME.max(self.path.round_trip.into()) || self.flight.waits()
         }
     }
 
@@ -164,7 +164,11 @@ impl Pacer {
         self.known = true;
         let most = self.unsent();
         // The same question as the kernel asks before it wakes us: else we would wait where it sees no need to.
-        self.room = if info.unsent.saturating_mul(2) < most { most - info.unsent + info.window_room() } else { 0 };
+        self.room = if info.unsent.saturating_mul(2) < most {
+            (most - info.unsent).saturating_add(info.window_room())
+        } else {
+            0
+        };
         self.flight.handle_sample(&self.path, info.in_flight().saturating_add(info.unsent), now);
     }
 
@@ -194,7 +198,7 @@ impl Pacer {
             let low_water = if self.low_water == 0 { None } else { self.change_low_water(MOST_UNSENT) };
             return Allowance { low_water, ..unlimited };
         }
-        if self.room >= self.path.segment.max(1) {
+        if self.room > 0 {
             return Allowance { bytes: self.room as usize, ..unlimited };
         }
         // Only who waits needs the mark: a connection with small responses costs no such call.
@@ -206,7 +210,11 @@ impl Pacer {
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         self.since_sample = self.since_sample.saturating_add(bytes);
         self.since_idle = self.since_idle.saturating_add(bytes);
+        // No crumbs: less than a segment waits for the next sample.
         self.room = self.room.saturating_sub(bytes);
+        if self.room < self.path.segment {
+            self.room = 0;
+        }
         self.flight.note_sent(bytes);
         self.sent = now;
     }
@@ -281,3 +289,11 @@ const LONGEST_RECORD: usize = (1 << 14) + 22;
 
 /// Ethernet's, with IPv6 and timestamps.
 const USUAL_SEGMENT: u32 = 1428;
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod kernel;
+#[cfg(test)]
+mod simulation;
+#[cfg(test)]
+mod tests;

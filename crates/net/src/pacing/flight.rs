@@ -68,7 +68,7 @@ impl Flight {
                 } else if now.saturating_sub(since) >= PROOF_TIME.max(PROOF_TRIPS * u64::from(path.round_trip))
                     && round_trips_are_longer_than_ours(path, ceiling)
                 {
-                    self.state = State::Lifted { until: now + LIFTED_TIME };
+                    self.state = State::Lifted { until: now.saturating_add(LIFTED_TIME) };
                 }
             }
             _ => {}

@@ -16,7 +16,8 @@ pub(super) struct Path {
 
 impl Path {
     pub(super) fn handle_sample(&mut self, info: &TcpInfo) {
-        self.segment = info.segment;
+        // IP has no larger ones; and so no sum below runs over.
+        self.segment = info.segment.clamp(1, u16::MAX.into());
         self.round_trip = info.round_trip;
         self.shortest_round_trip = info.shortest_round_trip;
         self.delivered = info.acknowledged;
