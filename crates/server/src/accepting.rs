@@ -51,12 +51,12 @@ async fn serve<H: Handler>(
     worker.begin_draining();
     let all_left = async {
         while accepting.join_next().await.is_some() {}
-        worker.population.wait_until(|count| count == 0).await;
+        worker.counters.population.wait_until(|count| count == 0).await;
     };
     tokio::select! {
         () = all_left => {}
         () = tokio::time::sleep(worker.settings.timeouts.grace) => {
-            let connections = worker.population.count();
+            let connections = worker.counters.population.count();
             tracing::warn!(connections, "the grace time is over: cutting what still runs");
         }
         _ = stop.wait_for(|phase| *phase == Phase::Ended) => {}
@@ -142,6 +142,8 @@ async fn take_in<H: Handler>(
 
 fn start<H: Handler>(worker: &Rc<Worker<H>>, accepted: Accepted, tls: Option<&TlsAcceptor>) {
     let inhabitant = worker.enter();
+    worker.counters.accepted.add(1);
+    worker.counters.accepted_tls.add(tls.is_some().into());
     spawn_local(connection::serve(Rc::clone(worker), accepted, tls.cloned(), inhabitant));
 }
 

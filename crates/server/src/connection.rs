@@ -1,17 +1,18 @@
 //! The beginning of a connection: who is at the other end, whether it is encrypted, and which protocol it speaks.
 
-use std::{future::poll_fn, ops::ControlFlow, rc::Rc, task::Poll};
+use std::{future::poll_fn, ops::ControlFlow, rc::Rc, sync::Arc, task::Poll};
 
 use bytes::Buf;
-use serow_message::{Connection, Handler, Peer, Scheme};
+use serow_message::{Connection, Encryption, Handler, Peer, Scheme};
 use serow_net::{
     Accepted, Socket, proxy_protocol,
-    tls::{Protocol, TlsAcceptor, TlsSession},
+    tls::{Protocol, TlsAcceptor, TlsDescription, TlsSession, TlsVersion},
 };
 
 use crate::{
     ProxyProtocol, http1, http2,
     population::Inhabitant,
+    status::Counters,
     transport::{Broken, Transport},
     worker::Worker,
 };
@@ -35,8 +36,18 @@ pub(crate) async fn serve<H: Handler>(
     transport.allow(worker.settings.timeouts.head);
     let begun = match begin(&worker, &mut transport, peer, tls.as_ref()).await {
         Ok(begun) => begun,
-        Err(reason) => return tracing::debug!(?peer, %reason, "a connection ended before its first request"),
+        Err(reason) => {
+            reason.count(&worker.counters, transport.wire.session());
+            return tracing::debug!(?peer, %reason, "a connection ended before its first request");
+        }
     };
+    let counters = Arc::clone(&worker.counters);
+    let (all, open) = match begun.version {
+        SpokenVersion::Http1 => (&counters.begun_http1, &counters.open_http1),
+        SpokenVersion::Http2 => (&counters.begun_http2, &counters.open_http2),
+    };
+    all.add(1);
+    let _open = open.enter();
     match begun.version {
         SpokenVersion::Http1 => http1::serve(worker, transport, begun.connection, inhabitant).await,
         // Boxed, so that connections of HTTP/1 do not carry the room for it.
@@ -61,6 +72,8 @@ enum SpokenVersion {
 enum Ended {
     /// Nothing wrong: the client left, or the server stops.
     Quietly(&'static str),
+    /// It does not begin as it must.
+    Refused(&'static str),
     Broken(Broken),
 }
 
@@ -79,13 +92,30 @@ async fn begin<H: Handler>(
     let scheme = match tls {
         None => Scheme::Http,
         Some(acceptor) => {
-            let session = TlsSession::accept(acceptor).map_err(|_| Ended::Quietly("TLS cannot be begun"))?;
+            let session = TlsSession::accept(acceptor).map_err(|_| Ended::Refused("TLS cannot be begun"))?;
             transport.encrypt(session);
             Scheme::Https
         }
     };
     let version = receive_version(worker, transport).await?;
-    Ok(Begun { connection: Connection::new(peer, None, scheme), version })
+    let connection = match transport.wire.description() {
+        Some(description) => Connection::encrypted(peer, None, encryption(&description)),
+        None => Connection::new(peer, None, scheme),
+    };
+    Ok(Begun { connection, version })
+}
+
+/// What handlers and logs see of a handshake.
+fn encryption(description: &TlsDescription) -> Encryption {
+    Encryption {
+        version: match description.version() {
+            TlsVersion::Tls12 => "TLSv1.2",
+            TlsVersion::Tls13 => "TLSv1.3",
+        },
+        cipher_suite: description.cipher_suite(),
+        server_name: description.server_name().map(Into::into),
+        client_certificate: description.client_certificate().map(Into::into),
+    }
 }
 
 /// Takes the PROXY header from the front of the connection; gives the client's address, where it has one.
@@ -99,7 +129,7 @@ async fn receive_proxy_header<H: Handler>(
             ControlFlow::Break(Ok(header.source()))
         }
         Ok(None) => ControlFlow::Continue(()),
-        Err(_) => ControlFlow::Break(Err(Ended::Quietly("its PROXY header is malformed"))),
+        Err(_) => ControlFlow::Break(Err(Ended::Refused("its PROXY header is malformed"))),
     })
     .await?
 }
@@ -156,10 +186,22 @@ async fn receive<H: Handler, T>(
     .await
 }
 
+impl Ended {
+    #[cold]
+    fn count(&self, counters: &Counters, session: Option<&TlsSession>) {
+        match (self, session) {
+            (Self::Quietly(_), _) => {}
+            (Self::Refused(_), _) => counters.refused.add(1),
+            (Self::Broken(_), Some(session)) if !session.is_established() => counters.handshakes_failed.add(1),
+            (Self::Broken(_), _) => {}
+        }
+    }
+}
+
 impl std::fmt::Display for Ended {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Quietly(reason) => f.write_str(reason),
+            Self::Quietly(reason) | Self::Refused(reason) => f.write_str(reason),
             Self::Broken(Broken::Lost(error) | Broken::Unfinished(error)) => error.fmt(f),
             Self::Broken(Broken::TimedOut) => f.write_str("nothing came in time"),
         }

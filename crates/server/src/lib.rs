@@ -27,6 +27,7 @@ mod population;
 mod server;
 mod settings;
 mod signals;
+mod status;
 mod stop;
 mod transport;
 mod wire;
@@ -34,7 +35,7 @@ mod worker;
 
 pub use bytes::Bytes;
 pub use serow_message::{
-    Body, BodyKind, BoxError, Connection, FieldName, FileChanged, FileRange, FileVersion, Handler, HandlerExt,
+    Body, BodyKind, BoxError, Connection, Encryption, FieldName, FileChanged, FileRange, FileVersion, Handler, HandlerExt,
     HandlerService, Headers, Incoming, IncomingError, Interim, InvalidHeader, Known, Method, OnUpgrade, Peer, Request,
     RequestHead, Response, Scheme, ServiceHandler, StatusCode, Target, TargetForm, UpgradeRefused, Upgraded, Version,
 };
@@ -52,5 +53,8 @@ pub use self::{
     error::Error,
     server::{BoundServer, Server},
     settings::{Limits, ProxyProtocol, Timeouts},
+    status::{
+        ConnectionCounts, ConnectionError, DelayCounts, PacingCounts, RequestCounts, Status, StatusReport, StreamCounts,
+    },
     stop::Stopper,
 };

@@ -13,7 +13,9 @@ pub(crate) struct Population {
     shared: Arc<Shared>,
 }
 
+/// Changed by each connection of its worker: on a cache line of its own, as [`Counters`](crate::status::Counters).
 #[derive(Debug, Default)]
+#[repr(align(128))]
 struct Shared {
     count: AtomicUsize,
     left: Notify,

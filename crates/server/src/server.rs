@@ -20,6 +20,7 @@ use crate::{
     population::Population,
     settings::Settings,
     signals::Signals,
+    status::Status,
     worker::{LogMaker, Worker},
 };
 
@@ -145,7 +146,8 @@ impl Server {
                 worker.push(Endpoint { listener, tls: tls.clone() });
             }
         }
-        Ok(BoundServer { endpoints, settings: self.settings, log: self.log, stopper: Stopper::new() })
+        let (stopper, status) = (Stopper::new(), Status::new(workers));
+        Ok(BoundServer { endpoints, settings: self.settings, log: self.log, stopper, status })
     }
 
     /// Listens and serves until TERM or INT.
@@ -165,6 +167,7 @@ pub struct BoundServer {
     settings: Settings,
     log: Option<LogMaker>,
     stopper: Stopper,
+    status: Status,
 }
 
 impl BoundServer {
@@ -188,6 +191,12 @@ impl BoundServer {
         self.stopper.clone()
     }
 
+    /// What it has done and is doing, to be asked for from any thread.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        self.status.clone()
+    }
+
     /// Serves until TERM or INT, or [`Stopper::stop`]: then accepts no more, ends idle connections, and finishes what runs
     /// within [`Timeouts::grace`].
     ///
@@ -199,11 +208,12 @@ impl BoundServer {
         let signals = Signals::listen()?;
         let mut threads = Vec::with_capacity(self.endpoints.len());
         let limited = (self.settings.limits.connections > 0).then(Population::default);
-        for (number, endpoints) in self.endpoints.into_iter().enumerate() {
+        for (number, (endpoints, counters)) in self.endpoints.into_iter().zip(self.status.workers()).enumerate() {
             let (handler, log, stop) = (handler.clone(), self.log.clone(), self.stopper.watch());
             let (settings, limited, stopper) = (self.settings, limited.clone(), self.stopper.clone());
+            let counters = Arc::clone(counters);
             let serve = move || {
-                let worker = Worker::new(handler, settings, limited, log.as_ref());
+                let worker = Worker::new(handler, settings, limited, log.as_ref(), counters);
                 // One that cannot serve is not missed silently: the others finish, and the reason is given.
                 accepting::run(worker, endpoints, stop).inspect_err(|_| stopper.stop())
             };

@@ -197,7 +197,9 @@ impl<H: Handler> Transport<H> {
                 let sent = ready!(transport.wire.poll_send_pieces(context, [head, &bytes[..]], buffers))
                     .map_err(Broken::Lost)?;
                 transport.sent += sent.min(head_length);
-                bytes.advance(sent.saturating_sub(head_length));
+                let of_body = sent.saturating_sub(head_length);
+                bytes.advance(of_body);
+                transport.worker.counters.body_bytes_sent.add(of_body as u64);
                 transport.note_sent(sent);
             }
             transport.poll_flush(context, More::Nothing).map_ok(|()| Turn::Done)
@@ -224,8 +226,9 @@ impl<H: Handler> Transport<H> {
     /// What is encrypted has to be read first.
     async fn flush_with_copied_file(&mut self, range: &mut FileRange) -> Result<(), Broken> {
         while range.length > 0 {
-            range.read_into(self.output(), COPIED_AT_ONCE).map_err(Broken::Unfinished)?;
+            let length = range.read_into(self.output(), COPIED_AT_ONCE).map_err(Broken::Unfinished)?;
             self.flush(More::Nothing).await?;
+            self.worker.counters.body_bytes_sent.add(length as u64);
             self.give_way().await;
         }
         Ok(())
@@ -247,6 +250,7 @@ impl<H: Handler> Transport<H> {
                 }
                 *length -= sent as u64;
                 transport.note_sent(sent);
+                transport.worker.counters.body_bytes_sent.add(sent as u64);
             }
             Poll::Ready(Ok(Turn::Done))
         })

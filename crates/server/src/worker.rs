@@ -2,12 +2,13 @@
 
 use std::{cell::Cell, rc::Rc, sync::Arc};
 
-use serow_net::{Buffers, Clock, Deadlines, pacing::DelayHistogram};
+use serow_net::{Buffers, Clock, Deadlines};
 
 use crate::{
     AccessLog,
     population::{Inhabitant, Population},
     settings::Settings,
+    status::Counters,
 };
 
 /// Makes the access log of a worker, on its thread.
@@ -21,17 +22,22 @@ pub(crate) struct Worker<H> {
     pub(crate) clock: Clock,
     pub(crate) deadlines: Deadlines,
     pub(crate) log: Option<Rc<dyn AccessLog>>,
-    pub(crate) population: Population,
+    /// What it counts, for whoever wants to know.
+    pub(crate) counters: Arc<Counters>,
     /// The connections of all workers, where their number is limited.
     limited: Option<Population>,
-    /// How long bytes waited in the kernel before they were sent.
-    pub(crate) queue_delay: DelayHistogram,
     draining: Cell<bool>,
 }
 
 impl<H> Worker<H> {
     /// To be made on its thread. `limited` counts the connections of all workers, where their number is limited.
-    pub(crate) fn new(handler: H, settings: Settings, limited: Option<Population>, log: Option<&LogMaker>) -> Self {
+    pub(crate) fn new(
+        handler: H,
+        settings: Settings,
+        limited: Option<Population>,
+        log: Option<&LogMaker>,
+        counters: Arc<Counters>,
+    ) -> Self {
         Self {
             handler,
             settings,
@@ -39,16 +45,15 @@ impl<H> Worker<H> {
             clock: Clock::new(),
             deadlines: Deadlines::new(),
             log: log.map(|make| make()),
-            population: Population::default(),
+            counters,
             limited,
-            queue_delay: DelayHistogram::new(),
             draining: Cell::new(false),
         }
     }
 
     /// One more connection.
     pub(crate) fn enter(&self) -> Inhabitant {
-        self.population.enter(self.limited.as_ref())
+        self.counters.population.enter(self.limited.as_ref())
     }
 
     /// Whether there are as many connections as there may be.

@@ -18,6 +18,8 @@ impl<H: Handler> Http1<H> {
     #[inline]
     pub(super) async fn exchange(&mut self, received: ReceivedRequest) -> Result<(), End> {
         let ReceivedRequest { head, framing, upgrade } = received;
+        self.worker.counters.requests_http1.add(1);
+        self.in_progress = true;
         let record = self.worker.log.is_some().then(|| Record::new(Some(&head), &self.connection));
         self.transport.allow_any_time();
         let (feeding, body) = Feeding::new(framing);
@@ -48,6 +50,7 @@ impl<H: Handler> Http1<H> {
         if let Err(end) = answered {
             return Err(self.give_up(end, sent, record));
         }
+        self.note_answered(sent.status);
         if let (Some(record), Some(log)) = (record, &self.worker.log) {
             record.write(&**log, sent.status, sent.body_bytes, true);
         }
@@ -57,7 +60,7 @@ impl<H: Handler> Http1<H> {
     /// The request was not answered to the end: says how the connection ends over it, and tells the log.
     #[cold]
     #[inline(never)]
-    fn give_up(&self, end: End, mut sent: Sent, record: Option<Record>) -> End {
+    fn give_up(&mut self, end: End, mut sent: Sent, record: Option<Record>) -> End {
         let end = match end {
             // Too late to tell the client: the response has begun.
             End::Refuse(_) if self.machine.has_begun_response() => End::Cut(Broken::TimedOut),
@@ -66,6 +69,7 @@ impl<H: Handler> Http1<H> {
         if !self.machine.has_begun_response() {
             sent.status = end.status();
         }
+        self.note_answered(sent.status);
         if let (Some(record), Some(log)) = (record, &self.worker.log) {
             record.write(&**log, sent.status, sent.body_bytes, !matches!(end, End::Cut(_)));
         }

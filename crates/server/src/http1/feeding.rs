@@ -90,7 +90,7 @@ impl<H: Handler> Http1<H> {
             match self.machine.receive(&mut self.transport.input) {
                 Ok(Some(Event::Data(data))) => {
                     turn.made_progress();
-                    self.transport.note_received(data.len());
+                    self.note_received(data.len());
                     feeding.push(feeder, data, context);
                     return Poll::Ready(Ok(()));
                 }
@@ -155,7 +155,7 @@ impl<H: Handler> Http1<H> {
                 match self.machine.receive(&mut self.transport.input) {
                     Ok(Some(Event::Data(data))) => match left.checked_sub(data.len() as u64) {
                         Some(rest) => {
-                            self.transport.note_received(data.len());
+                            self.note_received(data.len());
                             left = rest;
                         }
                         None => return Poll::Ready(Err(End::Close)),
@@ -172,6 +172,12 @@ impl<H: Handler> Http1<H> {
             }
         })
         .await
+    }
+
+    /// So many bytes of a body have come.
+    fn note_received(&mut self, bytes: usize) {
+        self.worker.counters.body_bytes_received.add(bytes as u64);
+        self.transport.note_received(bytes);
     }
 
     /// Receives more of a body, after sending what the client may be waiting for.

@@ -34,6 +34,8 @@ struct Http1<H> {
     machine: Server,
     connection: Connection,
     interim: InterimQueue,
+    /// Whether there is a request that counts as being in progress.
+    in_progress: bool,
 }
 
 /// How a connection ends.
@@ -66,7 +68,8 @@ pub(crate) async fn serve<H: Handler>(
     inhabitant: Inhabitant,
 ) {
     let machine = Server::new(worker.settings.limits.http1());
-    let mut http1 = Http1 { worker, transport, machine, connection, interim: InterimQueue::default() };
+    let mut http1 =
+        Http1 { worker, transport, machine, connection, interim: InterimQueue::default(), in_progress: false };
     match Watched(&mut http1).exchanges().await {
         End::Close => http1.close().await,
         End::Refuse(status) => http1.refuse(status).await,
@@ -151,9 +154,18 @@ impl<H: Handler> Http1<H> {
 
     /// A refusal of what never became a request is to be seen in the log, too.
     fn log_refusal(&self, end: &End) {
-        if let (End::Refuse(status), Some(log)) = (end, &self.worker.log) {
+        let End::Refuse(status) = end else { return };
+        self.worker.counters.note_refused_http1(*status);
+        if let Some(log) = &self.worker.log {
             Record::new(None, &self.connection).write(&**log, *status, 0, true);
         }
+    }
+
+    /// The request is over.
+    #[inline]
+    fn note_answered(&mut self, status: StatusCode) {
+        self.in_progress = false;
+        self.worker.counters.note_answered(status);
     }
 
     fn mistake(&self, error: ProtocolError) -> End {
@@ -215,9 +227,14 @@ impl<H: Handler> Watched<'_, H> {
 
 impl<H: Handler> Drop for Watched<'_, H> {
     fn drop(&mut self) {
+        let mut status = client_left();
         if thread::panicking() {
             let peer = self.0.connection.peer();
             tracing::error!(?peer, "the service panicked; its connection is closed");
+            status = StatusCode::INTERNAL_SERVER_ERROR;
+        }
+        if self.0.in_progress {
+            self.0.note_answered(status);
         }
         self.0.transport.cut();
     }

@@ -54,6 +54,7 @@ impl<H: Handler> Http1<H> {
     #[inline]
     fn copy_bytes(&mut self, bytes: &[u8], sent: &mut Sent) -> Result<(), End> {
         sent.body_bytes += bytes.len() as u64;
+        self.worker.counters.body_bytes_sent.add(bytes.len() as u64);
         self.machine.send_data(bytes, self.transport.output()).map_err(misuse)
     }
 

@@ -13,6 +13,7 @@ use serow_net::More;
 
 use super::{exchanges::Exchanges, pace::Pace, waiting::Waiting};
 use crate::{
+    status::StreamTally,
     transport::{Broken, Transport},
     worker::Worker,
 };
@@ -27,6 +28,7 @@ pub(super) struct Http2<H, C, F> {
     pub(super) exchanges: Exchanges<F>,
     pub(super) waiting: Waiting,
     pub(super) pace: Pace,
+    pub(super) tally: StreamTally,
 }
 
 /// How a connection ends.
@@ -49,7 +51,8 @@ where
         let machine = Server::new(worker.settings.limits.http2(), now);
         let pace = Pace::new(worker.settings.pacing);
         let exchanges = Exchanges::new();
-        Self { worker, transport, machine, connection, call, exchanges, waiting: Waiting::Head, pace }
+        let tally = StreamTally::new(&worker.counters);
+        Self { worker, transport, machine, connection, call, exchanges, waiting: Waiting::Head, pace, tally }
     }
 
     /// Works until there is nothing to do but to wait. Ready at the connection's end.
@@ -87,6 +90,11 @@ where
             }
             return self.poll_overdue(blocked, context);
         }
+    }
+
+    /// Tells what was counted.
+    pub(super) fn tell_counters(&mut self) {
+        self.tally.tell(self.machine.counters(), self.machine.active_streams(), self.pace.is_waiting());
     }
 
     /// The moment, for the machine.

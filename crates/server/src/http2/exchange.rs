@@ -5,15 +5,16 @@ use std::{
     future::Future,
     panic::{AssertUnwindSafe, catch_unwind},
     task::{Context, Poll},
-    time::Duration,
 };
 
 use bytes::Bytes;
 use serow_http2::{ErrorCode, ReceivedRequest, StreamId};
-use serow_message::{Body, Feeder, FileRange, Handler, Headers, Incoming, PendingUpgrade, Request, Response};
+use serow_message::{
+    Body, Feeder, FileRange, Handler, Headers, Incoming, PendingUpgrade, Request, Response, StatusCode,
+};
 
 use super::{connection::Http2, tunnel::Tunnel, websocket};
-use crate::{access::Record, exchange::Sent, patience::Patience};
+use crate::{access::Record, exchange::Sent, patience::Patience, worker::Worker};
 
 /// An exchange that is not over.
 pub(super) struct Exchange {
@@ -29,7 +30,8 @@ pub(super) struct Exchange {
     pub(super) upgrade: Option<PendingUpgrade>,
     pub(super) is_websocket: bool,
     pub(super) sent: Sent,
-    pub(super) record: Option<Record>,
+    /// Boxed, so that idle streams are small where there is no log.
+    pub(super) record: Option<Box<Record>>,
     /// The client's time for this stream; made when it is first waited for.
     pub(super) patience: Option<Patience>,
 }
@@ -63,10 +65,11 @@ pub(super) struct Streaming {
 
 impl Exchange {
     /// So many bytes of the response's body are on their way.
-    pub(super) fn note_sent(&mut self, bytes: usize, time: Duration) {
+    pub(super) fn note_sent<H>(&mut self, bytes: usize, worker: &Worker<H>) {
         self.sent.body_bytes += bytes as u64;
+        worker.counters.body_bytes_sent.add(bytes as u64);
         if let Some(patience) = &mut self.patience {
-            patience.note_sent(bytes, time);
+            patience.note_sent(bytes, worker.settings.timeouts.body);
         }
     }
 
@@ -94,7 +97,8 @@ where
     pub(super) fn begin_exchange(&mut self, received: ReceivedRequest) {
         let is_connect = received.is_connect();
         let ReceivedRequest { stream, mut head, has_body, length, protocol } = received;
-        let record = self.worker.log.is_some().then(|| Record::new(Some(&head), &self.connection));
+        self.worker.counters.requests_http2.add(1);
+        let record = self.worker.log.is_some().then(|| Box::new(Record::new(Some(&head), &self.connection)));
         let is_websocket = protocol.is_some_and(|protocol| websocket::present(&protocol, &mut head));
         // What follows a CONNECT is the tunnel's.
         let (feeder, body) = match has_body && !is_connect {
@@ -250,6 +254,10 @@ where
     /// A panic costs its exchange and no other.
     fn panicked(&mut self, index: usize) {
         tracing::error!(peer = ?self.connection.peer(), "the service panicked; the stream is reset");
+        if let Some(exchange) = self.exchanges.get(index).filter(|exchange| !exchange.sent.has_begun) {
+            // What the client was told amounts to that; it did not leave by itself.
+            (exchange.sent.status, exchange.sent.has_begun) = (StatusCode::INTERNAL_SERVER_ERROR, true);
+        }
         self.give_up(index, ErrorCode::INTERNAL_ERROR);
     }
 
@@ -264,6 +272,7 @@ where
 
     /// The exchange is over; `whole` says whether all of the response was sent.
     pub(super) fn log(&mut self, exchange: Exchange, whole: bool) {
+        self.worker.counters.note_answered(exchange.sent.logged_status());
         if let (Some(record), Some(log)) = (exchange.record, &self.worker.log) {
             record.write(&**log, exchange.sent.logged_status(), exchange.sent.body_bytes, whole);
         }

@@ -28,8 +28,14 @@ pub(crate) async fn serve<H: Handler>(
 ) {
     let handler = &worker.handler;
     let mut http2 = Http2::new(Rc::clone(&worker), transport, connection, |request| handler.call(request));
-    match poll_fn(|context| http2.poll(context)).await {
+    let end = poll_fn(|context| {
+        let polled = http2.poll(context);
+        http2.tell_counters();
+        polled
+    });
+    match end.await {
         End::Close => http2.close().await,
         End::Cut(broken) => http2.cut(&broken),
     }
+    http2.tell_counters();
 }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use serow_net::{
-    pacing::{Demand, DelayHistogram, Pacer, Pacing, QueueDelay},
+    pacing::{DelayHistogram, Demand, Pacer, Pacing, QueueDelay},
     tls::RECORD_OVERHEAD,
 };
 use tokio::time::{Sleep, sleep};
@@ -47,6 +47,11 @@ impl Pace {
                 delay.note_sent(bytes, now);
             }
         }
+    }
+
+    /// Whether there is more to send than goes out just now.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.delay.is_some()
     }
 
     /// Waits until something may be chosen; says how many bytes.

@@ -3,7 +3,7 @@
 use std::future::Future;
 
 use bytes::Bytes;
-use serow_http2::{ErrorCode, Event, StreamId};
+use serow_http2::{ErrorCode, Event, ProtocolError, StreamId};
 use serow_message::{Handler, Headers, IncomingError, Request, RequestHead, Response, StatusCode};
 
 use super::{
@@ -27,6 +27,9 @@ where
                 Ok(None) => return Understood::All,
                 Err(error) => {
                     tracing::debug!(peer = ?self.connection.peer(), %error, "a connection was refused");
+                    if let ProtocolError::Connection { code, .. } = error {
+                        self.worker.counters.note_connection_error(code);
+                    }
                     return Understood::Broken;
                 }
             }
@@ -47,6 +50,7 @@ where
     }
 
     fn handle_data(&mut self, stream: StreamId, data: Bytes) {
+        self.worker.counters.body_bytes_received.add(data.len() as u64);
         let Some(index) = self.exchanges.find(stream) else { return };
         let time = self.worker.settings.timeouts.body;
         let Some(exchange) = self.exchanges.get(index) else { return };
@@ -92,6 +96,7 @@ where
                 self.log(exchange, true);
             }
             None => {
+                self.worker.counters.note_refused_http2(status);
                 if let Some(log) = &self.worker.log {
                     Record::new(head.as_ref(), &self.connection).write(&**log, status, 0, true);
                 }

@@ -36,7 +36,7 @@ where
                 self.machine.write_control(self.transport.output());
             }
             if let Some(demand) = self.demand() {
-                let histogram = &self.worker.queue_delay;
+                let histogram = &self.worker.counters.queue_delay;
                 match self.pace.poll_room(demand, &mut self.transport.wire, context, histogram) {
                     Poll::Ready(Ok(room)) => self.take_turns(demand, room.min(SENT_AT_ONCE)),
                     Poll::Ready(Err(error)) => return Poll::Ready(Err(Broken::Lost(error))),
@@ -46,7 +46,7 @@ where
                 }
             }
             if self.transport.output.is_empty() {
-                self.pace.watch_rest(&self.transport.wire, context, &self.worker.queue_delay);
+                self.pace.watch_rest(&self.transport.wire, context, &self.worker.counters.queue_delay);
                 return Poll::Ready(Ok(()));
             }
         }
@@ -88,7 +88,7 @@ where
                     return self.break_off(index, misuse);
                 }
                 rest.advance(length);
-                exchange.note_sent(length, self.worker.settings.timeouts.body);
+                exchange.note_sent(length, &self.worker);
                 if end {
                     self.answered(index);
                 }
@@ -116,7 +116,7 @@ where
                     return self.break_off(index, misuse);
                 }
                 output[data - FRAME_HEADER..data].copy_from_slice(&header);
-                exchange.note_sent(length, self.worker.settings.timeouts.body);
+                exchange.note_sent(length, &self.worker);
                 if end {
                     self.answered(index);
                 }
@@ -148,7 +148,7 @@ where
             return self.break_off(index, misuse);
         }
         streaming.piece.advance(length);
-        exchange.note_sent(length, self.worker.settings.timeouts.body);
+        exchange.note_sent(length, &self.worker);
         if end {
             self.answered(index);
         } else if is_last_piece {
@@ -203,8 +203,9 @@ fn read_frame(range: &mut FileRange, most: usize, output: &mut Vec<u8>) -> std::
     range.read_into(output, most).inspect_err(|_| output.truncate(before))
 }
 
-/// The default urgency (RFC 9218 §4.1); a client that says it means that others go first.
-const PATIENT: u8 = 3;
+/// From this urgency on, a client that says it means that others go first: browsers have 0 and 1 for what the page waits
+/// for, and 2 and more for pictures.
+const PATIENT: u8 = 2;
 
 /// RFC 9113 §4.1.
 const FRAME_HEADER: usize = 9;

@@ -88,7 +88,7 @@ where
             return self.give_up(index, ErrorCode::INTERNAL_ERROR);
         }
         tunnel.outgoing.advance(length);
-        exchange.note_sent(length, self.worker.settings.timeouts.body);
+        exchange.note_sent(length, &self.worker);
         if !end {
             return self.poll_exchange(index);
         }

@@ -54,10 +54,12 @@ where
         }
         if waiting == Waiting::Request {
             self.exchanges.rest();
+            self.machine.release_memory();
         }
         // Also when there is no deadline: the worker wakes those who wait here when it begins to drain.
         self.transport.patience.poll_overdue(context).map(|()| {
             let code = if waiting == Waiting::Head { ErrorCode::ENHANCE_YOUR_CALM } else { ErrorCode::NO_ERROR };
+            self.worker.counters.note_connection_error(code);
             self.machine.fail(code, "nothing came in time");
             End::Close
         })

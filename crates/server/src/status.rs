@@ -1,0 +1,150 @@
+//! What a server has done and is doing, in numbers.
+//!
+//! Each worker counts for itself ([`Counters`]): its thread alone writes, with plain loads and stores, so that a request
+//! costs a few additions and no core waits for another. Who asks adds them up ([`Status::report`]).
+
+mod counter;
+mod counters;
+mod report;
+mod streams;
+
+use std::{
+    sync::Arc,
+    time::{Instant, SystemTime},
+};
+
+use serow_net::pacing::DelayHistogram;
+
+pub(crate) use self::{counters::Counters, streams::StreamTally};
+
+pub use self::report::{
+    ConnectionCounts, ConnectionError, DelayCounts, PacingCounts, RequestCounts, StatusReport, StreamCounts,
+};
+
+/// The numbers of a server, to be read from any thread while it runs; see
+/// [`BoundServer::status`](crate::BoundServer::status).
+///
+/// ```
+/// let server = serow::Server::new().listen("127.0.0.1:0").bind()?;
+/// let status = server.status();
+/// std::thread::spawn(move || server.run(|_: serow::Request| async { "Hello" }));
+/// assert_eq!(status.report().requests.total, 0);
+/// # Ok::<(), serow::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Status {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    started: SystemTime,
+    clock: Instant,
+    workers: Vec<Arc<Counters>>,
+}
+
+impl Status {
+    /// Of a server with so many workers, that begins now.
+    pub(crate) fn new(workers: usize) -> Self {
+        let workers = (0..workers).map(|_| Arc::default()).collect();
+        Self { shared: Arc::new(Shared { started: SystemTime::now(), clock: Instant::now(), workers }) }
+    }
+
+    /// For each worker, what it counts.
+    pub(crate) fn workers(&self) -> impl Iterator<Item = &Arc<Counters>> {
+        self.shared.workers.iter()
+    }
+
+    /// The numbers at this moment.
+    #[must_use]
+    pub fn report(&self) -> StatusReport {
+        let Shared { started, clock, workers } = &*self.shared;
+        let mut report = StatusReport {
+            version: env!("CARGO_PKG_VERSION"),
+            started: *started,
+            uptime: clock.elapsed(),
+            workers: workers.len(),
+            connections: ConnectionCounts::default(),
+            requests: RequestCounts::default(),
+            http2: StreamCounts::default(),
+            pacing: PacingCounts::default(),
+        };
+        let delays = DelayHistogram::new();
+        let mut errors = [0; 14];
+        for counters in workers {
+            report.requests.add(counters);
+            report.connections.add(counters);
+            report.http2.add(counters);
+            report.pacing.connections_waiting += counters.held_back.count();
+            delays.add(&counters.queue_delay);
+            for (sum, count) in errors.iter_mut().zip(counters.connection_errors()) {
+                *sum += count;
+            }
+        }
+        report.http2.set_connection_errors(&errors);
+        report.pacing.queue_delay = DelayCounts::of(&delays);
+        report
+    }
+}
+
+impl RequestCounts {
+    fn add(&mut self, counters: &Counters) {
+        // Those that are over first: what begins and ends in between is not over before it began.
+        let [left, informational, success, redirection, client, server, other @ ..] = counters.answered();
+        let other = other.iter().sum::<u64>();
+        let (http1, http2) = (counters.requests_http1.count(), counters.requests_http2.count());
+        let over = left + informational + success + redirection + client + server + other;
+        self.http1 += http1;
+        self.http2 += http2;
+        self.total += http1 + http2;
+        self.in_progress += (http1 + http2).saturating_sub(over);
+        self.status_1xx += informational;
+        self.status_2xx += success;
+        self.status_3xx += redirection;
+        self.status_4xx += client;
+        self.status_5xx += server;
+        self.status_499 += left;
+        self.status_other += other;
+        self.body_bytes_received += counters.body_bytes_received.count();
+        self.body_bytes_sent += counters.body_bytes_sent.count();
+    }
+}
+
+impl ConnectionCounts {
+    fn add(&mut self, counters: &Counters) {
+        let (accepted, tls) = (counters.accepted.count(), counters.accepted_tls.count());
+        self.accepted += accepted;
+        self.tls += tls;
+        self.plain += accepted.saturating_sub(tls);
+        self.open += counters.population.count() as u64;
+        self.open_http1 += counters.open_http1.count();
+        self.open_http2 += counters.open_http2.count();
+        self.http1 += counters.begun_http1.count();
+        self.http2 += counters.begun_http2.count();
+        self.handshakes_failed += counters.handshakes_failed.count();
+        self.refused += counters.refused.count();
+    }
+}
+
+impl StreamCounts {
+    fn add(&mut self, counters: &Counters) {
+        self.streams_opened += counters.streams_opened.count();
+        self.streams_active += counters.streams_active.count();
+        self.streams_reset_by_peer += counters.streams_reset_by_peer.count();
+        self.streams_reset_by_us += counters.streams_reset_by_us.count();
+        self.streams_refused += counters.streams_refused.count();
+    }
+}
+
+impl DelayCounts {
+    fn of(delays: &DelayHistogram) -> Self {
+        Self {
+            count: delays.count(),
+            p50: delays.quantile(500),
+            p90: delays.quantile(900),
+            p99: delays.quantile(990),
+            max: delays.quantile(1000),
+            buckets: delays.classes().collect(),
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! What a worker counts.
+
+use serow_http2::ErrorCode;
+use serow_message::StatusCode;
+use serow_net::pacing::DelayHistogram;
+
+use super::counter::Counter;
+use crate::population::Population;
+
+/// What a worker counts. Only its own thread writes here, but for the population. It begins on a cache line of its own, so
+/// that no core waits for another's numbers: 128 bytes, since processors fetch lines in pairs.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub(crate) struct Counters {
+    pub(crate) requests_http1: Counter,
+    pub(crate) requests_http2: Counter,
+    /// Requests that are over, by the hundreds of their status; at 0 those whose client left before (499).
+    answered: [Counter; 10],
+    pub(crate) body_bytes_received: Counter,
+    pub(crate) body_bytes_sent: Counter,
+    pub(crate) accepted: Counter,
+    pub(crate) accepted_tls: Counter,
+    pub(crate) refused: Counter,
+    pub(crate) handshakes_failed: Counter,
+    pub(crate) begun_http1: Counter,
+    pub(crate) begun_http2: Counter,
+    pub(crate) open_http1: Counter,
+    pub(crate) open_http2: Counter,
+    pub(crate) streams_opened: Counter,
+    pub(crate) streams_active: Counter,
+    pub(crate) streams_reset_by_peer: Counter,
+    pub(crate) streams_reset_by_us: Counter,
+    pub(crate) streams_refused: Counter,
+    /// By RFC 9113's codes; those above are at 0, where no error would be.
+    connection_errors: [Counter; 14],
+    /// Connections that have more to send than they may just now.
+    pub(crate) held_back: Counter,
+    pub(crate) queue_delay: DelayHistogram,
+    /// The open connections, of which some may have been handed over to other threads.
+    pub(crate) population: Population,
+}
+
+impl Counters {
+    /// A request is over.
+    #[inline]
+    pub(crate) fn note_answered(&self, status: StatusCode) {
+        let class = match status.as_u16() {
+            CLIENT_LEFT => 0,
+            status => usize::from(status / 100),
+        };
+        if let Some(counter) = self.answered.get(class) {
+            counter.add(1);
+        }
+    }
+
+    /// A request of HTTP/1 never became one, and has its answer.
+    #[cold]
+    pub(crate) fn note_refused_http1(&self, status: StatusCode) {
+        self.requests_http1.add(1);
+        self.note_answered(status);
+    }
+
+    /// As [`Self::note_refused_http1`], for HTTP/2.
+    #[cold]
+    pub(crate) fn note_refused_http2(&self, status: StatusCode) {
+        self.requests_http2.add(1);
+        self.note_answered(status);
+    }
+
+    /// We ended a connection of HTTP/2, giving this reason.
+    #[cold]
+    pub(crate) fn note_connection_error(&self, code: ErrorCode) {
+        if code != ErrorCode::NO_ERROR {
+            let place = usize::try_from(code.0).ok().filter(|code| *code < self.connection_errors.len());
+            self.connection_errors[place.unwrap_or(0)].add(1);
+        }
+    }
+
+    /// Requests that are over, by the hundreds of their status; at 0 those whose client left before.
+    pub(super) fn answered(&self) -> [u64; 10] {
+        self.answered.each_ref().map(Counter::count)
+    }
+
+    pub(super) fn connection_errors(&self) -> [u64; 14] {
+        self.connection_errors.each_ref().map(Counter::count)
+    }
+}
+
+/// See [`crate::exchange::client_left`].
+const CLIENT_LEFT: u16 = 499;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_counted_by_their_class() {
+        let counters = Counters::default();
+        for status in [200, 206, 304, 404, 499, 499, 500, 999, 101] {
+            counters.note_answered(StatusCode::from_u16(status).unwrap());
+        }
+        assert_eq!(counters.answered(), [2, 1, 2, 1, 1, 1, 0, 0, 0, 1]);
+    }
+
+    #[test]
+    fn errors_are_counted_by_their_code() {
+        let counters = Counters::default();
+        for code in [0, 1, 1, 13, 14, u32::MAX] {
+            counters.note_connection_error(ErrorCode(code));
+        }
+        assert_eq!(counters.connection_errors(), [2, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
+    }
+
+    #[test]
+    fn no_two_workers_share_a_cache_line() {
+        assert_eq!((align_of::<Counters>(), size_of::<Counters>() % 128), (128, 0));
+    }
+}
