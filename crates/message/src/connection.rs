@@ -8,11 +8,25 @@ pub struct Connection {
     shared: Arc<Shared>,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Shared {
     peer: Peer,
     local: Option<SocketAddr>,
     scheme: Scheme,
+    encryption: Option<Encryption>,
+}
+
+/// What the handshake of an encrypted connection agreed upon.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Encryption {
+    /// `TLSv1.3`, as nginx and Apache write it in their logs.
+    pub version: &'static str,
+    /// The name of the cipher suite in IANA's registry.
+    pub cipher_suite: &'static str,
+    /// The server that the client asked for (SNI, RFC 6066 §3), in lower case.
+    pub server_name: Option<Arc<str>>,
+    /// The client's certificate in DER, if it showed one; it has been checked.
+    pub client_certificate: Option<Arc<[u8]>>,
 }
 
 /// Who is at the other end.
@@ -39,7 +53,19 @@ impl Connection {
     /// Describes a connection.
     #[must_use]
     pub fn new(peer: Peer, local: Option<SocketAddr>, scheme: Scheme) -> Self {
-        Self { shared: Arc::new(Shared { peer, local, scheme }) }
+        Self { shared: Arc::new(Shared { peer, local, scheme, encryption: None }) }
+    }
+
+    /// Describes an encrypted connection.
+    #[must_use]
+    pub fn encrypted(peer: Peer, local: Option<SocketAddr>, encryption: Encryption) -> Self {
+        Self { shared: Arc::new(Shared { peer, local, scheme: Scheme::Https, encryption: Some(encryption) }) }
+    }
+
+    /// How it is encrypted, if it is and that is known.
+    #[must_use]
+    pub fn encryption(&self) -> Option<&Encryption> {
+        self.shared.encryption.as_ref()
     }
 
     /// Who is at the other end.

@@ -67,7 +67,7 @@ mod upgrade;
 pub use self::{
     adapter::{HandlerExt, HandlerService, ServiceHandler},
     body::{Body, BodyKind, BoxError, StreamBody},
-    connection::{Connection, Peer, Scheme},
+    connection::{Connection, Encryption, Peer, Scheme},
     file::{FileChanged, FileRange, FileVersion},
     handler::Handler,
     incoming::{Feeder, Incoming, IncomingError, Wanted},
