@@ -25,7 +25,7 @@
 //! | one for development | `self_signed.rs` |
 //! | one connection | `session.rs` |
 //! | its handshake, which is rustls's work | `handshake.rs` |
-//! | what comes after: data, alerts, new keys | `traffic.rs`, `record.rs` |
+//! | what comes after: data, alerts, new keys | `traffic.rs`, `key_update.rs`, `record.rs` |
 //! | what was agreed upon | `description.rs`, `protocol.rs` |
 //! | what went wrong | `error.rs`, `settings_error.rs` |
 
@@ -35,6 +35,7 @@ mod description;
 mod error;
 mod file;
 mod handshake;
+mod key_update;
 mod names;
 mod pair;
 mod protocol;

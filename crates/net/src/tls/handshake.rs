@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::{Buf, BytesMut};
 use rustls::{
-    HandshakeKind, ProtocolVersion,
+    HandshakeKind, InvalidMessage, ProtocolVersion,
     server::UnbufferedServerConnection,
     unbuffered::{ConnectionState, EncodeError, EncodeTlsData, UnbufferedStatus},
 };
@@ -21,6 +21,8 @@ pub(super) struct Handshake {
     /// Bytes of whole records at the front of what was received that the library has seen and wants to see again: messages
     /// that are divided among records.
     seen: usize,
+    /// Whether it has seen the header of the record behind those.
+    seen_header: bool,
     begun: bool,
     server_name: Option<Arc<str>>,
 }
@@ -30,6 +32,7 @@ impl Handshake {
         Ok(Self {
             connection: UnbufferedServerConnection::new(Arc::clone(&acceptor.config))?,
             seen: 0,
+            seen_header: false,
             begun: false,
             server_name: None,
         })
@@ -47,17 +50,26 @@ impl Handshake {
             let rest = &received[self.seen.min(received.len())..];
             let Some(header) = RecordHeader::of(rest) else { return Ok(false) };
             let whole = HEADER_LENGTH + header.length();
-            // A part of a record is shown for its header alone, which may be refused.
+            // A part of a record is shown for its header alone, which may be refused; once, because the library tries all
+            // over again what it cannot decrypt (data sent too early, RFC 8446 §4.2.10), and not for ever.
             let shown = rest.len().min(whole);
+            let is_whole = shown == whole;
+            if !is_whole && std::mem::replace(&mut self.seen_header, true) {
+                return Ok(false);
+            }
             let outcome = self.process(received, self.seen + shown, sealed);
             self.server_name = certificates::take_asked_name().or(self.server_name.take());
             if let Err(error) = outcome {
                 self.send_queued(received, sealed);
                 return Err(error.into());
             }
-            if shown < whole {
+            if !is_whole {
                 self.seen = self.seen.saturating_sub(shown);
                 return Ok(false);
+            }
+            self.seen_header = false;
+            if self.seen > MOST_SEEN {
+                return Err(rustls::Error::from(InvalidMessage::HandshakePayloadTooLarge).into());
             }
         }
         self.send_queued(received, sealed);
@@ -146,3 +158,8 @@ fn check_first_bytes(received: &[u8]) -> Result<(), TlsError> {
 
 /// RFC 8446 §5.1
 const HANDSHAKE: u8 = 22;
+
+/// Bytes of records that are kept for a message that is not whole. The library takes messages of up to 64 KiB; and as much
+/// again for what is around their parts. Otherwise a message in parts of one byte, each in a record that is filled with
+/// padding, would have to be kept at 16 KiB for each of its bytes.
+const MOST_SEEN: usize = 128 * 1024;

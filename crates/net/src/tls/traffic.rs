@@ -13,6 +13,7 @@ use rustls::{
 
 use super::{
     Protocol, Received, TlsDescription, TlsError, TlsVersion,
+    key_update::{KeyUpdate, Wish},
     record::{HEADER_LENGTH, LARGEST_BODY, LARGEST_RECORD, RECORD_OVERHEAD, RecordHeader, RecordKeys},
 };
 
@@ -25,6 +26,9 @@ pub(super) struct Traffic {
     /// Records that may be sent with the same keys.
     most_records: u64,
     patience: Patience,
+    key_update: KeyUpdate,
+    /// The peer wants new keys of us, before the next data.
+    owes_key_update: bool,
     sent_close: bool,
     pub(super) closed_by_peer: bool,
     pub(super) protocol: Option<Protocol>,
@@ -34,7 +38,10 @@ pub(super) struct Traffic {
 /// How often the peer may still do what costs us and brings nothing.
 struct Patience {
     warnings: u8,
+    /// In a row, without data between them.
     key_updates: u8,
+    /// In a row.
+    empty_records: u8,
     renegotiations: u8,
 }
 
@@ -58,6 +65,8 @@ impl Traffic {
             schedule: (version == TlsVersion::Tls13).then(|| Box::new(schedule)),
             most_records,
             patience: Patience::NEW,
+            key_update: KeyUpdate::default(),
+            owes_key_update: false,
             sent_close: false,
             closed_by_peer: false,
             protocol,
@@ -103,7 +112,7 @@ impl Traffic {
         let record = record.clamp(1, LARGEST_RECORD);
         sealed.reserve(plaintext.len() + plaintext.len().div_ceil(record) * RECORD_OVERHEAD);
         for piece in plaintext.chunks(record) {
-            if self.sending.sequence() >= self.most_records {
+            if self.owes_key_update || self.sending.sequence() >= self.most_records {
                 self.renew_sending(sealed)?;
             }
             self.sending.seal(ContentType::ApplicationData, piece, sealed)?;
@@ -148,9 +157,15 @@ impl Traffic {
     ) -> Result<(), TlsError> {
         let body = &mut received[HEADER_LENGTH..HEADER_LENGTH + header.length()];
         let (kind, content) = self.receiving.open(header, body).map_err(TlsError::Broken)?;
+        // RFC 8446 §5.1: nothing stands between the parts of a message.
+        if self.key_update.has_begun() && kind != ContentType::Handshake {
+            return Err(TlsError::Broken(AlertDescription::UnexpectedMessage));
+        }
         match kind {
+            ContentType::ApplicationData if content.is_empty() => spend(&mut self.patience.empty_records),
             ContentType::ApplicationData => {
                 self.patience.key_updates = Patience::NEW.key_updates;
+                self.patience.empty_records = Patience::NEW.empty_records;
                 plaintext.extend_from_slice(content);
                 Ok(())
             }
@@ -161,15 +176,10 @@ impl Traffic {
                 };
                 self.handle_alert(level, AlertDescription::from(description))
             }
-            ContentType::Handshake => {
-                // What can be meant is short; the rest is looked at no further.
-                let mut message = [0; KEY_UPDATE_LENGTH];
-                let known = content.len().min(KEY_UPDATE_LENGTH);
-                message[..known].copy_from_slice(&content[..known]);
-                let message =
-                    if content.len() == KEY_UPDATE_LENGTH { Ok(message) } else { Err(content.first().copied()) };
-                self.handle_handshake(message, sealed)
-            }
+            ContentType::Handshake => match self.description.version {
+                TlsVersion::Tls13 => self.handle_key_update(content),
+                TlsVersion::Tls12 => self.handle_handshake(content, sealed),
+            },
             _ => Err(TlsError::Broken(AlertDescription::UnexpectedMessage)),
         }
     }
@@ -191,34 +201,26 @@ impl Traffic {
         spend(&mut self.patience.warnings)
     }
 
-    /// What may come of a handshake afterwards; a message that is not as long as the only one that is understood comes as
-    /// its first byte.
-    fn handle_handshake(
-        &mut self,
-        message: Result<[u8; KEY_UPDATE_LENGTH], Option<u8>>,
-        sealed: &mut Vec<u8>,
-    ) -> Result<(), TlsError> {
-        let first = message.map_or_else(|first| first, |message| Some(message[0])).map(HandshakeType::from);
-        match (self.description.version, first, message) {
-            // RFC 8446 §4.6.3, §5.1: new keys, so nothing stands behind it. (It could be divided among records. Nobody
-            // does that with five bytes.)
-            (TlsVersion::Tls13, Some(HandshakeType::KeyUpdate), Ok([_, 0, 0, 1, wish @ (0 | 1)])) => {
-                spend(&mut self.patience.key_updates)?;
-                self.receiving = RecordKeys::new(TlsVersion::Tls13, self.schedule()?.update_rx_secret()?)?;
-                // RFC 8446 §4.6.3: before the next data. Where nothing more is sent, there is none.
-                if wish == 1 && !self.sent_close { self.renew_sending(sealed) } else { Ok(()) }
-            }
-            (TlsVersion::Tls13, Some(HandshakeType::KeyUpdate), Ok([_, 0, 0, 1, _])) => {
-                Err(TlsError::Broken(AlertDescription::IllegalParameter))
-            }
-            // RFC 5246 §7.4.1.2: a client that wants another handshake. It may be refused, and goes on.
-            (TlsVersion::Tls12, Some(HandshakeType::ClientHello), _) => {
-                spend(&mut self.patience.renegotiations)?;
-                self.send_alert(WARNING, AlertDescription::NoRenegotiation, sealed);
-                Ok(())
-            }
-            _ => Err(TlsError::Broken(AlertDescription::UnexpectedMessage)),
+    /// RFC 8446 §4.6.3: the next records of the peer have new keys. If ours are to be new as well, that has time until the
+    /// next data, and is done once however often it was wished for: whoever wishes and reads nothing would otherwise pile
+    /// up answers here.
+    fn handle_key_update(&mut self, part: &[u8]) -> Result<(), TlsError> {
+        if let Some(wish) = self.key_update.take(part).map_err(TlsError::Broken)? {
+            spend(&mut self.patience.key_updates)?;
+            self.receiving = RecordKeys::new(TlsVersion::Tls13, self.schedule()?.update_rx_secret()?)?;
+            self.owes_key_update |= wish == Wish::Ours;
         }
+        Ok(())
+    }
+
+    /// RFC 5246 §7.4.1.2: a client that wants another handshake. It may be refused, and goes on.
+    fn handle_handshake(&mut self, message: &[u8], sealed: &mut Vec<u8>) -> Result<(), TlsError> {
+        if message.first().map(|first| HandshakeType::from(*first)) != Some(HandshakeType::ClientHello) {
+            return Err(TlsError::Broken(AlertDescription::UnexpectedMessage));
+        }
+        spend(&mut self.patience.renegotiations)?;
+        self.send_alert(WARNING, AlertDescription::NoRenegotiation, sealed);
+        Ok(())
     }
 
     /// Sends with new keys from here on (RFC 8446 §4.6.3). TLS 1.2 has no such thing.
@@ -230,6 +232,7 @@ impl Traffic {
         let message = [u8::from(HandshakeType::KeyUpdate), 0, 0, 1, 0];
         self.sending.seal(ContentType::Handshake, &message, sealed)?;
         self.sending = RecordKeys::new(TlsVersion::Tls13, self.schedule()?.update_tx_secret()?)?;
+        self.owes_key_update = false;
         Ok(())
     }
 
@@ -255,9 +258,9 @@ impl Traffic {
 
 impl Patience {
     /// A peer that goes on like this keeps the processor busy for nothing. The numbers are those of BoringSSL
-    /// (`kMaxWarningAlerts`, `kMaxKeyUpdates`), which browsers and servers have in common; a second attempt to renegotiate
-    /// after a refusal is one too many.
-    const NEW: Self = Self { warnings: 4, key_updates: 32, renegotiations: 1 };
+    /// (`kMaxWarningAlerts`, `kMaxKeyUpdates`, `kMaxEmptyRecords`), which browsers and servers have in common; a second
+    /// attempt to renegotiate after a refusal is one too many.
+    const NEW: Self = Self { warnings: 4, key_updates: 32, empty_records: 32, renegotiations: 1 };
 }
 
 /// One time less.
@@ -269,6 +272,3 @@ fn spend(patience: &mut u8) -> Result<(), TlsError> {
 /// RFC 8446 §6
 const WARNING: u8 = 1;
 const FATAL: u8 = 2;
-
-/// RFC 8446 §4, §4.6.3: a head of 4 bytes, and the wish.
-const KEY_UPDATE_LENGTH: usize = 5;

@@ -47,6 +47,43 @@ fn certificates_of_clients() {
     }
 }
 
+/// A session that goes on is one of a client whose certificate was checked when it began.
+#[test]
+fn a_certificate_goes_with_the_session() {
+    let mut site = Site::new();
+    let authorities = file(site.folder.path(), "authorities.pem", site.authority.pem());
+    let known = site.authority.issue(&["client"]);
+    let key = rustls::crypto::aws_lc_rs::sign::any_supported_type(&known.key_der).unwrap();
+    let key = rustls::sign::CertifiedKey::new(vec![known.der.clone()], key);
+    for version in VERSIONS {
+        site.settings.client_certificates = ClientCertificates::Optional(authorities.clone());
+        let optional = site.acceptor();
+        site.settings.client_certificates = ClientCertificates::Required(authorities.clone());
+        let required = site.acceptor();
+        let mut config = site.client_config(version);
+        // Without a certificate: what is enough for the one acceptor is not for the other.
+        let without = Arc::new(config.clone());
+        for (acceptor, expected) in [(&optional, Some(false)), (&optional, Some(true)), (&required, None)] {
+            let (mut client, mut server) = (connect(&without, "example.com"), Server::new(acceptor));
+            let outcome = exchange(&mut client, &mut server, Delivery::Whole);
+            assert_eq!(
+                outcome.ok().and(server.session.description()).map(|it| it.is_resumed()),
+                expected,
+                "{version:?}"
+            );
+        }
+        config.client_auth_cert_resolver = Arc::new(rustls::sign::SingleCertAndKey::from(key.clone()));
+        let with = Arc::new(config);
+        for resumed in [false, true] {
+            let (mut client, mut server) = (connect(&with, "example.com"), Server::new(&required));
+            exchange(&mut client, &mut server, Delivery::Whole).unwrap();
+            let description = server.session.description().unwrap();
+            assert_eq!(description.is_resumed(), resumed, "{version:?}");
+            assert_eq!(description.client_certificate(), Some(&known.der[..]));
+        }
+    }
+}
+
 #[test]
 fn sessions_go_on_at_any_worker_of_the_same_acceptor() {
     let site = Site::new();

@@ -4,6 +4,7 @@
 mod authority;
 mod certificates;
 mod clients;
+mod early_data;
 mod ends;
 mod faults;
 mod flights;

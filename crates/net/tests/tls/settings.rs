@@ -88,7 +88,7 @@ fn what_else_is_refused() {
 fn a_key_that_the_server_may_not_read() {
     let site = Site::new();
     let path = site.folder.path().join("0.key");
-    fs::set_permissions(&path, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
     // Root may read everything.
     if fs::read(&path).is_err() {
         let error = TlsAcceptor::new(site.settings).unwrap_err().to_string();
