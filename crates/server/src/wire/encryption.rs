@@ -73,9 +73,10 @@ impl Encryption {
                 if input.len() > before {
                     return Poll::Ready(Ok(input.len() - before));
                 }
-                if self.session.is_closed_by_peer() {
-                    return Poll::Ready(Ok(0));
-                }
+            }
+            // Whether it came with the data before or only now, and though the socket may stay open.
+            if self.session.is_closed_by_peer() {
+                return Poll::Ready(Ok(0));
             }
             if !self.sealed.is_empty()
                 && let Poll::Ready(Err(error)) = self.poll_flush(socket, context)
@@ -154,3 +155,139 @@ const PLAIN_HTTP: &[u8] = b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain
 
 /// Bytes encrypted before the kernel is offered any: four records, so that a call is worth its cost.
 const SEALED_AT_ONCE: usize = 4 * LARGEST_RECORD;
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by it")]
+mod tests {
+    use std::{
+        future::poll_fn,
+        io::{Read, Write},
+        os::{fd::OwnedFd, unix::net::UnixStream},
+        sync::Arc,
+        thread,
+        time::Duration,
+    };
+
+    use rustls::{ClientConfig, ClientConnection, RootCertStore};
+    use serow_net::tls::{Certificates, SelfSigned, TlsAcceptor, TlsSettings};
+    use tokio::{runtime, time::timeout};
+
+    use super::*;
+
+    /// A client, with what it does after the handshake.
+    fn with_client<T: Send + 'static>(
+        client: impl FnOnce(ClientConnection, UnixStream) -> T + Send + 'static,
+        server: impl AsyncFnOnce(Encryption, Socket),
+    ) -> T {
+        let certificate = SelfSigned::new().unwrap();
+        let mut roots = RootCertStore::empty();
+        roots.add(certificate.certificate().to_vec().into()).unwrap();
+        let settings =
+            TlsSettings { certificates: Certificates::SelfSigned(certificate), ..TlsSettings::self_signed().unwrap() };
+        let session = TlsSession::accept(&TlsAcceptor::new(settings).unwrap()).unwrap();
+        let (here, there) = UnixStream::pair().unwrap();
+        here.set_nonblocking(true).unwrap();
+        let client = thread::spawn(move || {
+            let config = Arc::new(ClientConfig::builder().with_root_certificates(roots).with_no_client_auth());
+            let mut connection = ClientConnection::new(config, "localhost".try_into().unwrap()).unwrap();
+            let mut there = there;
+            while connection.is_handshaking() {
+                connection.complete_io(&mut there).unwrap();
+            }
+            client(connection, there)
+        });
+        let runtime = runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let socket = Socket::new(OwnedFd::from(here)).unwrap();
+            let encryption = Encryption::new(session, BytesMut::new());
+            timeout(Duration::from_secs(20), server(encryption, socket)).await.expect("nobody waits for nothing");
+        });
+        client.join().unwrap()
+    }
+
+    async fn receive(encryption: &mut Encryption, socket: &Socket, input: &mut BytesMut) -> io::Result<usize> {
+        let buffers = Buffers::new();
+        poll_fn(|context| encryption.poll_receive(socket, context, input, &buffers)).await
+    }
+
+    /// Whoever says that it sends no more, and waits for an answer, is not waited for: its side of the socket stays open.
+    #[test]
+    fn what_ends_with_the_data_ends_without_the_socket() {
+        let answer = with_client(
+            |mut client, mut stream| {
+                client.writer().write_all(b"the question").unwrap();
+                client.send_close_notify();
+                // Both at once.
+                client.write_tls(&mut stream).unwrap();
+                let mut answer = Vec::new();
+                rustls::Stream::new(&mut client, &mut stream).read_to_end(&mut answer).unwrap();
+                answer
+            },
+            async |mut encryption, socket| {
+                let mut input = BytesMut::new();
+                assert_eq!(receive(&mut encryption, &socket, &mut input).await.unwrap(), 12);
+                for _ in 0..2 {
+                    assert_eq!(receive(&mut encryption, &socket, &mut input).await.unwrap(), 0, "the end");
+                }
+                assert_eq!(&input[..], b"the question");
+                let (buffers, pieces) = (Buffers::new(), [&b"the "[..], b"answer"]);
+                let sent = poll_fn(|context| encryption.poll_send(&socket, context, &pieces, More::Nothing, &buffers));
+                assert_eq!(sent.await.unwrap(), 10);
+                poll_fn(|context| encryption.poll_flush(&socket, context)).await.unwrap();
+                encryption.close(&socket);
+            },
+        );
+        assert_eq!(answer, b"the answer");
+    }
+
+    /// A client that sends and does not read: what waits for it has a bound, and comes in order in the end.
+    #[test]
+    fn what_a_client_does_not_read_has_a_bound() {
+        static PIECE: [u8; 50_000] = [7; 50_000];
+        let (read, sent) = (std::sync::mpsc::channel(), Arc::new(std::sync::atomic::AtomicUsize::new(0)));
+        let all_sent = Arc::clone(&sent);
+        let received = with_client(
+            move |mut client, mut stream| {
+                read.1.recv().unwrap();
+                let mut answer = Vec::new();
+                rustls::Stream::new(&mut client, &mut stream).read_to_end(&mut answer).unwrap();
+                assert!(answer.iter().all(|byte| *byte == 7));
+                answer.len()
+            },
+            async move |mut encryption, socket| {
+                let (buffers, mut taken) = (Buffers::new(), 0);
+                let mut input = BytesMut::new();
+                poll_fn(|context| {
+                    // The handshake; there is no data.
+                    assert!(encryption.poll_receive(&socket, context, &mut input, &buffers).is_pending());
+                    if encryption.session().is_established() { Poll::Ready(()) } else { Poll::Pending }
+                })
+                .await;
+                for more in [More::Follows, More::Nothing] {
+                    poll_fn(|context| {
+                        loop {
+                            match encryption.poll_send(&socket, context, &[&PIECE], more, &buffers) {
+                                Poll::Ready(piece) => taken += piece.unwrap(),
+                                Poll::Pending => return Poll::Ready(()),
+                            }
+                            assert!(encryption.sealed.len() < 2 * SEALED_AT_ONCE + 1000);
+                        }
+                    })
+                    .await;
+                }
+                read.0.send(()).unwrap();
+                poll_fn(|context| encryption.poll_flush(&socket, context)).await.unwrap();
+                encryption.close(&socket);
+                sent.store(taken, std::sync::atomic::Ordering::Release);
+            },
+        );
+        assert_eq!(received, all_sent.load(std::sync::atomic::Ordering::Acquire));
+    }
+
+    #[test]
+    fn who_forgets_the_s_is_told_the_whole_line() {
+        let (head, body) = PLAIN_HTTP.split_at(PLAIN_HTTP.windows(4).position(|four| four == b"\r\n\r\n").unwrap() + 4);
+        let length = format!("content-length: {}\r\n", body.len());
+        assert!(std::str::from_utf8(head).unwrap().contains(&length), "{length}");
+    }
+}
