@@ -163,6 +163,12 @@ impl Server {
         self.peek(stream).is_some_and(|stream| stream.sending != Sending::Head)
     }
 
+    /// Whether as much of the response's body has been written as was announced, so that only its end may follow.
+    #[must_use]
+    pub fn has_sent_length(&self, stream: StreamId) -> bool {
+        self.peek(stream).is_some_and(|stream| stream.sending == Sending::Length(0))
+    }
+
     /// Whether a piece of the stream's body, or its end, is there to be sent. While it is, the stream gets turns.
     #[inline]
     pub fn set_ready(&mut self, stream: StreamId, ready: bool) {

@@ -23,6 +23,10 @@ where
         let Some(exchange) = self.exchanges.get(index) else { return };
         let stream = exchange.stream;
         let Response { mut status, mut headers, body, .. } = response;
+        if exchange.feeder.as_ref().is_some_and(|feeder| !feeder.is_abandoned()) {
+            // The response may be made of the body, or somebody reads it elsewhere: no later time to ask for it.
+            self.machine.send_continue(stream);
+        }
         if exchange.is_websocket {
             status = websocket::translate(status, &mut headers);
         }

@@ -115,7 +115,8 @@ where
                     output.truncate(data - FRAME_HEADER);
                     return self.break_off(index, misuse);
                 }
-                output[data - FRAME_HEADER..data].copy_from_slice(&header);
+                // Nothing where the windows are shut; frames that go first, too, where some have come up meanwhile.
+                output.splice(data - FRAME_HEADER..data, header);
                 exchange.note_sent(length, &self.worker);
                 if end {
                     self.answered(index);
@@ -141,6 +142,8 @@ where
                 .machine
                 .write_data(stream, &streaming.piece[..length], false, output)
                 .and_then(|()| self.machine.write_trailers(stream, trailers, output)),
+            // More than was announced.
+            _ if !is_last_piece && self.machine.has_sent_length(stream) => Err(Misuse::TooManyBytes),
             _ if length == 0 && !end => Ok(()),
             _ => self.machine.write_data(stream, &streaming.piece[..length], end, output),
         };

@@ -2,7 +2,10 @@
 
 mod child;
 mod client;
+mod either;
+pub(crate) mod frames;
 mod logs;
+mod multiplexed;
 mod streams;
 
 use std::{
@@ -17,7 +20,9 @@ use serow::{Address, BoundServer, Error, Handler, Server, Stopper, Timeouts};
 pub(crate) use self::{
     child::{Child, hello_in_a_child},
     client::Client,
+    either::{Asked, BOTH, Either, Spoken},
     logs::{Noted, logged_since},
+    multiplexed::{Ended, Multiplexed, Opening},
     streams::{Feed, Pieces, bytes_of, channel_body},
 };
 

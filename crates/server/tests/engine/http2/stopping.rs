@@ -1,0 +1,171 @@
+//! Stopping over HTTP/2: GOAWAY in two steps (RFC 9113 §6.8), no request lost, nobody waited for in vain.
+
+use std::time::{Duration, Instant};
+
+use serow::{Request, Response, Server, StatusCode, Timeouts};
+use serow_http2::{BodyLength, ErrorCode};
+use tokio::{io::AsyncReadExt, sync::watch};
+
+use crate::support::{Ended, Opening, Pieces, Running, eventually, patient};
+
+/// A server whose `/wait` answers when it is told to.
+fn server(timeouts: Timeouts) -> (Running, watch::Sender<bool>) {
+    let (go, wait) = watch::channel(false);
+    let server = Running::with(Server::new().timeouts(timeouts), move |request: Request| {
+        let mut wait = wait.clone();
+        async move {
+            match request.target.path() {
+                "/wait" => drop(wait.wait_for(|go| *go).await),
+                "/stream" => {
+                    let endless = Pieces::new(std::iter::repeat_n(vec![b'a'; 10_000], 10_000));
+                    return Response::default().body(endless.body());
+                }
+                _ => {}
+            }
+            Response::text("hello")
+        }
+    });
+    (server, go)
+}
+
+/// An end that is at once, as far as a busy machine goes; the grace time is far beyond.
+const AT_ONCE: Duration = Duration::from_secs(8);
+
+#[test]
+fn idle_connections_are_closed_without_being_waited_for() {
+    let (mut server, _go) = server(patient());
+    let mut clients: Vec<_> = (0..20).map(|_| server.connect_http2()).collect();
+    for client in &mut clients[..10] {
+        client.get("/");
+    }
+    server.stopper.stop();
+    // None of the clients does anything.
+    assert!(server.wait() < AT_ONCE);
+    for client in &mut clients[..10] {
+        assert_eq!(client.ends(), Some(ErrorCode::NO_ERROR));
+    }
+}
+
+#[test]
+fn what_runs_is_finished_and_the_end_is_announced() {
+    let (mut server, go) = server(patient());
+    let mut client = server.connect_http2();
+    let running = [client.ask("/wait"), client.ask("/wait")];
+    client.get("/");
+    server.stopper.stop();
+    client.wait("the end is announced", |client| !client.farewells.is_empty());
+    eventually("the listener is closed", || server.is_refusing());
+    client.go_on_for(Duration::from_millis(100));
+    // First that no more streams are wanted, then, when that was heard, which is the last.
+    assert_eq!(client.farewells, [ErrorCode::NO_ERROR; 2]);
+    assert_eq!(client.lost, None);
+    go.send(true).unwrap();
+    for stream in running {
+        assert_eq!(client.answer(stream).text(), "hello");
+    }
+    client.ends();
+    server.wait();
+}
+
+#[test]
+fn a_response_on_its_way_is_sent_whole() {
+    let (mut server, _go) = server(patient());
+    let mut client = server.connect_http2();
+    let stream = client.ask("/stream");
+    client.head(stream);
+    server.stopper.stop();
+    eventually("the listener is closed", || server.is_refusing());
+    assert_eq!(client.answer(stream).body.len(), 100_000_000);
+    client.ends();
+    server.wait();
+}
+
+#[test]
+fn a_body_on_its_way_is_still_taken() {
+    let mut server = Running::with(Server::new().timeouts(patient()), |request: Request| async move {
+        Response::text(request.body.collect(100).await.unwrap().len().to_string())
+    });
+    let mut client = server.connect_http2();
+    let stream = client.open("POST", "/", &Opening { length: Some(BodyLength::Known(6)), ..Opening::default() });
+    client.send(stream, "abc");
+    client.go_on_for(Duration::from_millis(50));
+    server.stopper.stop();
+    client.wait("the end is announced", |client| client.farewells.len() == 2);
+    client.send(stream, "def");
+    client.finish(stream, None);
+    assert_eq!(client.answer(stream).text(), "6");
+    client.ends();
+    assert!(server.wait() < AT_ONCE);
+}
+
+#[test]
+fn a_request_that_crosses_the_stop_is_answered_or_refused_never_forgotten() {
+    for round in 0..10 {
+        let (mut server, _go) = server(patient());
+        let mut clients: Vec<_> = (0..20).map(|_| server.connect_http2()).collect();
+        for client in &mut clients {
+            client.get("/");
+        }
+        std::thread::sleep(Duration::from_millis(round % 3));
+        let streams: Vec<_> = clients[..10].iter_mut().map(|client| client.ask("/")).collect();
+        server.stopper.stop();
+        // These have not heard of it.
+        let late: Vec<_> = clients[10..].iter_mut().map(|client| client.ask("/")).collect();
+        for (client, stream) in clients.iter_mut().zip(streams.into_iter().chain(late)) {
+            match client.outcome(stream) {
+                (Some(answer), Ended::Whole) => assert_eq!(answer.text(), "hello"),
+                (None, Ended::Reset(ErrorCode::REFUSED_STREAM)) => {}
+                other => panic!("{other:?}"),
+            }
+        }
+        drop(clients);
+        server.wait();
+    }
+}
+
+#[test]
+fn the_grace_time_cuts_what_still_runs() {
+    let (mut server, _go) = server(Timeouts { grace: Duration::from_millis(300), ..patient() });
+    let mut client = server.connect_http2();
+    let stream = client.ask("/wait");
+    client.go_on_for(Duration::from_millis(20));
+    let began = Instant::now();
+    server.stopper.stop();
+    assert!(server.wait() < AT_ONCE);
+    assert!(began.elapsed() >= Duration::from_millis(300));
+    assert_ne!(client.outcome(stream).1, Ended::Whole);
+}
+
+#[test]
+fn a_second_stop_cuts_at_once() {
+    let (mut server, _go) = server(patient());
+    let mut client = server.connect_http2();
+    let stream = client.ask("/wait");
+    client.go_on_for(Duration::from_millis(20));
+    server.stopper.stop();
+    client.go_on_for(Duration::from_millis(300));
+    assert_eq!(client.ended(stream), None);
+    server.stopper.stop();
+    assert!(server.wait() < AT_ONCE);
+    assert_ne!(client.outcome(stream).1, Ended::Whole);
+}
+
+#[test]
+fn tunnels_are_waited_for() {
+    let mut server = Running::with(Server::new().timeouts(patient()), |mut request: Request| async move {
+        let upgrade = request.upgrade().unwrap();
+        tokio::task::spawn_local(async move { upgrade.await.unwrap().read_to_end(&mut Vec::new()).await });
+        Response::new(StatusCode::OK)
+    });
+    let mut client = server.connect_http2();
+    let stream = client.open("CONNECT", "b:1", &Opening { length: Some(BodyLength::Unknown), ..Opening::default() });
+    assert_eq!(client.head(stream), 200);
+    server.stopper.stop();
+    eventually("the listener is closed", || server.is_refusing());
+    client.go_on_for(Duration::from_millis(200));
+    assert_eq!(client.ended(stream), None);
+    client.send(stream, "still there");
+    client.finish(stream, None);
+    client.ends();
+    assert!(server.wait() < AT_ONCE);
+}

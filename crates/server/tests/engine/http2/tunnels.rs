@@ -1,0 +1,139 @@
+//! Streams that leave HTTP behind: CONNECT, and WebSocket (RFC 8441) as a handler of HTTP/1's upgrade sees it.
+
+use serow::{Known, Method, Request, Response, StatusCode};
+use serow_http2::{BodyLength, ErrorCode, StreamId};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use crate::support::{Multiplexed, Opening, Running, bytes_of};
+
+/// Echoes in capitals behind 101 or a 2xx to CONNECT, until the client is done.
+fn server() -> Running {
+    Running::new(|mut request: Request| async move {
+        let connect = request.method == Method::CONNECT;
+        if request.target.path() == "/refuse" || request.target.as_str().starts_with("refuse") {
+            return Response::plain_status(StatusCode::FORBIDDEN);
+        }
+        let Some(upgrade) = request.upgrade() else { return Response::text("plain") };
+        let forgets = request.target.path() == "/forget";
+        let key = request.headers.get_str("sec-websocket-key").map(str::to_owned);
+        tokio::task::spawn_local(async move {
+            let mut connection = upgrade.await.unwrap();
+            if forgets {
+                return;
+            }
+            let mut buffer = [0; 1000];
+            loop {
+                match connection.read(&mut buffer).await.unwrap() {
+                    0 => break,
+                    count => connection.write_all(&buffer[..count].to_ascii_uppercase()).await.unwrap(),
+                }
+            }
+            connection.write_all(b"bye").await.unwrap();
+        });
+        if connect {
+            return Response::new(StatusCode::OK);
+        }
+        assert!(key.is_some(), "who implements RFC 6455 asks for a key");
+        let agreed = Response::new(StatusCode::SWITCHING_PROTOCOLS).with(Known::Upgrade, "websocket");
+        agreed.with("sec-websocket-accept", "x").with("sec-websocket-protocol", "capitals")
+    })
+}
+
+fn websocket(client: &mut Multiplexed, target: &str) -> StreamId {
+    client.wait("the settings come", |client| client.machine.allows_extended_connect());
+    let fields = vec![("sec-websocket-version", "13"), ("sec-websocket-protocol", "capitals")];
+    client.open("CONNECT", target, &Opening { fields, length: Some(BodyLength::Unknown), protocol: Some("websocket") })
+}
+
+fn connect(client: &mut Multiplexed, target: &str) -> StreamId {
+    client.open("CONNECT", target, &Opening { length: Some(BodyLength::Unknown), ..Opening::default() })
+}
+
+#[test]
+fn a_websocket_of_http_1_is_one_of_http_2() {
+    let server = server();
+    // Over HTTP/1, as it was.
+    let mut old = server.connect();
+    old.send(
+        "GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: k\r\n\r\nabc",
+    );
+    assert_eq!(old.answer().status, 101);
+    old.finish_sending();
+    assert_eq!(old.rest().unwrap(), b"ABCbye");
+
+    let mut client = server.connect_http2();
+    let stream = websocket(&mut client, "/");
+    client.send(stream, "early");
+    assert_eq!(client.head(stream), 200);
+    client.wait("the echo comes", |client| client.body(stream) == b"EARLY");
+    client.send(stream, "late");
+    client.finish(stream, None);
+    let answer = client.answer(stream);
+    assert_eq!(answer.text(), "EARLYLATEbye");
+    assert_eq!(answer.field("sec-websocket-protocol"), Some("capitals"));
+    for name in ["connection", "upgrade", "sec-websocket-accept", "content-length", "transfer-encoding"] {
+        assert_eq!(answer.field(name), None);
+    }
+}
+
+#[test]
+fn connect_opens_a_tunnel_beside_other_streams() {
+    let server = server();
+    let mut client = server.connect_http2();
+    let tunnels: Vec<_> = (0..5).map(|_| connect(&mut client, "b:443")).collect();
+    assert_eq!(client.get("/").text(), "plain");
+    let large = bytes_of(3 << 20);
+    for stream in &tunnels {
+        client.send(*stream, large.clone());
+        client.finish(*stream, None);
+    }
+    let expected = [large.to_ascii_uppercase(), b"bye".to_vec()].concat();
+    for stream in tunnels {
+        assert!(client.answer(stream).body == expected);
+    }
+}
+
+#[test]
+fn a_refused_tunnel_is_a_request_like_any_other() {
+    let server = server();
+    let mut client = server.connect_http2();
+    let stream = websocket(&mut client, "/refuse");
+    assert_eq!(client.answer(stream).status, 403);
+    let stream = connect(&mut client, "refuse:1");
+    client.send(stream, "what was meant for the tunnel");
+    assert_eq!(client.answer(stream).status, 403);
+    assert_eq!(client.get("/").text(), "plain");
+}
+
+#[test]
+fn a_client_that_cuts_a_tunnel_off_leaves_the_others() {
+    let server = server();
+    let mut client = server.connect_http2();
+    let (cut, kept) = (connect(&mut client, "b:443"), connect(&mut client, "b:443"));
+    assert_eq!((client.head(cut), client.head(kept)), (200, 200));
+    client.machine.reset(cut, ErrorCode::CANCEL);
+    client.send(kept, "abc");
+    client.finish(kept, None);
+    assert_eq!(client.answer(kept).text(), "ABCbye");
+}
+
+#[test]
+fn a_handler_that_forgets_its_tunnel_closes_it() {
+    let server = server();
+    let mut client = server.connect_http2();
+    let stream = websocket(&mut client, "/forget");
+    assert_eq!(client.answer(stream).text(), "");
+    assert_eq!(client.get("/").text(), "plain");
+}
+
+#[test]
+fn a_switch_nobody_asked_for_is_an_error_of_the_server() {
+    let server = Running::new(|request: Request| async move {
+        let status = request.target.path()[1..].parse::<u16>().unwrap();
+        Response::new(StatusCode::from_u16(status).unwrap()).with(Known::Upgrade, "capitals")
+    });
+    let mut client = server.connect_http2();
+    for status in ["101", "100", "103", "199"] {
+        assert_eq!(client.get(&format!("/{status}")).status, 500, "{status}");
+    }
+}
