@@ -10,7 +10,7 @@ use serow_net::{
 };
 
 use crate::{
-    ProxyProtocol, http1, http2,
+    ProxyProtocol, Versions, http1, http2,
     population::Inhabitant,
     status::Counters,
     transport::{Broken, Transport},
@@ -135,7 +135,9 @@ async fn receive_proxy_header<H: Handler>(
 }
 
 /// Finds out which version of HTTP the client speaks: by ALPN, or by its first bytes (RFC 9113 §3.3: prior knowledge).
+/// Where only one is spoken, it is that.
 async fn receive_version<H: Handler>(worker: &Worker<H>, transport: &mut Transport<H>) -> Result<SpokenVersion, Ended> {
+    let versions = worker.settings.versions;
     let received = receive(worker, transport, |transport| {
         let input = &transport.input[..];
         let agreed = transport.wire.session().and_then(TlsSession::protocol);
@@ -143,6 +145,9 @@ async fn receive_version<H: Handler>(worker: &Worker<H>, transport: &mut Transpo
             _ if input.is_empty() => ControlFlow::Continue(()),
             Some(Protocol::Http2) => ControlFlow::Break(SpokenVersion::Http2),
             Some(Protocol::Http1) => ControlFlow::Break(SpokenVersion::Http1),
+            None if versions == Versions::Http1 => ControlFlow::Break(SpokenVersion::Http1),
+            // Whether it is one, the machine finds out.
+            None if versions == Versions::Http2 => ControlFlow::Break(SpokenVersion::Http2),
             None if input.starts_with(serow_http2::PREFACE) => ControlFlow::Break(SpokenVersion::Http2),
             None if serow_http2::PREFACE.starts_with(input) => ControlFlow::Continue(()),
             None => ControlFlow::Break(SpokenVersion::Http1),

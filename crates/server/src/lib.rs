@@ -52,7 +52,7 @@ pub use self::{
     access::{AccessLog, Served},
     error::Error,
     server::{BoundServer, Server},
-    settings::{Limits, ProxyProtocol, Timeouts},
+    settings::{Limits, ProxyProtocol, Timeouts, Versions},
     status::{
         ConnectionCounts, ConnectionError, DelayCounts, PacingCounts, RequestCounts, Status, StatusReport, StreamCounts,
     },

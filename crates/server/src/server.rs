@@ -15,7 +15,7 @@ use serow_net::{
 };
 
 use crate::{
-    AccessLog, Error, Limits, ProxyProtocol, Stopper, Timeouts,
+    AccessLog, Error, Limits, ProxyProtocol, Stopper, Timeouts, Versions,
     accepting::{self, Endpoint},
     population::Population,
     settings::Settings,
@@ -42,6 +42,7 @@ pub struct Server {
     workers: Option<NonZeroUsize>,
     settings: Settings,
     log: Option<LogMaker>,
+    ignores_signals: bool,
 }
 
 impl Server {
@@ -108,6 +109,20 @@ impl Server {
         self
     }
 
+    /// Which versions of HTTP are spoken. With TLS this goes before [`TlsSettings::protocols`].
+    #[must_use]
+    pub fn versions(mut self, versions: Versions) -> Self {
+        self.settings.versions = versions;
+        self
+    }
+
+    /// Leaves TERM and INT alone: [`Stopper::stop`] ends the server. For one that serves beside another in the same process.
+    #[must_use]
+    pub fn ignore_signals(mut self) -> Self {
+        self.ignores_signals = true;
+        self
+    }
+
     /// How much the kernel may hold unsent of connections that carry several responses at a time (HTTP/2).
     #[must_use]
     pub fn pacing(mut self, pacing: Pacing) -> Self {
@@ -134,7 +149,9 @@ impl Server {
             let scheme = if self.tls.is_some() { Scheme::Https } else { Scheme::Http };
             addresses.push((DEFAULT_ADDRESS.parse(), scheme));
         }
-        let tls = self.tls.map(TlsAcceptor::new).transpose()?;
+        let versions = self.settings.versions;
+        let tls = self.tls.map(|tls| TlsSettings { protocols: versions.choose(tls.protocols), ..tls });
+        let tls = tls.map(TlsAcceptor::new).transpose()?;
         let mut endpoints: Vec<Vec<Endpoint>> = (0..workers).map(|_| Vec::new()).collect();
         for (address, scheme) in addresses {
             let tls = match scheme {
@@ -147,7 +164,8 @@ impl Server {
             }
         }
         let (stopper, status) = (Stopper::new(), Status::new(workers));
-        Ok(BoundServer { endpoints, settings: self.settings, log: self.log, stopper, status })
+        let Self { settings, log, ignores_signals, .. } = self;
+        Ok(BoundServer { endpoints, settings, log, ignores_signals, stopper, status })
     }
 
     /// Listens and serves until TERM or INT.
@@ -166,6 +184,7 @@ pub struct BoundServer {
     endpoints: Vec<Vec<Endpoint>>,
     settings: Settings,
     log: Option<LogMaker>,
+    ignores_signals: bool,
     stopper: Stopper,
     status: Status,
 }
@@ -197,7 +216,7 @@ impl BoundServer {
         self.status.clone()
     }
 
-    /// Serves until TERM or INT, or [`Stopper::stop`]: then accepts no more, ends idle connections, and finishes what runs
+    /// Serves until TERM or INT, unless it ignores them, or [`Stopper::stop`]: then accepts no more, ends idle connections, and finishes what runs
     /// within [`Timeouts::grace`].
     ///
     /// # Errors
@@ -205,7 +224,7 @@ impl BoundServer {
     /// When the system refuses a thread, an event queue or signals.
     pub fn run<H: Handler + Send>(self, handler: H) -> Result<(), Error> {
         // Before the first worker: who has been answered can stop the server.
-        let signals = Signals::listen()?;
+        let signals = Signals::listen(!self.ignores_signals)?;
         let mut threads = Vec::with_capacity(self.endpoints.len());
         let limited = (self.settings.limits.connections > 0).then(Population::default);
         for (number, (endpoints, counters)) in self.endpoints.into_iter().zip(self.status.workers()).enumerate() {

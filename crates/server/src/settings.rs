@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serow_net::pacing::Pacing;
+use serow_net::{pacing::Pacing, tls::Protocol};
 
 /// How long a peer may take. Each is checked four times a second and never ends early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,6 +89,30 @@ pub enum ProxyProtocol {
     Required,
 }
 
+/// Which versions of HTTP are spoken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Versions {
+    /// HTTP/1 and HTTP/2, as the client likes: it says so by ALPN (RFC 7301), or without TLS by its first bytes (RFC 9113
+    /// §3.3).
+    #[default]
+    Both,
+    /// HTTP/1.1 and 1.0.
+    Http1,
+    /// HTTP/2. A connection that does not begin with its preface is told so in HTTP/2, and closed (RFC 9113 §3.4).
+    Http2,
+}
+
+impl Versions {
+    /// What is offered of these protocols by ALPN.
+    pub(crate) fn choose(self, protocols: Vec<Protocol>) -> Vec<Protocol> {
+        match self {
+            Self::Both => protocols,
+            Self::Http1 => vec![Protocol::Http1],
+            Self::Http2 => vec![Protocol::Http2],
+        }
+    }
+}
+
 /// All settings of a running server.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Settings {
@@ -96,4 +120,5 @@ pub(crate) struct Settings {
     pub(crate) limits: Limits,
     pub(crate) proxy_protocol: ProxyProtocol,
     pub(crate) pacing: Pacing,
+    pub(crate) versions: Versions,
 }
