@@ -9,17 +9,22 @@
 //! ```text
 //!  Pacer ── allowance ──▶ │ unsent │ ──congestion window──▶ │ queue │═══link═══▶ client
 //!                         └── at most 4 ms of the rate,      └── for patient bytes at most 60 ms
-//!                             or two segments                    of the rate, and two segments
+//!                             or one to three segments           of the rate, and two segments
 //! ```
 //!
 //! # The unsent bytes
 //!
-//! The kernel would send two segments at each acknowledgement without us; between two of our turns it lives on the unsent
-//! bytes. So there are [`UNSENT_TIME`] of them at the rate at which the path delivers, at least two segments, and at most
-//! [`MOST_UNSENT`], which is the bound that listeners set for every connection ([`Pacing::Off`] leaves it as it is, and
-//! so does HTTP/1, where there is nothing to choose). The same number is the socket's low-water mark, so that the kernel
-//! wakes us at half of it. A path so fast that the number reaches [`MOST_UNSENT`] is *open*: nothing can be gained, the
-//! kernel takes what it wants, and TCP_INFO is read a hundred times a second at most.
+//! The kernel sends when acknowledgements come, two segments for each, without us; between two of our turns it lives on the
+//! unsent bytes. So there are [`UNSENT_TIME`] of them at the rate at which the path delivers, at least a segment, so that
+//! there is something to wake us for, and at most [`MOST_UNSENT`]. The same number is the socket's low-water mark: the
+//! kernel wakes us at half of it. On a slow link a segment leaves when the client acknowledges two, so what becomes urgent
+//! waits for two segments' time at most.
+//!
+//! [`MOST_UNSENT`] is what the listeners set for every connection, against thousands of peers that read nothing. It stays
+//! the bound where there is nothing to choose, in HTTP/1 and with [`Pacing::Off`]; pacing only ever goes below it. A path
+//! so fast that it would go above (65 MB/s) is *open*: nothing can be gained, the kernel takes what it wants, and TCP_INFO
+//! is read a hundred times a second at most. On the loopback device neither time nor throughput can be told from those
+//! without pacing.
 //!
 //! What the congestion window lets out at once does not count: an allowance is the window's room and the unsent bytes.
 //!

@@ -31,8 +31,8 @@ fn unsent_bytes_wait_for_no_more_than_50_ms_or_two_segments() {
         let paced = bulk(link, Pacing::Adaptive, Demand::Urgent);
         let most = Duration::from_millis(50).max(2 * link.segment_time());
         let said = paced.delay.quantile(990).unwrap();
-        // A quantile is up to an eighth too high.
-        assert!(said * 8 / 9 <= most, "{link:?}: {said:?}");
+        // A quantile is up to a sixteenth too high.
+        assert!(said * 16 / 17 <= most, "{link:?}: {said:?}");
         let unpaced = bulk(link, Pacing::Off, Demand::Urgent).delay.quantile(990).unwrap();
         assert!(link.rate > 100_000_000 || unpaced > said, "{link:?}: no test if it were so anyway: {unpaced:?}");
     }
