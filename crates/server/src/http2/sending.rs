@@ -5,13 +5,15 @@
 
 use std::{
     future::Future,
+    pin::pin,
     task::{Context, Poll, ready},
 };
 
 use bytes::Buf;
 use serow_http2::{ErrorCode, StreamId, Turn};
-use serow_message::{FileRange, Handler, Misuse, Request, Response};
+use serow_message::{FileRange, Handler, Misuse, Priority, Request, Response};
 use serow_net::{More, pacing::Demand};
+use tokio::task::yield_now;
 
 use super::{connection::Http2, exchange::Stage};
 use crate::transport::Broken;
@@ -29,7 +31,7 @@ where
             self.pace.note_sent(&self.transport.wire, flushed.is_pending());
             ready!(flushed)?;
             if self.transport.has_had_its_turn() {
-                context.waker().wake_by_ref();
+                give_way(context);
                 return Poll::Pending;
             }
             if self.machine.has_control() {
@@ -55,7 +57,9 @@ where
     /// How urgent it is what would be sent next, if anything would.
     fn demand(&mut self) -> Option<Demand> {
         let stream = self.machine.next_turn(usize::MAX)?.stream;
-        let is_patient = self.machine.has_said_priority(stream) && self.machine.priority(stream).urgency >= PATIENT;
+        let Priority { urgency, incremental } = self.machine.priority(stream);
+        // Browsers ask for pictures that can be seen like this, and for scripts of the same urgency without `i`.
+        let is_patient = self.machine.has_said_priority(stream) && (urgency >= PATIENT || urgency == 2 && incremental);
         Some(if is_patient { Demand::Patient } else { Demand::Urgent })
     }
 
@@ -199,6 +203,12 @@ impl super::exchange::Streaming {
     }
 }
 
+/// Wakes who is polled when the others of the thread have had their turn and the sockets have been looked at: who only wakes
+/// itself is polled again before that, many times.
+pub(super) fn give_way(context: &mut Context<'_>) {
+    let _ = pin!(yield_now()).poll(context);
+}
+
 /// Reads the next piece of a file behind room for a frame's header; says how long it is.
 fn read_frame(range: &mut FileRange, most: usize, output: &mut Vec<u8>) -> std::io::Result<usize> {
     let before = output.len();
@@ -206,9 +216,8 @@ fn read_frame(range: &mut FileRange, most: usize, output: &mut Vec<u8>) -> std::
     range.read_into(output, most).inspect_err(|_| output.truncate(before))
 }
 
-/// From this urgency on, a client that says it means that others go first: browsers have 0 and 1 for what the page waits
-/// for, and 2 and more for pictures.
-const PATIENT: u8 = 2;
+/// The default urgency (RFC 9218 §4.1): a client that says it means that others go first.
+const PATIENT: u8 = 3;
 
 /// RFC 9113 §4.1.
 const FRAME_HEADER: usize = 9;
