@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import pathlib
 import time
+from collections.abc import Callable
 
 from . import wire
 
@@ -52,6 +53,8 @@ class Probe:
     target: str
     pid: int
     latencies: Latencies = dataclasses.field(default_factory=Latencies)
+    # What it asks through: HTTP/1.1, or anything with the same `ask`.
+    connect: Callable[..., wire.Connection] = wire.Connection
 
     def __enter__(self) -> "Probe":
         context = multiprocessing.get_context("fork")
@@ -70,7 +73,6 @@ class Probe:
         with contextlib.suppress(OSError):
             os.nice(-10)
         latencies, times, connection = Latencies(), [], None
-        message = wire.request(self.target)
         while not self._stop.is_set():
             waited = queued(self.pid) + queued(os.getpid())
             began = time.monotonic()
@@ -78,9 +80,8 @@ class Probe:
                 if connection is None or latencies.count % _NEW_CONNECTION == 0:
                     if connection:
                         connection.close()
-                    connection = wire.Connection(self.address, _TIMEOUT)
-                connection.send(message)
-                response = connection.receive()
+                    connection = self.connect(self.address, _TIMEOUT)
+                response = connection.ask(self.target)
                 took = time.monotonic() - began
                 if response.status != 200:
                     latencies.failures.append(f"status {response.status}")

@@ -13,7 +13,7 @@ use serow_message::{
     Body, Feeder, FileRange, Handler, Headers, Incoming, PendingUpgrade, Request, Response, StatusCode,
 };
 
-use super::{connection::Http2, tunnel::Tunnel, websocket};
+use super::{connection::Http2, sending::give_way, tunnel::Tunnel, websocket};
 use crate::{access::Record, exchange::Sent, patience::Patience, worker::Worker};
 
 /// An exchange that is not over.
@@ -228,7 +228,7 @@ where
                 // It asks that others have their turn.
                 Ok(piece) if piece.is_empty() => {
                     self.machine.set_ready(stream, false);
-                    context.waker().wake_by_ref();
+                    give_way(context);
                     return Step::Wait;
                 }
                 Ok(piece) => streaming.piece = piece,

@@ -3,6 +3,7 @@
 mod access;
 mod bodies;
 mod expectations;
+mod fairness;
 mod files;
 mod interim;
 mod limits;

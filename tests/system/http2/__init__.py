@@ -1,0 +1,1 @@
+"""HTTP/2: other people's programs against ours, and attacks."""
