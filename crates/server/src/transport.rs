@@ -298,17 +298,19 @@ impl<H: Handler> Transport<H> {
         self.sent_in_turn = 0;
     }
 
-    /// Says that nothing more is sent.
-    pub(crate) fn finish_sending(&mut self) {
-        // Where this fails, the connection has ended.
-        let _ = self.wire.shut_down();
+    /// Says that nothing more is sent. Over TLS, whoever is not told so must take the response for cut off (RFC 8446 §6.1).
+    pub(crate) async fn finish_sending(&mut self) -> Result<(), Broken> {
+        self.sending(|transport, context| {
+            transport.wire.poll_shut_down(context).map_ok(|()| Turn::Done).map_err(Broken::Lost)
+        })
+        .await
     }
 
     /// Closes the connection so that the peer gets what was sent: says that nothing more comes, and takes in what the
     /// peer is still sending, for a moment. (A socket closed with unread input is reset, and the reset may overtake the
     /// response: RFC 9112 §9.6.)
     pub(crate) async fn close_gently(&mut self) {
-        if self.wire.shut_down().is_err() {
+        if self.finish_sending().await.is_err() {
             return;
         }
         self.allow(LINGER);

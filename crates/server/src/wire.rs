@@ -143,12 +143,12 @@ impl Wire {
         }
     }
 
-    /// Says that nothing more will be sent; the peer may go on.
-    pub(crate) fn shut_down(&mut self) -> io::Result<()> {
+    /// Says that nothing more will be sent, behind all that was taken; the peer may go on. Ready when that has left.
+    pub(crate) fn poll_shut_down(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         if let Some(encryption) = &mut self.encryption {
-            encryption.close(&self.socket);
+            ready!(encryption.poll_close(&self.socket, context))?;
         }
-        self.socket.shut_down()
+        Poll::Ready(self.socket.shut_down())
     }
 }
 

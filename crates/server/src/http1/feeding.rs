@@ -130,7 +130,7 @@ impl<H: Handler> Http1<H> {
         self.transport.flush(More::Nothing).await.map_err(End::Cut)?;
         if !self.machine.is_persistent() {
             // The client may see the end of the response in this.
-            self.transport.finish_sending();
+            let _ = self.transport.finish_sending().await;
         }
         poll_fn(|context| {
             while !feeding.is_abandoned() && !self.machine.has_received_all() {

@@ -183,9 +183,14 @@ impl<H: Handler> Http1<H> {
     async fn close(&mut self) {
         let asked_for = self.machine.has_received_all() && !self.worker.is_draining();
         let all_received = asked_for || self.machine.is_idle();
-        let flushed = self.transport.flush(More::Nothing).await.is_ok();
-        if flushed && !(all_received && self.transport.input.is_empty()) {
+        if self.transport.flush(More::Nothing).await.is_err() {
+            return;
+        }
+        if !(all_received && self.transport.input.is_empty()) {
             self.transport.close_gently().await;
+        } else if self.transport.wire.is_encrypted() {
+            // The end of a socket is not that of a session; and where this fails, the connection has ended.
+            let _ = self.transport.finish_sending().await;
         }
     }
 

@@ -59,7 +59,6 @@ impl AsyncWrite for Tunnel {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        ready!(self.wire.poll_flush(context))?;
-        Poll::Ready(self.wire.shut_down())
+        self.wire.poll_shut_down(context)
     }
 }

@@ -22,6 +22,8 @@ pub(super) struct Encryption {
     sealed: Vec<u8>,
     /// How much of that has been sent.
     sent: usize,
+    /// Whether some of that is the session's own: then whoever receives sees to it, and nobody else knows of it.
+    answers: bool,
     /// Bytes handed to the kernel before those.
     sent_before: u64,
     record_length: usize,
@@ -29,7 +31,15 @@ pub(super) struct Encryption {
 
 impl Encryption {
     pub(super) fn new(session: TlsSession, received: BytesMut) -> Self {
-        Self { session, received, sealed: Vec::new(), sent: 0, sent_before: 0, record_length: LARGEST_RECORD }
+        Self {
+            session,
+            received,
+            sealed: Vec::new(),
+            sent: 0,
+            answers: false,
+            sent_before: 0,
+            record_length: LARGEST_RECORD,
+        }
     }
 
     pub(super) fn session(&self) -> &TlsSession {
@@ -59,14 +69,17 @@ impl Encryption {
     ) -> Poll<io::Result<usize>> {
         loop {
             if !self.received.is_empty() {
-                let before = input.len();
+                let (before, sealed_before) = (input.len(), self.sealed.len());
                 make_room(input, buffers);
                 let outcome = self.session.receive(&mut self.received, input, &mut self.sealed);
                 if let Err(TlsError::NotTls { http: true }) = outcome {
                     self.sealed.extend_from_slice(PLAIN_HTTP);
                 }
                 // A handshake's answer, and the alert of a failed one. What the kernel does not take now leaves later.
-                if let Poll::Ready(Err(error)) = self.poll_flush(socket, context) {
+                self.answers |= self.sealed.len() > sealed_before;
+                if self.answers
+                    && let Poll::Ready(Err(error)) = self.poll_flush(socket, context)
+                {
                     return Poll::Ready(Err(error));
                 }
                 outcome.map_err(io::Error::other)?;
@@ -78,7 +91,9 @@ impl Encryption {
             if self.session.is_closed_by_peer() {
                 return Poll::Ready(Ok(0));
             }
-            if !self.sealed.is_empty()
+            // Only those: the rest has somebody who waits for it, whom the socket would no longer wake (a tunnel's halves may
+            // be in two tasks).
+            if self.answers
                 && let Poll::Ready(Err(error)) = self.poll_flush(socket, context)
             {
                 return Poll::Ready(Err(error));
@@ -126,6 +141,7 @@ impl Encryption {
             self.sent += ready!(socket.poll_send(context, &self.sealed[self.sent..], More::Nothing))?;
         }
         self.sealed.clear();
+        self.answers = false;
         self.sent_before += std::mem::take(&mut self.sent) as u64;
         Poll::Ready(Ok(()))
     }
@@ -140,12 +156,10 @@ impl Encryption {
         }
     }
 
-    /// Says that nothing more comes, as far as the kernel takes that without waiting.
-    pub(super) fn close(&mut self, socket: &Socket) {
+    /// Says that nothing more comes, behind all that was encrypted; ready when that has been sent.
+    pub(super) fn poll_close(&mut self, socket: &Socket, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.session.close(&mut self.sealed);
-        if let Ok(sent) = socket.send(&self.sealed[self.sent..]) {
-            self.sent += sent;
-        }
+        self.poll_flush(socket, context)
     }
 }
 
@@ -163,16 +177,24 @@ mod tests {
         future::poll_fn,
         io::{Read, Write},
         os::{fd::OwnedFd, unix::net::UnixStream},
-        sync::Arc,
+        sync::{
+            Arc,
+            atomic::{AtomicUsize, Ordering},
+            mpsc,
+        },
+        task::{Wake, Waker},
         thread,
         time::Duration,
     };
 
     use rustls::{ClientConfig, ClientConnection, RootCertStore};
     use serow_net::tls::{Certificates, SelfSigned, TlsAcceptor, TlsSettings};
-    use tokio::{runtime, time::timeout};
+    use tokio::{runtime, sync::Notify, time::timeout};
 
     use super::*;
+
+    /// Sent again and again, until nobody takes it.
+    static PIECE: [u8; 50_000] = [7; 50_000];
 
     /// A client, with what it does after the handshake.
     fn with_client<T: Send + 'static>(
@@ -233,8 +255,7 @@ mod tests {
                 let (buffers, pieces) = (Buffers::new(), [&b"the "[..], b"answer"]);
                 let sent = poll_fn(|context| encryption.poll_send(&socket, context, &pieces, More::Nothing, &buffers));
                 assert_eq!(sent.await.unwrap(), 10);
-                poll_fn(|context| encryption.poll_flush(&socket, context)).await.unwrap();
-                encryption.close(&socket);
+                poll_fn(|context| encryption.poll_close(&socket, context)).await.unwrap();
             },
         );
         assert_eq!(answer, b"the answer");
@@ -243,8 +264,7 @@ mod tests {
     /// A client that sends and does not read: what waits for it has a bound, and comes in order in the end.
     #[test]
     fn what_a_client_does_not_read_has_a_bound() {
-        static PIECE: [u8; 50_000] = [7; 50_000];
-        let (read, sent) = (std::sync::mpsc::channel(), Arc::new(std::sync::atomic::AtomicUsize::new(0)));
+        let (read, sent) = (mpsc::channel(), Arc::new(AtomicUsize::new(0)));
         let all_sent = Arc::clone(&sent);
         let received = with_client(
             move |mut client, mut stream| {
@@ -276,12 +296,49 @@ mod tests {
                     .await;
                 }
                 read.0.send(()).unwrap();
-                poll_fn(|context| encryption.poll_flush(&socket, context)).await.unwrap();
-                encryption.close(&socket);
-                sent.store(taken, std::sync::atomic::Ordering::Release);
+                // The kernel is full, and the end comes behind everything.
+                poll_fn(|context| encryption.poll_close(&socket, context)).await.unwrap();
+                sent.store(taken, Ordering::Release);
             },
         );
-        assert_eq!(received, all_sent.load(std::sync::atomic::Ordering::Acquire));
+        assert_eq!(received, all_sent.load(Ordering::Acquire));
+    }
+
+    /// The halves of a tunnel may be in two tasks: the one that receives must not be woken in place of the other.
+    #[test]
+    fn who_waits_to_send_is_woken_though_somebody_receives() {
+        let (read, all_sent) = (mpsc::channel(), Arc::new(Notify::new()));
+        with_client(
+            move |mut client, mut stream| {
+                client.writer().write_all(b"read this").unwrap();
+                client.complete_io(&mut stream).unwrap();
+                read.1.recv().unwrap();
+                rustls::Stream::new(&mut client, &mut stream).read_exact(&mut vec![0; 50_000]).unwrap();
+                let _ = rustls::Stream::new(&mut client, &mut stream).read_to_end(&mut Vec::new());
+            },
+            async move |mut encryption, socket| {
+                let (buffers, mut input) = (Buffers::new(), BytesMut::new());
+                receive(&mut encryption, &socket, &mut input).await.unwrap();
+                let waker = Waker::from(Arc::new(Sender(Arc::clone(&all_sent))));
+                let mut sending = Context::from_waker(&waker);
+                while encryption.poll_send(&socket, &mut sending, &[&PIECE], More::Nothing, &buffers).is_ready() {}
+                let received = poll_fn(|context| {
+                    Poll::Ready(encryption.poll_receive(&socket, context, &mut input, &buffers).is_pending())
+                });
+                assert!(received.await);
+                read.0.send(()).unwrap();
+                all_sent.notified().await;
+            },
+        );
+    }
+
+    /// The task that sends.
+    struct Sender(Arc<Notify>);
+
+    impl Wake for Sender {
+        fn wake(self: Arc<Self>) {
+            self.0.notify_one();
+        }
     }
 
     #[test]
