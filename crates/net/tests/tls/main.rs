@@ -9,4 +9,5 @@ mod ends;
 mod faults;
 mod flights;
 mod forged;
+mod mutations;
 mod settings;
