@@ -1,7 +1,9 @@
 //! The options of the commands, as they are written. What they mean is found out in `settings.rs`.
 
+mod admin;
 mod caching;
 mod content;
+mod http;
 mod limits;
 mod listening;
 mod logging;
@@ -13,8 +15,10 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 pub(crate) use self::{
+    admin::{AdminArguments, StatusArguments},
     caching::CachingArguments,
     content::{ContentArguments, ListingArgument, SymlinksArgument},
+    http::{HttpArguments, VersionsOfHttp},
     limits::LimitArguments,
     listening::ListeningArguments,
     logging::{LevelArgument, LogArgument, LogFormatArgument, LoggingArguments},
@@ -33,7 +37,11 @@ pub(crate) struct FilesArguments {
     #[command(flatten)]
     pub(crate) tls: TlsArguments,
     #[command(flatten)]
+    pub(crate) http: HttpArguments,
+    #[command(flatten)]
     pub(crate) logging: LoggingArguments,
+    #[command(flatten)]
+    pub(crate) admin: AdminArguments,
     #[command(flatten)]
     pub(crate) content: ContentArguments,
     #[command(flatten)]

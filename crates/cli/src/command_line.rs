@@ -4,7 +4,11 @@ use std::ffi::OsString;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::{arguments::FilesArguments, failure::Failure};
+use crate::{
+    admin,
+    arguments::{FilesArguments, StatusArguments},
+    failure::Failure,
+};
 
 /// A web server.
 #[derive(Debug, Parser)]
@@ -31,6 +35,12 @@ pub(crate) enum Command {
     /// access log, where that is asked for with `--access-log -`.
     #[command(override_usage = "serow [files] [DIR] [OPTIONS]", after_help = FILES_EXAMPLES)]
     Files(Box<FilesArguments>),
+    /// Print how a running server is doing.
+    ///
+    /// The server has to have a door for that: `serow files --admin unix:/run/serow/admin.sock`. 'queue delay' is how long
+    /// bytes of HTTP/2 wait in the system before they are sent, where they wait at all.
+    #[command(after_help = "See --help for the fields of the JSON.", after_long_help = admin::FIELDS)]
+    Status(StatusArguments),
     /// Print the manual of all options, in Markdown.
     #[command(hide = true)]
     Manual,
@@ -80,6 +90,10 @@ Values:
   durations: 500ms 10s 5m 24h 30d; sizes: 500 64k 1M 2G
   PATTERN: /assets/* is compared with the whole path, *.css with its last name
 
+Asking how it is:
+  serow --admin unix:/run/user/1000/serow.sock
+  serow status --admin unix:/run/user/1000/serow.sock
+
 Signals:
   TERM, INT  stop: finish what runs, then end; a second one ends at once
   USR1       open the file of the access log anew, after it was moved away";
@@ -103,6 +117,7 @@ mod tests {
             assert!(matches!(read(arguments), Ok(Command::Files(_))), "{arguments:?}");
         }
         assert!(matches!(read(&["manual"]), Ok(Command::Manual)));
+        assert!(matches!(read(&["status"]), Ok(Command::Status(_))));
         for arguments in [&["help"][..], &["--help"], &["-V"], &["files", "-h"], &["public", "--help"]] {
             assert!(matches!(read(arguments), Err(Failure::Help(_))), "{arguments:?}");
         }

@@ -5,7 +5,7 @@ use std::{io, path::PathBuf, process::ExitCode};
 use clap::error::ErrorKind;
 use serow_files::FilesError;
 
-use crate::misuse;
+use crate::{admin::NoAnswer, misuse};
 
 /// Why a command ended.
 #[derive(Debug)]
@@ -20,6 +20,10 @@ pub(crate) enum Failure {
     AccessLog(PathBuf, io::Error),
     /// The server cannot be started, or broke down.
     Server(serow::Error),
+    /// The door for administration cannot be opened.
+    Admin(serow::Error),
+    /// A running server does not say how it is.
+    Status(NoAnswer),
     /// Standard output cannot be written to.
     Output(io::Error),
     /// The system refused what every program needs.
@@ -46,6 +50,9 @@ impl Failure {
                 format!("cannot write the access log {path}: {error}; name another file with --access-log")
             }
             Self::Server(error) => error.to_string(),
+            // The library knows of one option that says where to listen.
+            Self::Admin(error) => format!("--admin: {}", error.to_string().replace("with --listen", "with --admin")),
+            Self::Status(no_answer) => no_answer.to_string(),
             Self::Output(error) => format!("cannot write to standard output: {error}"),
             Self::System(error) => format!("the system refuses what a server needs: {error}"),
         };

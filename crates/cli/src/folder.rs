@@ -10,6 +10,7 @@ use serow_files::{Files, FilesSettings};
 
 use crate::{
     access_log::AccessLogWriter,
+    admin::Door,
     error_log,
     failure::{Failure, on_one_line},
     settings::{Encryption, FolderSettings},
@@ -19,7 +20,7 @@ use crate::{
 
 /// Serves a folder until TERM or INT.
 pub(crate) fn serve(settings: FolderSettings) -> Result<(), Failure> {
-    let FolderSettings { folder, files, mut server, encryption, access_log, level } = settings;
+    let FolderSettings { folder, files, mut server, encryption, admin, access_log, level } = settings;
     error_log::begin(level);
     let handler = Files::with_settings(&folder, files.clone())?;
     let writer = AccessLogWriter::start(access_log)?;
@@ -27,6 +28,7 @@ pub(crate) fn serve(settings: FolderSettings) -> Result<(), Failure> {
         server = server.access_log(move || log.for_worker());
     }
     let server = server.bind()?;
+    let door = admin.map(|address| Door::open(&address, server.status())).transpose()?;
     warn_of_missing_pages(&folder, &files);
     announce(&folder, &server, encryption.as_ref());
     let outcome = match encryption {
@@ -36,6 +38,8 @@ pub(crate) fn serve(settings: FolderSettings) -> Result<(), Failure> {
             server.run(ToTls::new(StrictTransport::new(handler, encryption.strict_transport), port))
         }
     };
+    // What a server that stops still does can be asked until it is done.
+    drop(door);
     writer.finish();
     outcome.map_err(Failure::from)
 }

@@ -20,6 +20,8 @@ fn text() -> String {
     for command in command.get_subcommands().filter(|command| !command.is_hide_set() && command.get_name() != "help") {
         text.push_str(&section(command));
     }
+    text.truncate(text.trim_end().len());
+    text.push('\n');
     text
 }
 
@@ -37,8 +39,12 @@ fn section(command: &Command) -> String {
         }
         text.push_str(&entry(argument));
     }
-    if let Some(examples) = command.get_after_help() {
-        text.push_str(&format!("### In short\n\n```text\n{examples}\n```\n"));
+    let behind = match command.get_after_long_help() {
+        Some(explanation) => Some(("At length", explanation)),
+        None => command.get_after_help().map(|examples| ("In short", examples)),
+    };
+    if let Some((heading, behind)) = behind {
+        text.push_str(&format!("### {heading}\n\n```text\n{behind}\n```\n\n"));
     }
     text
 }

@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use serow::{Limits, ListenOptions, ProxyProtocol, Server, Timeouts};
+use serow::{Limits, ListenOptions, ProxyProtocol, Server, Timeouts, Versions};
 use serow_files::{
     CacheLimits, Compression, FilesSettings, Freshness, FreshnessRule, Hidden, Listing, Pattern, Rewrite, Symlinks,
 };
@@ -10,10 +10,11 @@ use tracing::level_filters::LevelFilter;
 
 use crate::{
     access_log::{Destination, Format},
+    admin::AdminAddress,
     arguments::{
-        CachingArguments, ContentArguments, FilesArguments, LevelArgument, LimitArguments, ListeningArguments,
-        ListingArgument, LogArgument, LogFormatArgument, LoggingArguments, SymlinksArgument, TimeoutArguments,
-        TlsArguments,
+        CachingArguments, ContentArguments, FilesArguments, HttpArguments, LevelArgument, LimitArguments,
+        ListeningArguments, ListingArgument, LogArgument, LogFormatArgument, LoggingArguments, SymlinksArgument,
+        TimeoutArguments, TlsArguments, VersionsOfHttp,
     },
     descriptors::Shares,
     encryption::tls_settings,
@@ -30,6 +31,8 @@ pub(crate) struct FolderSettings {
     pub(crate) server: Server,
     /// What TLS brings with it, if there is TLS.
     pub(crate) encryption: Option<Encryption>,
+    /// Where the server says how it is, if anywhere.
+    pub(crate) admin: Option<AdminAddress>,
     /// The access log, if there is one.
     pub(crate) access_log: Option<(Destination, Format)>,
     /// The least important thing that is said.
@@ -47,13 +50,15 @@ pub(crate) struct Encryption {
 impl FolderSettings {
     /// Finds out what the options mean together.
     pub(crate) fn new(arguments: FilesArguments) -> Result<Self, Failure> {
-        let FilesArguments { dir, listening, tls, logging, content, caching, limits, timeouts } = arguments;
+        let FilesArguments { dir, listening, tls, http, logging, admin, content, caching, limits, timeouts } =
+            arguments;
         let shares = shares(&listening, &caching);
         let (server, encryption) = server(&listening, &tls)?;
         Ok(Self {
             folder: dir,
             encryption,
-            server: server.limits(self::limits(&limits, shares)).timeouts(self::timeouts(&timeouts)),
+            admin: admin.admin,
+            server: self::http(server, &http).limits(self::limits(&limits, shares)).timeouts(self::timeouts(&timeouts)),
             files: files(content, caching, shares)?,
             level: level(logging.log_level),
             access_log: access_log(logging),
@@ -82,6 +87,16 @@ fn server(written: &ListeningArguments, tls: &TlsArguments) -> Result<(Server, O
         server = server.listen(address.to_string());
     }
     Ok((server, Some(encryption)))
+}
+
+/// How HTTP is spoken.
+fn http(server: Server, written: &HttpArguments) -> Server {
+    let versions = match written.http {
+        VersionsOfHttp::Both => Versions::Both,
+        VersionsOfHttp::Http1 => Versions::Http1,
+        VersionsOfHttp::Http2 => Versions::Http2,
+    };
+    server.versions(versions).pacing(written.pacing.0)
 }
 
 /// How the descriptors of the process are shared out.

@@ -4,6 +4,7 @@
 mod codings;
 mod count;
 mod mode;
+mod paced;
 mod rules;
 mod size;
 mod span;
@@ -14,6 +15,7 @@ pub(crate) use self::{
     codings::Codings,
     count::Count,
     mode::Mode,
+    paced::Paced,
     rules::{CacheControlRule, ExpiresRule, MediaTypeRule, RewriteRule},
     size::Size,
     span::Span,

@@ -1,0 +1,78 @@
+//! Where the door for administration may be.
+
+use std::{fmt, str::FromStr};
+
+use serow::{Address, AddressError};
+
+/// An address that only this machine reaches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct AdminAddress(pub(crate) Address);
+
+/// Why a text is none.
+#[derive(Debug)]
+pub(crate) enum NoAdminAddress {
+    /// It is no address at all.
+    Malformed(AddressError),
+    /// Others than this machine reach it.
+    Public(Address),
+    /// Nobody knows who reaches it.
+    Unknown(Address),
+}
+
+impl FromStr for AdminAddress {
+    type Err = NoAdminAddress;
+
+    fn from_str(text: &str) -> Result<Self, NoAdminAddress> {
+        match text.parse().map_err(NoAdminAddress::Malformed)? {
+            Address::Tcp(address) if !address.ip().to_canonical().is_loopback() => {
+                Err(NoAdminAddress::Public(address.into()))
+            }
+            address @ Address::Descriptor(_) => Err(NoAdminAddress::Unknown(address)),
+            address => Ok(Self(address)),
+        }
+    }
+}
+
+impl fmt::Display for NoAdminAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Malformed(error) => error.fmt(f),
+            Self::Public(address) => {
+                write!(
+                    f,
+                    "{address} can be reached from other machines; write unix:/path, or a port of 127.0.0.1 or [::1]"
+                )
+            }
+            Self::Unknown(address) => {
+                write!(f, "{address} may be reached by anybody; write unix:/path, or a port of 127.0.0.1 or [::1]")
+            }
+        }
+    }
+}
+
+impl std::error::Error for NoAdminAddress {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses() {
+        for text in
+            ["unix:/run/a.sock", "unix:@a", "9000", "127.0.0.1:0", "127.9.9.9:1", "[::1]:9", "[::ffff:127.0.0.1]:9"]
+        {
+            assert_eq!(text.parse::<AdminAddress>().ok(), text.parse().ok().map(AdminAddress), "{text}");
+        }
+        let cases = [
+            (":9000", "[::]:9000 can be reached from other machines"),
+            ("0.0.0.0:9000", "0.0.0.0:9000 can be reached from other machines"),
+            ("192.168.1.2:9000", "192.168.1.2:9000 can be reached from other machines"),
+            ("fd:3", "fd:3 may be reached by anybody"),
+            ("nonsense", r#""nonsense" is not an address"#),
+        ];
+        for (text, expected) in cases {
+            let error = text.parse::<AdminAddress>().unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{text}: {error}");
+        }
+    }
+}

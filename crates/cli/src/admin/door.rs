@@ -1,0 +1,62 @@
+//! A server beside the server: it answers those who run it.
+
+use std::{
+    io,
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use serow::{Address, Limits, ListenOptions, Server, Status, Stopper, Timeouts};
+
+use super::{AdminAddress, pages::Pages};
+use crate::failure::Failure;
+
+/// The door while it is open. Dropping it closes it.
+pub(crate) struct Door {
+    stopper: Stopper,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Door {
+    /// Answers at this address, on a thread of its own.
+    pub(crate) fn open(address: &AdminAddress, status: Status) -> Result<Self, Failure> {
+        let AdminAddress(address) = address;
+        let server = Server::new()
+            .listen(address.to_string())
+            .listen_options(ListenOptions { unix_mode: Some(OWNER_ONLY), ..ListenOptions::default() })
+            .workers(1)
+            .timeouts(Timeouts { grace: GRACE, ..Timeouts::default() })
+            .limits(Limits { connections: MOST_CONNECTIONS, ..Limits::default() })
+            .ignore_signals()
+            .bind()
+            .map_err(Failure::Admin)?;
+        let stopper = server.stopper();
+        let pages = Pages::new(status, matches!(address, Address::Tcp(_)));
+        let serve = move || {
+            if let Err(error) = server.run(pages) {
+                tracing::error!(%error, "there is no answer at --admin any more");
+            }
+        };
+        let thread = thread::Builder::new().name("serow-admin".to_owned()).spawn(serve);
+        thread.map(|thread| Self { stopper, thread: Some(thread) }).map_err(|error: io::Error| Failure::System(error))
+    }
+}
+
+impl Drop for Door {
+    fn drop(&mut self) {
+        self.stopper.stop();
+        if let Some(thread) = self.thread.take() {
+            // It has said on standard error what went wrong.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The file of the socket is for the user that runs the server, who may end it as well.
+const OWNER_ONLY: u32 = 0o600;
+
+/// Answers are made at once, so that only one who does not read is waited for.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// More wait. Monitors that are stuck do not use up the server's descriptors.
+const MOST_CONNECTIONS: usize = 32;

@@ -1,0 +1,64 @@
+//! What the fields of the status mean. Names and meanings stay as they are; new ones may come.
+
+/// For the help of `serow status`, and with it for the manual. The names are those of the JSON, a dot for each level.
+pub(crate) const FIELDS: &str = "\
+The fields of the JSON; all count since the server began, where nothing else is said:
+  version                            the version of Serow
+  started                            when it began to listen, in seconds since 1970
+  uptime_seconds                     how long ago that was
+  workers                            how many threads serve
+  connections.accepted               connections that were accepted
+  connections.open                   open just now, tunnels included
+  connections.open_http1             open just now and speaking HTTP/1
+  connections.open_http2             open just now and speaking HTTP/2
+  connections.plain                  accepted where there is no TLS
+  connections.tls                    accepted where there is TLS
+  connections.http1                  that turned out to speak HTTP/1
+  connections.http2                  that turned out to speak HTTP/2
+  connections.handshakes_failed      closed since no TLS could be agreed upon, or not in time
+  connections.refused                closed since the header of the PROXY protocol was missing or malformed
+  requests.total                     requests, malformed ones included
+  requests.http1                     over HTTP/1.0 and 1.1
+  requests.http2                     over HTTP/2
+  requests.in_progress               not answered to the end yet, just now
+  requests.status_1xx                answered with 101: tunnels
+  requests.status_2xx                answered with a status 200 to 299
+  requests.status_3xx                answered with a status 300 to 399
+  requests.status_4xx                answered with a status 400 to 498
+  requests.status_5xx                answered with a status 500 to 599, or cut off by a fault of the server
+  requests.status_499                not answered, since the client left before
+  requests.status_other              answered with another status
+  requests.body_bytes_received       bytes of requests' bodies
+  requests.body_bytes_sent           bytes of responses' bodies
+  http2.streams_opened               streams that clients opened
+  http2.streams_active               open just now
+  http2.streams_reset_by_peer        cut off by clients
+  http2.streams_reset_by_us          cut off by the server, those refused included
+  http2.streams_refused              refused, since the client had as many as it may
+  http2.connection_errors.protocol_error
+                                     connections that the server ended for PROTOCOL_ERROR (RFC 9113, section 7)
+  http2.connection_errors.internal_error
+                                     … for INTERNAL_ERROR, and so on
+  http2.connection_errors.flow_control_error
+  http2.connection_errors.settings_timeout
+  http2.connection_errors.stream_closed
+  http2.connection_errors.frame_size_error
+  http2.connection_errors.refused_stream
+  http2.connection_errors.cancel
+  http2.connection_errors.compression_error
+  http2.connection_errors.connect_error
+  http2.connection_errors.enhance_your_calm
+  http2.connection_errors.inadequate_security
+  http2.connection_errors.http_1_1_required
+  http2.connection_errors.other
+                                     … for a code that the RFC does not know
+  pacing.connections_waiting         HTTP/2 connections that have more to send than goes out, just now
+  pacing.queue_delay.count           bytes of HTTP/2 whose wait in a socket was measured: where they wait at all
+  pacing.queue_delay.p50_us          what half of them waited at most, in microseconds; null without any
+  pacing.queue_delay.p90_us          what 90 % of them waited at most
+  pacing.queue_delay.p99_us          what 99 % of them waited at most
+  pacing.queue_delay.max_us          the longest wait
+  pacing.queue_delay.buckets[].up_to_us
+                                     a class of waits: the longest that belongs to it
+  pacing.queue_delay.buckets[].count
+                                     bytes in that class; classes without any are left out";

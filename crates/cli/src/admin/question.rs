@@ -1,0 +1,204 @@
+//! Asking a running server.
+
+use std::{
+    fmt,
+    io::{self, ErrorKind, Read, Write},
+    net::TcpStream,
+    os::{
+        linux::net::SocketAddrExt,
+        unix::{
+            ffi::OsStrExt,
+            net::{SocketAddr, UnixStream},
+        },
+    },
+    path::Path,
+    time::Duration,
+};
+
+use bytes::BytesMut;
+use serow::{Address, Headers, Known, Method, RequestHead, StatusCode, Target, Version};
+use serow_http1::{BodyLength, Client, Event, Limits};
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub(crate) struct NoAnswer {
+    address: Address,
+    reason: Reason,
+}
+
+#[derive(Debug)]
+enum Reason {
+    /// The socket's file is not there.
+    Missing,
+    /// Nobody listens.
+    Dead,
+    Forbidden,
+    /// Somebody listens and does not answer.
+    Silent,
+    /// Somebody answers who is not Serow.
+    NotOurs,
+    Status(StatusCode),
+    NotToConnect,
+    System(io::Error),
+}
+
+/// The body of the answer to `GET path`.
+pub(crate) fn ask(address: &Address, path: &'static str) -> Result<String, NoAnswer> {
+    let no_answer = |reason| NoAnswer { address: address.clone(), reason };
+    match address {
+        Address::Unix(file) => connect(file).and_then(|stream| {
+            stream.set_read_timeout(Some(PATIENCE)).and(stream.set_write_timeout(Some(PATIENCE)))?;
+            Ok(exchange(stream, path))
+        }),
+        Address::Tcp(address) => TcpStream::connect_timeout(address, PATIENCE).and_then(|stream| {
+            stream.set_read_timeout(Some(PATIENCE)).and(stream.set_write_timeout(Some(PATIENCE)))?;
+            Ok(exchange(stream, path))
+        }),
+        Address::Descriptor(_) => return Err(no_answer(Reason::NotToConnect)),
+    }
+    .map_err(Reason::from)
+    .and_then(|answer| answer)
+    .map_err(no_answer)
+}
+
+/// Somebody else answered.
+pub(crate) fn not_ours(address: &Address) -> NoAnswer {
+    NoAnswer { address: address.clone(), reason: Reason::NotOurs }
+}
+
+/// Connects to a unix socket; a name that begins with `@` is one of the abstract namespace (unix(7)).
+fn connect(path: &Path) -> io::Result<UnixStream> {
+    match path.as_os_str().as_bytes().strip_prefix(b"@") {
+        Some(name) => UnixStream::connect_addr(&SocketAddr::from_abstract_name(name)?),
+        None => UnixStream::connect(path),
+    }
+}
+
+/// One request, and the body of its response.
+fn exchange(mut stream: impl Read + Write, path: &'static str) -> Result<String, Reason> {
+    let mut client = Client::new(Limits::default());
+    let mut output = Vec::new();
+    client.send_head(&question(path), BodyLength::Known(0), &mut output).map_err(|_| Reason::NotOurs)?;
+    stream.write_all(&output)?;
+    let (mut input, mut body) = (BytesMut::new(), Vec::new());
+    let mut chunk = [0; 16 * 1024];
+    loop {
+        match client.receive(&mut input).map_err(|_| Reason::NotOurs)? {
+            Some(Event::Head(response)) if response.is_interim() => {}
+            Some(Event::Head(response)) if response.head.status != StatusCode::OK => {
+                return Err(Reason::Status(response.head.status));
+            }
+            Some(Event::Head(_)) => {}
+            Some(Event::Data(data)) => body.extend_from_slice(&data),
+            Some(Event::End(_)) => return String::from_utf8(body).map_err(|_| Reason::NotOurs),
+            None => match stream.read(&mut chunk)? {
+                0 => match client.handle_end() {
+                    Ok(Some(Event::End(_))) => return String::from_utf8(body).map_err(|_| Reason::NotOurs),
+                    _ => return Err(Reason::NotOurs),
+                },
+                length => input.extend_from_slice(&chunk[..length]),
+            },
+        }
+        if body.len() > LONGEST {
+            return Err(Reason::NotOurs);
+        }
+    }
+}
+
+fn question(path: &'static str) -> RequestHead {
+    let mut headers = Headers::new();
+    // A constant of this file is a valid value.
+    let _ = headers.insert(Known::Host, "localhost");
+    let target = Target::parse(path.into(), false).unwrap_or_default();
+    RequestHead { method: Method::GET, target, version: Version::HTTP_11, headers }
+}
+
+impl From<io::Error> for Reason {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            ErrorKind::NotFound => Self::Missing,
+            ErrorKind::ConnectionRefused => Self::Dead,
+            ErrorKind::PermissionDenied => Self::Forbidden,
+            ErrorKind::WouldBlock | ErrorKind::TimedOut => Self::Silent,
+            ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => Self::NotOurs,
+            _ => Self::System(error),
+        }
+    }
+}
+
+impl fmt::Display for NoAnswer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { address, reason } = self;
+        match reason {
+            Reason::Missing => {
+                write!(
+                    f,
+                    "there is no {address}: start the server with --admin {address}, or name another with --admin"
+                )
+            }
+            Reason::Dead => write!(f, "nobody listens at {address}: the server has ended, or has another --admin"),
+            Reason::Forbidden => write!(f, "{address} is another user's: ask as the one who started the server"),
+            Reason::Silent => write!(f, "{address} does not answer: the server is stopped, or it is not Serow"),
+            Reason::NotOurs => write!(f, "{address} gives no status of Serow: name what the server has as --admin"),
+            Reason::Status(status) => {
+                let status = status.as_u16();
+                write!(f, "{address} answers {status} and no status: name what the server has as --admin")
+            }
+            Reason::NotToConnect => write!(f, "{address} cannot be connected to: name unix:/path or a port"),
+            Reason::System(error) => write!(f, "cannot ask {address}: {error}"),
+        }
+    }
+}
+
+/// A server that has its turn answers within milliseconds.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Many times what a status takes: who sends more is not Serow, and is not kept in memory.
+const LONGEST: usize = 1 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A stream that was recorded.
+    struct Recorded<'a>(&'a [u8], usize);
+
+    impl Read for Recorded<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let most = self.1;
+            self.0.read(&mut buffer[..most])
+        }
+    }
+
+    impl Write for Recorded<'_> {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            assert_eq!(bytes, b"GET /status HTTP/1.1\r\nhost: localhost\r\n\r\n");
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn answers_whole_and_byte_by_byte() {
+        let cases: [(&str, Option<&str>); 6] = [
+            ("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}", Some("{}")),
+            (
+                "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\n{\r\n1\r\n}\r\n0\r\n\r\n",
+                Some("{}"),
+            ),
+            ("HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n{}", Some("{}")),
+            ("HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\n{}", None),
+            ("HTTP/1.1 404 Not Found\r\ncontent-length: 2\r\n\r\n{}", None),
+            ("SSH-2.0-OpenSSH\r\n", None),
+        ];
+        for (answer, expected) in cases {
+            for most in [1, 16 * 1024] {
+                let body = exchange(Recorded(answer.as_bytes(), most), "/status");
+                assert_eq!(body.ok().as_deref(), expected, "{answer}");
+            }
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! Where a running server tells how it is, and who asks it.
+
+use clap::Args;
+use serow::Address;
+
+use crate::admin::AdminAddress;
+
+/// Where a running server tells how it is.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Administration")]
+#[allow(rustdoc::broken_intra_doc_links, reason = "the text is help for a terminal: `[::1]` is an address")]
+pub(crate) struct AdminArguments {
+    /// Where 'serow status' finds out how the server is doing: unix:/path [default: nowhere]
+    ///
+    /// Only this user can reach the socket (its file has the mode 600). A port of the machine itself is possible too, such
+    /// as 127.0.0.1:9000 or [::1]:9000; every user and program of the machine reaches that. It speaks HTTP/1.1: GET
+    /// /status is JSON with the fields that 'serow status --help' explains. It goes on until the server has ended.
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) admin: Option<AdminAddress>,
+}
+
+/// Who asks a running server how it is.
+#[derive(Debug, Args)]
+pub(crate) struct StatusArguments {
+    /// What the server was given as --admin.
+    #[arg(long, value_name = "ADDR", default_value = "unix:/run/serow/admin.sock")]
+    pub(crate) admin: Address,
+
+    /// Print the JSON as the server gives it.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
