@@ -19,12 +19,14 @@ from .holding import Hold, holds
 
 LARGE = 64 << 20
 ATTACKERS = 2
-SECONDS = {True: 2.0, False: 6.0}
+SECONDS = {True: 1.0, False: 6.0}
 # Connections that hold, of one attack.
 HOLDING = 100
 # What a flood may add to the server's memory while it lasts: the windows of two attackers with their streams, the kernel's
 # buffers aside; and what may be left of it in the allocator's hands.
 MOST_MEMORY, KEPT = 64 << 20, 24 << 20
+# What a connection counts for beside its frames.
+FRAMES_OF_CONNECTION = 10
 # Processor time of a frame of an attack. A request that is answered costs as much.
 MOST_PER_FRAME = 50e-6
 # The server looks at its deadlines four times a second; the rest is the attacker's own turn and a busy machine.
@@ -82,10 +84,11 @@ def run_flood(flood: Flood, site: pathlib.Path, short: bool, verdict: Verdict) -
             count = attackers.wait()
         probed = sum(probe.latencies.count for probe in asked.values())
         used = max(0.0, server.processor_seconds_exact() - used)
-        each = used / max(1, count.frames + probed)
+        each = used / max(1, count.frames + probed + FRAMES_OF_CONNECTION * count.connections)
         name = flood.name
         verdict.say(f"{name} ({flood.known_as}): {count}; at most {count.most} frames on a connection")
-        verdict.say(f"{name}: processor {used:.2f} s, {each * 1e6:.1f} µs a frame; memory {memory >> 10} KB, at most "
+        verdict.say(f"{name}: processor {used:.2f} s, {each * 1e6:.1f} µs a frame, "
+                    f"{used / max(1, count.connections) * 1e3:.1f} ms a connection; memory {memory >> 10} KB, at most "
                     f"{peak >> 10} KB, {server.memory() >> 10} KB after")
         judge_latency(name, asked, short, verdict)
         if flood.cut_with:

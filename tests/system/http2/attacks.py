@@ -15,7 +15,7 @@ from .fields import CONTINUATION, PRIORITY, PRIORITY_UPDATE
 BURST = 500
 # Streams of a connection that an attack uses up before it goes on with another.
 STREAMS = 4000
-CALM, FLOW, NO_ERROR = "ENHANCE_YOUR_CALM", "FLOW_CONTROL_ERROR", "NO_ERROR"
+CALM, FLOW, PROTOCOL = "ENHANCE_YOUR_CALM", "FLOW_CONTROL_ERROR", "PROTOCOL_ERROR"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,6 +33,8 @@ class Flood:
     reads: bool = True
     server: str = "files"
     settings: tuple[tuple[int, int], ...] = ()
+    # How long the end of the connection is waited for when all has been sent.
+    waits: float = 0.5
 
 
 def again(piece: bytes) -> Callable[[], Iterator[tuple[bytes, int]]]:
@@ -40,12 +42,18 @@ def again(piece: bytes) -> Callable[[], Iterator[tuple[bytes, int]]]:
     return lambda: itertools.repeat((piece * BURST, BURST))
 
 
-def on_streams(made: Callable[[int], bytes], count: int, streams: int = STREAMS) -> Callable[[], Iterator[tuple[bytes, int]]]:
+def on_streams(made: Callable[[int], bytes], count: int, streams: int = STREAMS,
+               burst: int = BURST) -> Callable[[], Iterator[tuple[bytes, int]]]:
     """On one stream after the other, so many frames on each."""
-    numbers = range(1, 2 * streams, 2)
-    pieces = [(b"".join(map(made, numbers[at:at + BURST])), count * len(numbers[at:at + BURST]))
-              for at in range(0, len(numbers), BURST)]
-    return lambda: iter(pieces)
+    def pieces() -> Iterator[tuple[bytes, int]]:
+        numbers = range(1, 2 * streams, 2)
+        for at in range(0, len(numbers), burst):
+            if at not in kept:
+                kept[at] = b"".join(map(made, numbers[at:at + burst])), count * len(numbers[at:at + burst])
+            yield kept[at]
+    # What is made once is sent again on the next connection.
+    kept: dict[int, tuple[bytes, int]] = {}
+    return pieces
 
 
 def rapid_reset(stream: int) -> bytes:
@@ -84,7 +92,8 @@ def unread_upload() -> Iterator[tuple[bytes, int]]:
 
 
 def beyond_window() -> Iterator[tuple[bytes, int]]:
-    yield posted(1) + frames.frame(frames.DATA, 0, 1, bytes(16384)) * 2000, 2001
+    """To an echo that cannot send and so does not read."""
+    yield posted(1) + frames.frame(frames.DATA, 0, 1, bytes(16384)) * 200, 201
 
 
 def tiny_windows() -> Iterator[tuple[bytes, int]]:
@@ -129,28 +138,32 @@ FLOODS = (
     Flood("PING flood", "CVE-2019-9512", b"", again(PING), CALM),
     Flood("PING flood, answers unread", "CVE-2019-9512", b"", again(PING), CALM, reads=False),
     Flood("PRIORITY flood", "CVE-2019-9513", b"", on_streams(lambda stream: priorities(stream // 2), 1, 40_000), CALM),
-    Flood("PRIORITY_UPDATE flood", "RFC 9218 §7.1", b"", on_streams(lambda stream: priority_update(stream // 2), 1, 40_000),
-          CALM),
+    Flood("PRIORITY_UPDATE flood", "RFC 9218 §7.1", b"",
+          on_streams(lambda stream: priority_update(stream // 2 % 100), 1, 40_000), CALM),
+    Flood("PRIORITY_UPDATE of streams that may not be opened", "RFC 9218 §7.1", b"",
+          on_streams(lambda stream: priority_update(stream // 2 + 1000), 1, 40_000), PROTOCOL),
     Flood("PRIORITY_UPDATE of one response", "RFC 9218 §7.1", GET_LARGE,
           again(priority_update(0) + frames.frame(PRIORITY_UPDATE, 0, 0, struct.pack(">I", 1) + b"u=6")), CALM),
-    Flood("WINDOW_UPDATE by the byte", "CVE-2019-9511", GET_LARGE, again(frames.window_update(1, 1)), None,
+    Flood("WINDOW_UPDATE by the byte", "CVE-2019-9511", GET_LARGE, again(frames.window_update(1, 1)), CALM,
           settings=((frames.INITIAL_WINDOW_SIZE, 0),)),
-    Flood("tiny windows, large responses", "CVE-2019-9511", large_window(), tiny_windows, None,
+    Flood("tiny windows, large responses", "CVE-2019-9511", large_window(), tiny_windows, CALM,
           settings=((frames.INITIAL_WINDOW_SIZE, 1),)),
     Flood("SETTINGS that open and shut 128 windows", "CVE-2019-9517", large_window() + b"".join(
           fields.headers(stream, fields.request(b"/large")) for stream in range(1, 256, 2)),
           again(frames.settings({frames.INITIAL_WINDOW_SIZE: 1}) + frames.settings({frames.INITIAL_WINDOW_SIZE: 0})), CALM),
-    Flood("HPACK bombs", "CVE-2016-6581", b"", on_streams(bomb, 1, 1000), None),
-    Flood("HPACK tables emptied and filled", "–", b"", on_streams(table_sizes, 1, STREAMS), None),
+    Flood("HPACK bombs", "CVE-2016-6581", b"", on_streams(bomb, 1, 1000, 20), None),
+    Flood("HPACK tables emptied and filled", "–", b"", on_streams(table_sizes, 1, STREAMS, 50), None),
     Flood("window overflow, connection", "RFC 9113 §6.9.1", GET_LARGE,
           again(frames.window_update(0, frames.LARGEST_WINDOW)), FLOW),
     Flood("window overflow, streams", "RFC 9113 §6.9.1", b"",
           on_streams(lambda stream: fields.headers(stream, fields.request(b"/large"))
                      + frames.window_update(stream, frames.LARGEST_WINDOW), 2), CALM),
-    Flood("DATA beyond the window", "RFC 9113 §6.9", b"", beyond_window, None),
+    Flood("DATA beyond the window", "RFC 9113 §6.9", b"", beyond_window, None, server="echo",
+          settings=((frames.INITIAL_WINDOW_SIZE, 0),)),
     Flood("uploads nobody reads", "–", b"", unread_upload, None),
     Flood("requests, answers unread", "CVE-2019-9517", b"", on_streams(
           lambda stream: fields.headers(stream, fields.request(b"/large")), 1), CALM, reads=False),
     Flood("unknown frames", "RFC 9113 §5.5", b"", again(frames.frame(0xfa, 0, 0)), CALM),
-    Flood("HTTP/2 connections that come and go", "–", b"", lambda: iter([(fields.headers(1, fields.request()), 1)]), None),
+    Flood("HTTP/2 connections that come and go", "–", b"", lambda: iter([(fields.headers(1, fields.request()), 1)]), None,
+          waits=0.0),
 )

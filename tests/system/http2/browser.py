@@ -61,7 +61,7 @@ class Firefox:
         try:
             self.socket = self.connected(port)
             self.message()
-            self.call("WebDriver:NewSession", capabilities={"alwaysMatch": {"acceptInsecureCerts": True}})
+            self.call("WebDriver:NewSession", acceptInsecureCerts=True)
         except BaseException:
             self.process.kill()
             raise

@@ -20,7 +20,7 @@ def run(verdict: Verdict) -> None:
             try:
                 visit(browser, pathlib.Path(work), verdict)
             except (tools.Missing, tools.Failed, OSError, ValueError) as error:
-                verdict.check(False, f"{browser.name}: {type(error).__name__}: {error}")
+                verdict.check(False, f"{browser}: {type(error).__name__}: {error}")
 
 
 def visit(name: str, work: pathlib.Path, verdict: Verdict) -> None:

@@ -17,6 +17,8 @@ from .client import greeting, split
 
 # Beyond this a piece is not taken at once, and the attacker looks whether something has come.
 TURN_SECONDS = 0.5
+# For what is still to be read when an attack that does not read is over.
+REST_SECONDS = 0.2
 # How long an attacker waits for a server that neither takes nor cuts off, before it comes back with another connection.
 STUCK_SECONDS = 2.0
 
@@ -94,7 +96,9 @@ def attack(flood: Flood, one: socket.socket, until: float, count: Count) -> int:
         count.frames += frames_in_it
     else:
         # All was sent; the answer to the last of it may be the end.
-        heard.wait(min(until, time.monotonic() + TURN_SECONDS))
+        heard.wait(min(until, time.monotonic() + flood.waits))
+    if not flood.reads:
+        heard.rest_of_it()
     count.ends[heard.end("kept")] += 1
     return sent
 
@@ -118,6 +122,7 @@ def push(one: socket.socket, piece: bytes, until: float, heard: "Heard", count: 
             continue
         except OSError:
             heard.rest_of_it()
+            heard.is_over = True
             return False
         rest, moved = rest[taken:], now
         count.bytes += taken
@@ -149,12 +154,9 @@ class Heard:
 
     def rest_of_it(self) -> None:
         """What came before the connection was reset can still be read."""
-        self.is_over = True
         with contextlib.suppress(OSError):
-            while self.listen():
-                if not select.select([self.one], [], [], 0)[0]:
-                    break
-        self.is_over = True
+            while select.select([self.one], [], [], REST_SECONDS)[0] and self.listen() and self.code is None:
+                pass
 
     def wait(self, until: float) -> None:
         while not self.is_over and time.monotonic() < until:

@@ -97,26 +97,34 @@ def curl_files(asked: Asked) -> None:
     asked.logged("curl, 404", line("/nothing", 404, len(asked.body())))
 
     (asked.work / "upload").write_bytes(whole)
-    got, _ = asked.curl("-T", str(asked.work / "upload"), path="/large")
-    asked.check(got["code"] == 405, f"curl -T to files: {got}")
-    asked.logged("curl -T", line("/large", 405, len(asked.body()), "PUT"))
+    if asked.scheme == "https":
+        # In the clear, curl of Debian 12 loses an answer that RST_STREAM (NO_ERROR) follows at once (RFC 9113 §8.1); from
+        # nginx, too. nghttp asks for the same below.
+        got, _ = asked.curl("-T", str(asked.work / "upload"), path="/large")
+        asked.check(got["code"] == 405, f"curl -T to files: {got}")
+        asked.logged("curl -T", line("/large", 405, len(asked.body()), "PUT"))
 
     if asked.scheme == "http":
         # HTTP/1's way there (h2c, RFC 7540 §3.2) is given up by RFC 9113: it is answered in HTTP/1.
         output, _ = tools.run([tools.find("curl"), "-sS", "--http2", "-w", "%{http_version}", "-o", "/dev/null", asked.url + "/"])
         asked.check(output in ("1.1", "2"), f"curl --http2: HTTP/{output}")
         asked.log.lines(1)
+    if asked.scheme == "https":
+        # With prior knowledge, a second request on a connection of curl's (Debian 12) fails "in the HTTP2 framing layer";
+        # against nghttpd, too.
+        curl_many(asked)
+    asked.verdict.figure(f"curl, {asked.how}: whole, HEAD, range, 304, 404; all in the log")
+
+
+def curl_many(asked: Asked) -> None:
     many = [f"{asked.url}/large?{number}" for number in range(20)]
-    # With prior knowledge, curl of Debian 12 cannot do it: the second request fails "in the HTTP2 framing layer" against
-    # nghttpd, too.
-    how = ["--http2", "-Z", "--parallel-max", "20"] if asked.scheme == "https" else ["--http2-prior-knowledge"]
     options = [option for url in many for option in ("-o", "/dev/null", url)]
-    output, _ = tools.run([tools.find("curl"), "-sS", "-k", *how, "-w", "%{http_code} %{size_download} %{http_version}\n", *options])
-    asked.check(output.split("\n")[:20] == [f"200 {site.LARGE} 2"] * 20, f"curl {how}: {output!r}")
+    output, _ = tools.run([tools.find("curl"), "-sS", "-k", "--http2", "-Z", "--parallel-max", "20", "-w",
+                           "%{http_code} %{size_download} %{http_version}\n", *options])
+    asked.check(output.split("\n")[:20] == [f"200 {site.LARGE} 2"] * 20, f"curl -Z: {output!r}")
     found = sorted(asked.log.lines(20), key=lambda one: one.target)
     asked.check(found == sorted((line(f"/large?{number}", 200, site.LARGE) for number in range(20)), key=lambda one: one.target),
-                f"curl {how}: the access log has {found[:2]} …")
-    asked.verdict.figure(f"curl, {asked.how}: whole, HEAD, range, 304, 404, 405 amid an upload, 20 at once; all in the log")
+                f"curl -Z: the access log has {found[:2]} …")
 
 
 def curl_echo(asked: Asked) -> None:
@@ -144,6 +152,11 @@ def nghttp_files(asked: Asked) -> None:
     output = nghttp(asked, "-n", path="/large")
     asked.check(statuses(output) == ["200"], f"nghttp: {statuses(output)}")
     asked.logged("nghttp", line("/large", 200, site.LARGE))
+    (asked.work / "upload").write_bytes(site.content(site.LARGE))
+    output = nghttp(asked, "-n", "-d", str(asked.work / "upload"), path="/large")
+    asked.check(statuses(output) == ["405"], f"nghttp -d to files: {statuses(output)}")
+    found = asked.log.lines(1)
+    asked.check([(one.method, one.status) for one in found] == [("POST", 405)], f"nghttp -d to files: the access log has {found}")
     for options in (["-w", "16"], ["-w", "30", "-W", "30"], ["-w", "1"], ["--no-dep"], ["-p", "1"], ["-p", "256"],
                     ["--header-table-size", "0"], ["--header-table-size", "65536"], ["--encoder-header-table-size", "0"],
                     ["-H", "priority: u=1, i"], ["-b", "100"], ["--extpri", "u=0"]):
