@@ -151,7 +151,7 @@ fn people_get_lines() {
     settled(&door, "it is counted", |status| status["requests"]["status_2xx"] == 1);
     let (code, text, errors) = status_of(&door);
     assert_eq!((code, errors.as_str()), (Some(0), ""));
-    assert!(text.starts_with(&format!("serow          {}, 1 workers\n", env!("CARGO_PKG_VERSION"))), "{text}");
+    assert!(text.starts_with(&format!("serow          {}, 1 worker\n", env!("CARGO_PKG_VERSION"))), "{text}");
     assert!(
         text.contains("  answered     1 2xx\n") && text.contains("  total        1: 1 HTTP/1, 0 HTTP/2\n"),
         "{text}"

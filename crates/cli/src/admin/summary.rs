@@ -16,7 +16,7 @@ fn lines(status: &Numbers<'_>) -> Option<Vec<(&'static str, String)>> {
     let number = |path| status.number(path).map(count);
     let size = |path| status.number(path).map(bytes);
     let mut lines = vec![
-        ("serow", format!("{}, {} workers", status.at("/version")?.as_str()?, number("/workers")?)),
+        ("serow", format!("{}, {}", status.at("/version")?.as_str()?, workers(status.number("/workers")?))),
         ("running for", long_time(status.number("/uptime_seconds")?)),
         (
             "connections",
@@ -84,6 +84,10 @@ fn http2(status: &Numbers<'_>) -> Option<[(&'static str, String); 5]> {
         ("pacing", format!("{} connections waiting to send", number("/pacing/connections_waiting")?)),
         ("  queue delay", delay(status)?),
     ])
+}
+
+fn workers(number: u64) -> String {
+    if number == 1 { "1 worker".to_owned() } else { format!("{} workers", count(number)) }
 }
 
 /// The classes of statuses of which there are any.
