@@ -9,6 +9,7 @@ use bytes::BytesMut;
 pub struct Buffers {
     input: RefCell<Vec<BytesMut>>,
     output: RefCell<Vec<Vec<u8>>>,
+    large_output: RefCell<Vec<Vec<u8>>>,
 }
 
 impl Buffers {
@@ -44,12 +45,25 @@ impl Buffers {
         self.output.borrow_mut().pop().unwrap_or_else(|| Vec::with_capacity(OUTPUT_LENGTH))
     }
 
+    /// An empty buffer for much that is to be sent at once, as bodies in frames or records are: one that has grown before,
+    /// if there is one.
+    #[inline]
+    pub fn take_large_output(&self) -> Vec<u8> {
+        self.large_output.borrow_mut().pop().unwrap_or_else(|| self.take_output())
+    }
+
     /// Takes back a buffer whose content was sent.
     #[inline]
     pub fn give_output(&self, mut buffer: Vec<u8>) {
         buffer.clear();
-        let mut kept = self.output.borrow_mut();
-        if kept.len() < MOST_KEPT && (1..=4 * OUTPUT_LENGTH).contains(&buffer.capacity()) {
+        let (kept, most) = match buffer.capacity() {
+            0 => return,
+            1..=MOST_OUTPUT => (&self.output, MOST_KEPT),
+            ..=MOST_LARGE_OUTPUT => (&self.large_output, MOST_LARGE_KEPT),
+            _ => return,
+        };
+        let mut kept = kept.borrow_mut();
+        if kept.len() < most {
             kept.push(buffer);
         }
     }
@@ -60,6 +74,15 @@ pub const INPUT_LENGTH: usize = 16 * 1024;
 
 /// Room for a head and a small body.
 const OUTPUT_LENGTH: usize = 8 * 1024;
+
+/// What an output has grown to when it is a large one.
+const MOST_OUTPUT: usize = 4 * OUTPUT_LENGTH;
+
+/// What an output has grown to at most when it is kept: 64 KiB in frames or records, doubled once too often.
+const MOST_LARGE_OUTPUT: usize = 160 * 1024;
+
+/// Large outputs kept: those of a few connections in bulk, which take turns.
+const MOST_LARGE_KEPT: usize = 8;
 
 /// Connections at work at the same moment; those beyond allocate. Keeps a past peak from holding memory for ever.
 const MOST_KEPT: usize = 64;

@@ -144,6 +144,13 @@ impl<H: Handler> Transport<H> {
         &mut self.output
     }
 
+    /// Sees to it that the output has, if possible, room for much.
+    pub(crate) fn expect_much(&mut self) {
+        if self.output.capacity() == 0 {
+            self.output = self.worker.buffers.take_large_output();
+        }
+    }
+
     /// Sends the output; how long that may take is the caller's business.
     #[inline]
     pub(crate) fn poll_flush(&mut self, context: &mut Context<'_>, more: More) -> Poll<Result<(), Broken>> {

@@ -69,7 +69,11 @@ where
             if self.demand() != Some(demand) {
                 break;
             }
-            let Some(turn) = self.machine.next_turn(left) else { break };
+            // With its header, a frame is not to go beyond the room: what does would be a record, and a call, of its own.
+            let Some(turn) = self.machine.next_turn(left.saturating_sub(FRAME_HEADER).max(1)) else { break };
+            if turn.bytes >= MUCH {
+                self.transport.expect_much();
+            }
             self.take_turn(turn);
         }
     }
@@ -218,6 +222,9 @@ fn read_frame(range: &mut FileRange, most: usize, output: &mut Vec<u8>) -> std::
 
 /// The default urgency (RFC 9218 §4.1): a client that says it means that others go first.
 const PATIENT: u8 = 3;
+
+/// A turn of so many bytes is seldom the last of its kind.
+const MUCH: usize = 8 * 1024;
 
 /// RFC 9113 §4.1.
 const FRAME_HEADER: usize = 9;

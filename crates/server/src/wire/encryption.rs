@@ -119,7 +119,8 @@ impl Encryption {
             ready!(self.poll_flush(socket, context))?;
         }
         if self.sealed.capacity() == 0 {
-            self.sealed = buffers.take_output();
+            let is_much = pieces.iter().map(|piece| piece.len()).sum::<usize>() >= LARGEST_RECORD / 2;
+            self.sealed = if is_much { buffers.take_large_output() } else { buffers.take_output() };
         }
         let mut taken = 0;
         for piece in pieces {
