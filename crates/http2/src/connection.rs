@@ -404,6 +404,7 @@ impl Connection {
     /// Gives back memory that only an active connection needs.
     pub(crate) fn release_memory(&mut self) {
         self.text = Text::default();
+        self.decoder.release_memory();
         if self.control.is_empty() {
             self.control = Vec::new();
         }

@@ -1,22 +1,22 @@
 //! The fields of a message, decoded from a header block and judged (RFC 9113 §8.2, §8.3): in any message, either role.
 
 use alloc::vec::Vec;
-use core::ops::ControlFlow;
+use core::ops::{ControlFlow, Range};
 
 use bytes::{Bytes, BytesMut};
-use serow_message::{Headers, Known, ReceivedFields, Span, hop_by_hop, is_token_byte};
+use serow_message::{Headers, Known, ReceivedFields, Span, hop_by_hop};
 
 use crate::{
     Limits,
-    hpack::{DecodeError, DecodedField, Decoder, Name, Pseudo},
+    hpack::{DecodeError, DecodedField, Decoder, Flaw, Name, Pseudo},
 };
 
 /// What stood in a header block.
 #[derive(Debug)]
 pub(crate) struct Fields {
     text: Bytes,
-    list: ReceivedFields,
-    pseudo: [Option<Place>; PSEUDO],
+    pub(crate) headers: Headers,
+    pseudo: [Place; PSEUDO],
     /// What is wrong with them; then they are not all there.
     pub(crate) problem: Option<Problem>,
 }
@@ -32,11 +32,22 @@ pub(crate) enum Problem {
     TargetTooLong,
 }
 
-/// Where the value of a pseudo-header field stands.
+/// Where the value of a pseudo-header field stands, if there is one.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     start: u32,
     length: u32,
+}
+
+impl Place {
+    /// No limit lets a head become so long.
+    const NONE: Self = Self { start: u32::MAX, length: 0 };
+
+    #[inline]
+    fn range(self) -> Option<Range<usize>> {
+        let start = self.start as usize;
+        (self.start != Self::NONE.start).then_some(start..start + self.length as usize)
+    }
 }
 
 /// One for each [`Pseudo`].
@@ -51,11 +62,11 @@ impl Fields {
         limits: &Limits,
         text: &mut Text,
     ) -> Result<Self, DecodeError> {
-        text.scratch.clear();
+        text.room.clear();
+        text.list.clear();
         let mut collector = Collector {
             text,
-            list: ReceivedFields::with_capacity(USUAL_FIELDS),
-            pseudo: [None; PSEUDO],
+            pseudo: [Place::NONE; PSEUDO],
             problem: None,
             size: 0,
             regular: false,
@@ -72,62 +83,54 @@ impl Fields {
     /// The value of a pseudo-header field.
     #[inline]
     pub(crate) fn pseudo(&self, pseudo: Pseudo) -> Option<&[u8]> {
-        let place = self.pseudo[pseudo as usize]?;
-        self.text.get(place.start as usize..)?.get(..place.length as usize)
+        self.text.get(self.pseudo[pseudo as usize].range()?)
     }
 
     /// The same, as a slice of the head.
     #[inline]
     pub(crate) fn pseudo_bytes(&self, pseudo: Pseudo) -> Option<Bytes> {
-        let Place { start, length } = self.pseudo[pseudo as usize]?;
-        Some(self.text.slice(start as usize..(start + length) as usize))
+        Some(self.text.slice(self.pseudo[pseudo as usize].range()?))
     }
 
     /// Whether there is any pseudo-header field.
     pub(crate) fn has_pseudo(&self) -> bool {
-        self.pseudo.iter().any(Option::is_some)
-    }
-
-    /// The other fields.
-    #[inline]
-    pub(crate) fn into_headers(self) -> Headers {
-        if self.list.is_empty() {
-            return Headers::new();
-        }
-        // The spans were made from this text.
-        self.list.into_headers(self.text).unwrap_or_default()
+        self.pseudo.iter().any(|place| place.range().is_some())
     }
 }
 
-/// Where the text of heads is put together, and kept.
+/// Where heads are put together, and what is kept of that for the next ones.
 #[derive(Debug, Default)]
 pub(crate) struct Text {
-    /// That of the head which is decoded.
-    scratch: Vec<u8>,
-    /// Room for the next ones: heads that are gone leave theirs, so that mostly nothing is allocated for one.
+    /// Heads that are gone leave their room, so that mostly nothing is allocated for one.
     room: BytesMut,
+    /// Where the fields of the head stand in it.
+    list: ReceivedFields,
 }
 
 impl Text {
-    /// The decoded text.
+    /// Sees to it that so many bytes have room.
+    #[inline]
+    fn reserve(&mut self, length: usize) {
+        if self.room.capacity() - self.room.len() < length {
+            self.room.reserve(length.max(USUAL_HEAD));
+        }
+    }
+
+    /// The text of the head.
     #[inline]
     fn take(&mut self) -> Bytes {
-        if self.room.capacity() < self.scratch.len() {
-            self.room.reserve(self.scratch.len().max(USUAL_HEAD));
+        let text = self.room.split().freeze();
+        if text.len() > MOST_KEPT {
+            self.room = BytesMut::new();
         }
-        self.room.extend_from_slice(&self.scratch);
-        if self.scratch.capacity() > MOST_KEPT {
-            self.scratch = Vec::new();
-        }
-        self.room.split().freeze()
+        text
     }
 }
 
 /// Takes the fields of one block, in their order.
 struct Collector<'a> {
     text: &'a mut Text,
-    list: ReceivedFields,
-    pseudo: [Option<Place>; PSEUDO],
+    pseudo: [Place; PSEUDO],
     problem: Option<Problem>,
     /// RFC 9113 §6.5.2.
     size: usize,
@@ -147,9 +150,9 @@ impl Collector<'_> {
         let outcome = match field.name_kind {
             Name::Pseudo(pseudo) => self.take_pseudo(pseudo, field.value),
             Name::Known(known) => self.take_known(known, field.value),
-            Name::Other => self.take_other(field.name, field.value),
+            Name::Other => self.take_other(field),
         };
-        let outcome = outcome.and_then(|()| check_value(field.value));
+        let outcome = outcome.and_then(|()| field.flaw.map_or(Ok(()), |flaw| Err(malformed(flaw))));
         if let Err(problem) = outcome {
             self.problem = Some(problem);
         }
@@ -161,7 +164,7 @@ impl Collector<'_> {
         if self.regular {
             return Err(Problem::Malformed("a pseudo-header field behind other fields"));
         }
-        if self.pseudo[pseudo as usize].is_some() {
+        if self.pseudo[pseudo as usize].range().is_some() {
             return Err(Problem::Malformed("a pseudo-header field stands there twice"));
         }
         if pseudo == Pseudo::Path && value.len() > self.limits.target {
@@ -169,13 +172,14 @@ impl Collector<'_> {
         }
         if pseudo == Pseudo::Authority && !value.is_empty() {
             // Handlers know it by this name (RFC 9113 §8.3.1).
-            self.push(Some(Known::Host), b"host", value)?;
+            self.push(Known::Host, value)?;
         } else {
             self.check_size()?;
-            self.text.scratch.extend_from_slice(value);
+            self.text.reserve(value.len());
+            self.text.room.extend_from_slice(value);
         }
-        let start = (self.text.scratch.len() - value.len()) as u32;
-        self.pseudo[pseudo as usize] = Some(Place { start, length: value.len() as u32 });
+        let start = (self.text.room.len() - value.len()) as u32;
+        self.pseudo[pseudo as usize] = Place { start, length: value.len() as u32 };
         Ok(())
     }
 
@@ -193,52 +197,59 @@ impl Collector<'_> {
                 Ok(())
             }
             // RFC 9113 §8.3.1: the two must not speak of different places.
-            Known::Host => match self.pseudo[Pseudo::Authority as usize] {
-                Some(Place { start, length }) if length > 0 => {
-                    let authority = &self.text.scratch[start as usize..(start + length) as usize];
-                    if authority.eq_ignore_ascii_case(value) { Ok(()) } else { Err(TWO_HOSTS) }
+            Known::Host => {
+                match self.pseudo[Pseudo::Authority as usize].range() {
+                    Some(authority) if !authority.is_empty() => {
+                        if self.text.room[authority].eq_ignore_ascii_case(value) { Ok(()) } else { Err(TWO_HOSTS) }
+                    }
+                    _ => self.push(known, value),
                 }
-                _ => self.push(Some(known), known.as_str().as_bytes(), value),
-            },
-            // RFC 9113 §8.2.2.
-            Known::Te if value.eq_ignore_ascii_case(b"trailers") => {
-                self.push(Some(known), known.as_str().as_bytes(), value)
             }
+            // RFC 9113 §8.2.2.
+            Known::Te if value.eq_ignore_ascii_case(b"trailers") => self.push(known, value),
             _ if hop_by_hop::NAMES.contains(&known) => {
                 Err(Problem::Malformed("a field that speaks of an HTTP/1.1 connection"))
             }
-            _ => self.push(Some(known), known.as_str().as_bytes(), value),
+            _ => self.push(known, value),
         }
     }
 
     #[inline]
-    fn take_other(&mut self, name: &[u8], value: &[u8]) -> Result<(), Problem> {
+    fn take_other(&mut self, field: &DecodedField<'_>) -> Result<(), Problem> {
         self.regular = true;
-        check_name(name)?;
-        self.push(None, name, value)
-    }
-
-    #[inline]
-    fn push(&mut self, known: Option<Known>, name: &[u8], value: &[u8]) -> Result<(), Problem> {
+        if field.flaw == Some(Flaw::Name) {
+            return Err(malformed(Flaw::Name));
+        }
         self.check_size()?;
-        let text = &mut self.text.scratch;
-        let name_start = text.len();
+        let (name, value) = (field.name, field.value);
+        let text = &mut *self.text;
+        let name_start = text.room.len();
         text.reserve(name.len() + value.len());
-        text.extend_from_slice(name);
-        text.extend_from_slice(value);
+        text.room.extend_from_slice(name);
+        text.room.extend_from_slice(value);
         let span = Span {
             name_start,
             name_length: name.len(),
             value_start: name_start + name.len(),
             value_length: value.len(),
         };
-        self.list.push_recognised(known, span).map_err(|_| Problem::TooLarge)
+        text.list.push_recognised(None, span).map_err(|_| Problem::TooLarge)
+    }
+
+    #[inline]
+    fn push(&mut self, known: Known, value: &[u8]) -> Result<(), Problem> {
+        self.check_size()?;
+        let text = &mut *self.text;
+        text.reserve(value.len());
+        let start = text.room.len();
+        text.room.extend_from_slice(value);
+        text.list.push_known(known, start, value.len()).map_err(|_| Problem::TooLarge)
     }
 
     /// A small block can stand for a large head: "HPACK bomb" (CVE-2016-6581).
     #[inline]
     fn check_size(&self) -> Result<(), Problem> {
-        if self.size > self.limits.head || self.list.len() >= self.limits.fields {
+        if self.size > self.limits.head || self.text.list.len() >= self.limits.fields {
             return Err(Problem::TooLarge);
         }
         Ok(())
@@ -248,66 +259,29 @@ impl Collector<'_> {
     fn finish(mut self) -> Fields {
         if !self.cookie.is_empty() {
             let cookie = core::mem::take(&mut self.cookie);
-            if let Err(problem) = self.push(Some(Known::Cookie), b"cookie", &cookie) {
+            if let Err(problem) = self.push(Known::Cookie, &cookie) {
                 self.problem.get_or_insert(problem);
             }
         }
-        Fields { text: self.text.take(), list: self.list, pseudo: self.pseudo, problem: self.problem }
+        let text = self.text.take();
+        // The spans were made from this text.
+        let headers = match self.text.list.is_empty() {
+            false => self.text.list.to_headers(text.clone()).unwrap_or_default(),
+            true => Headers::new(),
+        };
+        Fields { text, headers, pseudo: self.pseudo, problem: self.problem }
     }
 }
 
-/// RFC 9113 §8.2.1: a token without capitals. A colon, as unknown pseudo-header fields have it (§8.3), is none.
-#[inline]
-fn check_name(name: &[u8]) -> Result<(), Problem> {
-    let right = name.iter().fold(!name.is_empty(), |right, &byte| right & NAME_BYTES[usize::from(byte)]);
-    if right { Ok(()) } else { Err(Problem::Malformed("the name of a field has a byte that must not be in it")) }
+/// RFC 9113 §8.2.1.
+#[cold]
+fn malformed(flaw: Flaw) -> Problem {
+    Problem::Malformed(match flaw {
+        Flaw::Name => "the name of a field has a byte that must not be in it",
+        Flaw::Control => "the value of a field has a control character",
+        Flaw::Space => "the value of a field begins or ends with white space",
+    })
 }
-
-/// RFC 9113 §8.2.1, and as HTTP/1 has it, no other control characters either: handlers write values to logs.
-#[inline]
-fn check_value(value: &[u8]) -> Result<(), Problem> {
-    let is_space = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
-    if has_control(value) {
-        return Err(Problem::Malformed("the value of a field has a control character"));
-    }
-    if is_space(value.first()) || is_space(value.last()) {
-        return Err(Problem::Malformed("the value of a field begins or ends with white space"));
-    }
-    Ok(())
-}
-
-/// Looks at many bytes at once; at the end some are looked at twice.
-#[inline]
-fn has_control(value: &[u8]) -> bool {
-    if let Some(last) = value.last_chunk::<16>() {
-        let (chunks, _) = value.as_chunks::<16>();
-        return chunks.iter().chain([last]).any(any_control);
-    }
-    if let (Some(first), Some(last)) = (value.first_chunk::<8>(), value.last_chunk::<8>()) {
-        return any_control(first) | any_control(last);
-    }
-    value.iter().any(|byte| any_control(&[*byte]))
-}
-
-#[inline]
-fn any_control<const N: usize>(bytes: &[u8; N]) -> bool {
-    let mut wrong = 0;
-    for &byte in bytes {
-        wrong |= u8::from(byte < b' ') & u8::from(byte != b'\t') | u8::from(byte == 0x7f);
-    }
-    wrong != 0
-}
-
-/// The bytes of tokens, without capitals.
-static NAME_BYTES: [bool; 256] = {
-    let mut bytes = [false; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        bytes[byte] = is_token_byte(byte as u8) && !(byte as u8).is_ascii_uppercase();
-        byte += 1;
-    }
-    bytes
-};
 
 const TWO_HOSTS: Problem = Problem::Malformed(":authority and Host are for different hosts");
 
@@ -319,6 +293,3 @@ const USUAL_HEAD: usize = 1024;
 
 /// What a larger head needed is not kept.
 const MOST_KEPT: usize = 4 * USUAL_HEAD;
-
-/// Fields of a browser's request; the list is made with room for them at once.
-const USUAL_FIELDS: usize = 16;

@@ -26,6 +26,7 @@ mod decoder;
 mod dynamic_table;
 mod encoder;
 mod error;
+mod flaw;
 mod huffman;
 mod integer;
 mod name;
@@ -37,6 +38,7 @@ pub use self::{
     decoder::{DecodedField, Decoder},
     encoder::Encoder,
     error::DecodeError,
+    flaw::Flaw,
     name::{Name, Pseudo},
 };
 

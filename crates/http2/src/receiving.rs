@@ -142,7 +142,7 @@ impl Connection {
                 return Err(ProtocolError::Stream { stream: id, code, reason: "the trailers are too large" });
             }
         }
-        let mut trailers = fields.into_headers();
+        let mut trailers = fields.headers;
         if trailers.contains_any(&NO_TRAILERS) {
             for name in NO_TRAILERS {
                 trailers.remove(name);

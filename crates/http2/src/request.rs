@@ -44,7 +44,7 @@ pub(crate) fn accept(fields: Fields, end_stream: bool, limits: &Limits) -> Resul
         return Err(reject(problem));
     }
     let (method, target, protocol) = line(&fields, limits).map_err(Rejected::without_head)?;
-    let headers = fields.into_headers();
+    let headers = fields.headers;
     let head = RequestHead { method, target, version: Version::HTTP_2, headers };
     match judge(&head, protocol.is_some(), end_stream, limits) {
         Ok((length, exchange)) => {

@@ -5,11 +5,8 @@
 #[must_use]
 pub fn is_valid(text: &[u8]) -> bool {
     // Nearly all are letters, digits, dots and a port, which costs no more than this look.
-    let mut place = 0;
-    while place < text.len() && PLAIN[text[place] as usize] {
-        place += 1;
-    }
-    match &text[place..] {
+    let plain = text.iter().position(|&byte| !PLAIN[usize::from(byte)]).unwrap_or(text.len());
+    match &text[plain..] {
         [] => true,
         [b':', port @ ..] if port.iter().all(u8::is_ascii_digit) => true,
         _ => is_unusual(text),

@@ -334,6 +334,22 @@ mod tests {
     }
 
     #[test]
+    fn well_known_names_need_no_text() {
+        let mut fields = ReceivedFields::default();
+        fields.push_known(Known::Host, 0, 1).unwrap();
+        fields.push(b"x", Span { name_start: 1, name_length: 1, value_start: 2, value_length: 2 }).unwrap();
+        let mut headers = fields.to_headers(Bytes::from_static(b"axbc")).unwrap();
+        headers.append("te", "trailers").unwrap();
+        let mut output = Vec::new();
+        headers.write_lines(&mut output, &[]);
+        assert_eq!(output, b"host: a\r\nx: bc\r\nte: trailers\r\n");
+        assert!(headers.remove("Host") && !headers.contains(Known::Host) && headers.contains("X"));
+        assert!(fields.to_headers(Bytes::from_static(b"axb")).is_err());
+        fields.clear();
+        assert!(fields.is_empty() && fields.to_headers(Bytes::new()).unwrap().is_empty());
+    }
+
+    #[test]
     fn spans_outside_the_head_are_refused() {
         let mut fields = ReceivedFields::default();
         fields.push(b"a", Span { name_start: 0, name_length: 1, value_start: 3, value_length: 9 }).unwrap();

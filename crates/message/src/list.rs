@@ -37,6 +37,7 @@ pub(crate) struct Field {
     name_start: u32,
     value_start: u32,
     value_length: u32,
+    /// 0 where the name is well known, in lower case, and stands in no text.
     name_length: u16,
     pub(crate) known: Option<Known>,
     text: Text,
@@ -119,7 +120,49 @@ impl ReceivedFields {
         Ok(())
     }
 
+    /// Adds a field of a well-known name in lower case, as HTTP/2 has it, whose name need not stand in the head.
+    ///
+    /// # Errors
+    ///
+    /// A field beyond four gigabytes.
+    #[inline]
+    pub fn push_known(&mut self, known: Known, value_start: usize, value_length: usize) -> Result<(), InvalidHeader> {
+        self.present |= known.bit();
+        self.end = self.end.max(value_start + value_length);
+        self.fields.push(Field {
+            name_start: 0,
+            value_start: narrow(value_start)?,
+            value_length: narrow(value_length)?,
+            name_length: 0,
+            known: Some(known),
+            text: Text::Received,
+        });
+        Ok(())
+    }
+
+    /// Forgets all fields. Room for those of a usual head is kept.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.fields.clear();
+        if self.fields.capacity() > MOST_KEPT {
+            self.fields = SmallVec::new();
+        }
+        (self.present, self.end) = (0, 0);
+    }
+
     /// The list, with the head that the fields are slices of.
+    ///
+    /// # Errors
+    ///
+    /// A field that does not lie within the head.
+    #[inline]
+    pub fn to_headers(&self, head: Bytes) -> Result<Headers, InvalidHeader> {
+        // A copy that has the room it needs, and no more.
+        let fields = SmallVec::from_slice(&self.fields);
+        Self { fields, present: self.present, end: self.end }.into_headers(head)
+    }
+
+    /// The same, without a copy.
     ///
     /// # Errors
     ///
@@ -219,6 +262,9 @@ impl List {
     }
 
     pub(crate) fn name(&self, field: &Field) -> &[u8] {
+        if let (Some(known), 0) = (field.known, field.name_length) {
+            return known.as_str().as_bytes();
+        }
         let start = field.name_start as usize;
         &self.text(field)[start..start + field.name_length as usize]
     }
@@ -244,6 +290,9 @@ pub(crate) static EMPTY: List = List {
 
 /// Room for the lines of a usual response, so that it is one allocation.
 const FIRST_LINES: usize = 96;
+
+/// What the fields of a browser's request need, is kept for the next ones; that is 640 bytes.
+const MOST_KEPT: usize = 32;
 
 /// Fields of a usual response.
 const FIRST_FIELDS: usize = 4;

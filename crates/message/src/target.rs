@@ -47,20 +47,15 @@ impl Target {
     /// Text that is none of the four forms, holds white space, a control character or a fragment, or is no UTF-8. Bytes
     /// from 0x80 on are let through where they are UTF-8, as nginx and h2o do: people type such addresses.
     pub fn parse(text: Bytes, connect: bool) -> Result<Self, InvalidTarget> {
-        let mut only_ascii = true;
-        let mut query = None;
-        for (place, &byte) in text.iter().enumerate() {
-            match byte {
-                b'?' if query.is_none() => query = Some(place),
-                b'#' => return Err(InvalidTarget),
-                0x21..=0x7e => {}
-                0x80.. => only_ascii = false,
-                _ => return Err(InvalidTarget),
-            }
-        }
-        if u32::try_from(text.len()).is_err() || !(only_ascii || core::str::from_utf8(&text).is_ok()) {
+        let kinds = text.iter().fold(0, |kinds, &byte| kinds | KINDS[usize::from(byte)]);
+        let only_ascii = kinds & NOT_ASCII == 0;
+        if kinds & FORBIDDEN != 0 || u32::try_from(text.len()).is_err() {
             return Err(InvalidTarget);
         }
+        if !only_ascii && core::str::from_utf8(&text).is_err() {
+            return Err(InvalidTarget);
+        }
+        let query = if kinds & QUERY == 0 { None } else { text.iter().position(|&byte| byte == b'?') };
         let end = text.len() as u32;
         let path_end = query.map_or(end, |place| place as u32);
         let origin = Self { form: TargetForm::Origin, path_start: 0, path_end, authority_start: 0, text };
@@ -193,6 +188,26 @@ impl fmt::Debug for Target {
         fmt::Debug::fmt(self.as_str(), f)
     }
 }
+
+/// What a byte means for the target it stands in, a bit each, so that one look at each byte answers all questions.
+static KINDS: [u8; 256] = {
+    let mut kinds = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        kinds[byte] = match byte as u8 {
+            b'?' => QUERY,
+            b'#' => FORBIDDEN,
+            0x21..=0x7e => 0,
+            0x80.. => NOT_ASCII,
+            _ => FORBIDDEN,
+        };
+        byte += 1;
+    }
+    kinds
+};
+const FORBIDDEN: u8 = 1;
+const NOT_ASCII: u8 = 2;
+const QUERY: u8 = 4;
 
 /// A request target that is none of the four forms of RFC 9112 §3.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

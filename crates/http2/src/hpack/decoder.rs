@@ -6,6 +6,7 @@ use core::ops::ControlFlow;
 use super::{
     DEFAULT_CAPACITY, DecodeError,
     dynamic_table::{DynamicTable, Line},
+    flaw::Flaw,
     huffman, integer,
     name::Name,
     static_table,
@@ -19,9 +20,10 @@ pub struct Decoder {
     announced: usize,
     /// The table is larger than what the peer has acknowledged; its next block begins with an update.
     update_due: bool,
+    texts: Texts,
 }
 
-/// A field as it was received. Nobody has looked whether name and value may be what they are (RFC 9113 §8.2.1).
+/// A field as it was received; it may have a flaw.
 #[derive(Clone, Copy, Debug)]
 pub struct DecodedField<'a> {
     /// The name; it may have capitals, which RFC 9113 refuses.
@@ -32,6 +34,8 @@ pub struct DecodedField<'a> {
     pub name_kind: Name,
     /// The peer does not want it compressed by anyone (RFC 7541 §7.1.3).
     pub never_indexed: bool,
+    /// What makes a message malformed that has this field.
+    pub flaw: Option<Flaw>,
 }
 
 impl DecodedField<'_> {
@@ -49,7 +53,12 @@ impl Decoder {
     #[must_use]
     pub const fn new(capacity: usize) -> Self {
         let announced = if capacity < DEFAULT_CAPACITY { DEFAULT_CAPACITY } else { capacity };
-        Self { table: DynamicTable::new(DEFAULT_CAPACITY), announced, update_due: false }
+        Self { table: DynamicTable::new(DEFAULT_CAPACITY), announced, update_due: false, texts: Texts::new() }
+    }
+
+    /// Gives back memory that is kept for the next block; the table stays.
+    pub fn release_memory(&mut self) {
+        self.texts = Texts::new();
     }
 
     /// The peer has acknowledged SETTINGS that announced this: from now on its table may not be larger (RFC 7541 §4.2).
@@ -79,21 +88,21 @@ impl Decoder {
             self.update_size(&mut rest)?;
         }
         let mut wanted = true;
-        let mut texts = Texts::default();
         while let Some(&first) = rest.first() {
             if first >= INDEXED {
-                let line = self.line(integer::decode::<7>(&mut rest)?)?;
+                let line = line(&self.table, integer::decode::<7>(&mut rest)?)?;
                 wanted = wanted && field(line.into_field(false)).is_continue();
                 continue;
             }
-            let literal = self.literal(first, &mut rest, &mut texts)?;
+            let literal = self.literal(first, &mut rest)?;
             if wanted {
-                wanted = field(self.show(&literal, &texts)?).is_continue();
+                wanted = field(self.show(&literal)?).is_continue();
             }
             if literal.indexed {
-                self.insert(&literal, &texts);
+                self.insert(&literal);
             }
         }
+        self.texts.forget();
         Ok(())
     }
 
@@ -115,77 +124,82 @@ impl Decoder {
         if self.update_due { Err(DecodeError::SizeUpdate) } else { Ok(()) }
     }
 
-    /// The entry of an index (RFC 7541 §2.3.3).
-    #[inline]
-    fn line(&self, index: usize) -> Result<Line<'_>, DecodeError> {
-        // That of zero wraps around, and neither table has so many.
-        let place = index.wrapping_sub(1);
-        match static_table::ENTRIES.get(place) {
-            Some(entry) => Ok(Line { name: entry.name, value: entry.value, name_kind: entry.name_kind }),
-            None => self.table.get(place - static_table::COUNT).ok_or(DecodeError::Index),
-        }
-    }
-
     /// Takes a literal (RFC 7541 §6.2).
-    fn literal<'a>(&self, first: u8, rest: &mut &'a [u8], texts: &mut Texts) -> Result<Literal<'a>, DecodeError> {
+    #[inline]
+    fn literal<'a>(&mut self, first: u8, rest: &mut &'a [u8]) -> Result<Literal<'a>, DecodeError> {
         let (index, indexed) = match first {
             0x40.. => (integer::decode::<6>(rest)?, true),
             0x20.. => return Err(DecodeError::SizeUpdate),
             _ => (integer::decode::<4>(rest)?, false),
         };
+        let texts = &mut self.texts;
         texts.decoded.clear();
-        let name = match index {
+        let (name, name_kind, name_flaw) = match index {
             0 => {
                 let text = texts.take(rest)?;
-                LiteralName::Text(text, Name::recognise(text.bytes(texts)))
+                let kind = Name::recognise(text.bytes(texts));
+                (LiteralName::Text(text), kind, Flaw::of_name(kind, text.bytes(texts)))
             }
             index => {
-                self.line(index)?;
-                LiteralName::Index(index)
+                let line = line(&self.table, index)?;
+                (LiteralName::Index(index), line.name_kind, line.flaw.filter(|flaw| *flaw == Flaw::Name))
             }
         };
         let value = texts.take(rest)?;
-        Ok(Literal { name, value, indexed, never_indexed: first & 0xf0 == 0x10 })
+        let flaw = name_flaw.or_else(|| Flaw::of_value(value.bytes(texts)));
+        Ok(Literal { name, name_kind, value, flaw, indexed, never_indexed: first & 0xf0 == 0x10 })
     }
 
-    fn show<'a>(&'a self, literal: &Literal<'a>, texts: &'a Texts) -> Result<DecodedField<'a>, DecodeError> {
-        let (name, name_kind) = match literal.name {
-            LiteralName::Text(text, name_kind) => (text.bytes(texts), name_kind),
-            LiteralName::Index(index) => {
-                let line = self.line(index)?;
-                (line.name, line.name_kind)
-            }
+    #[inline]
+    fn show<'a>(&'a self, literal: &Literal<'a>) -> Result<DecodedField<'a>, DecodeError> {
+        let Literal { name_kind, flaw, never_indexed, .. } = *literal;
+        let name = match literal.name {
+            LiteralName::Text(text) => text.bytes(&self.texts),
+            LiteralName::Index(index) => line(&self.table, index)?.name,
         };
-        let never_indexed = literal.never_indexed;
-        Ok(DecodedField { name, value: literal.value.bytes(texts), name_kind, never_indexed })
+        Ok(DecodedField { name, value: literal.value.bytes(&self.texts), name_kind, never_indexed, flaw })
     }
 
-    fn insert(&mut self, literal: &Literal<'_>, texts: &Texts) {
-        let value = literal.value.bytes(texts);
+    fn insert(&mut self, literal: &Literal<'_>) {
+        let Literal { name_kind, flaw, .. } = *literal;
+        let value = literal.value.bytes(&self.texts);
         match literal.name {
-            LiteralName::Text(text, name_kind) => {
-                self.table.insert(name_kind, text.bytes(texts), value);
+            LiteralName::Text(text) => {
+                self.table.insert(name_kind, text.bytes(&self.texts), value, flaw);
             }
             LiteralName::Index(index) => match static_table::ENTRIES.get(index - 1) {
                 Some(entry) => {
-                    self.table.insert(entry.name_kind, entry.name, value);
+                    self.table.insert(name_kind, entry.name, value, flaw);
                 }
-                None => self.table.insert_with_name_of(index - 1 - static_table::COUNT, value),
+                None => self.table.insert_with_name_of(index - 1 - static_table::COUNT, value, flaw),
             },
         }
+    }
+}
+
+/// The entry of an index (RFC 7541 §2.3.3).
+#[inline]
+fn line(table: &DynamicTable, index: usize) -> Result<Line<'_>, DecodeError> {
+    // That of zero wraps around, and neither table has so many.
+    let place = index.wrapping_sub(1);
+    match static_table::ENTRIES.get(place) {
+        Some(entry) => Ok(Line { name: entry.name, value: entry.value, name_kind: entry.name_kind, flaw: None }),
+        None => table.get(place - static_table::COUNT).ok_or(DecodeError::Index),
     }
 }
 
 impl<'a> Line<'a> {
     #[inline]
     fn into_field(self, never_indexed: bool) -> DecodedField<'a> {
-        DecodedField { name: self.name, value: self.value, name_kind: self.name_kind, never_indexed }
+        DecodedField { name: self.name, value: self.value, name_kind: self.name_kind, never_indexed, flaw: self.flaw }
     }
 }
 
 struct Literal<'a> {
     name: LiteralName<'a>,
+    name_kind: Name,
     value: Text<'a>,
+    flaw: Option<Flaw>,
     indexed: bool,
     never_indexed: bool,
 }
@@ -194,7 +208,7 @@ struct Literal<'a> {
 enum LiteralName<'a> {
     /// That of an entry which is there.
     Index(usize),
-    Text(Text<'a>, Name),
+    Text(Text<'a>),
 }
 
 /// A string of a literal.
@@ -206,14 +220,26 @@ enum Text<'a> {
     Decoded { start: usize, end: usize },
 }
 
-/// The strings of one literal that came in Huffman code. They live as long as a block is decoded: an idle connection holds
-/// no memory for them.
-#[derive(Default)]
+/// The strings of one literal that came in Huffman code. Their memory is kept for the next ones, until an idle connection
+/// gives it back.
+#[derive(Debug)]
 struct Texts {
     decoded: Vec<u8>,
 }
 
 impl Texts {
+    const fn new() -> Self {
+        Self { decoded: Vec::new() }
+    }
+
+    /// The block is decoded. What a long string needed is not kept.
+    #[inline]
+    fn forget(&mut self) {
+        if self.decoded.capacity() > MOST_KEPT {
+            *self = Self::new();
+        }
+    }
+
     /// Takes a string (RFC 7541 §5.2).
     fn take<'a>(&mut self, rest: &mut &'a [u8]) -> Result<Text<'a>, DecodeError> {
         let first = *rest.first().ok_or(DecodeError::Truncated)?;
@@ -252,3 +278,6 @@ const HUFFMAN: u8 = 0x80;
 
 /// Room for most strings, so that one allocation is enough for a usual block.
 const FIRST_TEXT: usize = 256;
+
+/// What is kept for the strings of the next block.
+const MOST_KEPT: usize = 4 * FIRST_TEXT;

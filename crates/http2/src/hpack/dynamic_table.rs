@@ -6,7 +6,7 @@
 
 use alloc::{collections::VecDeque, vec::Vec};
 
-use super::name::Name;
+use super::{flaw::Flaw, name::Name};
 
 /// Entries, the newest of which has the lowest index.
 #[derive(Debug)]
@@ -28,6 +28,7 @@ struct Entry {
     name_length: u32,
     value_length: u32,
     name_kind: Name,
+    flaw: Option<Flaw>,
 }
 
 /// An entry, as one looks at it.
@@ -36,6 +37,7 @@ pub(super) struct Line<'a> {
     pub(super) name: &'a [u8],
     pub(super) value: &'a [u8],
     pub(super) name_kind: Name,
+    pub(super) flaw: Option<Flaw>,
 }
 
 impl Line<'_> {
@@ -60,7 +62,7 @@ impl DynamicTable {
     pub(super) fn get(&self, newer: usize) -> Option<Line<'_>> {
         let entry = self.entry(newer)?;
         let (name, value) = self.text_of(entry).split_at_checked(entry.name_length as usize)?;
-        Some(Line { name, value, name_kind: entry.name_kind })
+        Some(Line { name, value, name_kind: entry.name_kind, flaw: entry.flaw })
     }
 
     /// Whether the entry of so many newer ones has this well-known name, and this value.
@@ -102,17 +104,17 @@ impl DynamicTable {
     }
 
     /// Adds an entry; says whether it fitted.
-    pub(super) fn insert(&mut self, name_kind: Name, name: &[u8], value: &[u8]) -> bool {
+    pub(super) fn insert(&mut self, name_kind: Name, name: &[u8], value: &[u8], flaw: Option<Flaw>) -> bool {
         if !self.make_room(name.len(), value.len()) {
             return false;
         }
         self.text.extend_from_slice(name);
-        self.insert_value(name_kind, name.len(), value);
+        self.insert_value(name_kind, name.len(), value, flaw);
         true
     }
 
     /// Adds an entry with the name of another, which may have to leave for it (RFC 7541 §4.4).
-    pub(super) fn insert_with_name_of(&mut self, newer: usize, value: &[u8]) {
+    pub(super) fn insert_with_name_of(&mut self, newer: usize, value: &[u8], flaw: Option<Flaw>) {
         let Some(Line { name, name_kind, .. }) = self.get(newer) else { return };
         let length = name.len();
         if !self.make_room(length, value.len()) {
@@ -121,7 +123,7 @@ impl DynamicTable {
         let place = self.entries.len() - 1 - newer;
         let start = self.entries[place].start.wrapping_sub(self.removed) as usize;
         self.text.extend_from_within(start..start + length);
-        self.insert_value(name_kind, length, value);
+        self.insert_value(name_kind, length, value, flaw);
     }
 
     /// Puts the newest entry's name in lower case.
@@ -132,7 +134,7 @@ impl DynamicTable {
         }
     }
 
-    fn insert_value(&mut self, name_kind: Name, name_length: usize, value: &[u8]) {
+    fn insert_value(&mut self, name_kind: Name, name_length: usize, value: &[u8], flaw: Option<Flaw>) {
         let start = self.removed.wrapping_add((self.text.len() - name_length) as u32);
         self.text.extend_from_slice(value);
         let size = name_length + value.len() + OVERHEAD;
@@ -143,6 +145,7 @@ impl DynamicTable {
             name_length: name_length as u32,
             value_length: value.len() as u32,
             name_kind,
+            flaw,
         });
     }
 
@@ -213,19 +216,19 @@ mod tests {
     fn what_is_held_follows_what_is_used() {
         let mut table = DynamicTable::new(4096);
         assert_eq!((table.text.capacity(), table.entries.capacity()), (0, 0));
-        assert!(table.insert(Name::Other, b"name", b"value"));
+        assert!(table.insert(Name::Other, b"name", b"value", None));
         assert_eq!((table.text.capacity(), table.entries.capacity()), (FIRST_TEXT, FIRST_ENTRIES));
         for number in 0..100_000_usize {
             let text = [number as u8; 4064];
             let length = [0, 3, 10, 100, 1000, 4063, 4064][number % 7];
             let length = if number > 50_000 { number % 30 } else { length };
-            assert!(table.insert(Name::Other, b"", &text[..length]));
+            assert!(table.insert(Name::Other, b"", &text[..length], None));
             assert_eq!(table.get(0).map(|line| line.value), Some(&text[..length]));
             assert!(table.size <= 4096 && table.text.capacity() <= 8192 && table.entries.capacity() <= 256);
         }
         table.set_capacity(10);
         assert_eq!((table.text.capacity(), table.entries.capacity()), (0, 0));
-        assert!(!table.insert(Name::Other, b"", b""));
+        assert!(!table.insert(Name::Other, b"", b"", None));
     }
 
     #[test]
@@ -233,7 +236,7 @@ mod tests {
         let mut table = DynamicTable::new(4096);
         table.removed = u32::MAX - 100;
         for number in 0..100_u8 {
-            assert!(table.insert(Name::Other, &[number; 30], &[number; 20]));
+            assert!(table.insert(Name::Other, &[number; 30], &[number; 20], None));
             for newer in 0..=usize::from(number).min(48) {
                 let line = table.get(newer).expect("an entry");
                 assert_eq!((line.name, line.value), (&[number - newer as u8; 30][..], &[number - newer as u8; 20][..]));

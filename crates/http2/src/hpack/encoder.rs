@@ -129,7 +129,8 @@ impl Encoder {
             return write_literal(integer::encode::<4>, NOT_INDEXED, name_index, name, value, block);
         }
         write_literal(integer::encode::<6>, WITH_INDEXING, name_index, name, value, block);
-        if self.table.insert(kind, name, value) {
+        // Nobody asks for its flaws.
+        if self.table.insert(kind, name, value, None) {
             if kind == Name::Other {
                 self.table.lower_newest_name();
             }
