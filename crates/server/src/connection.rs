@@ -134,8 +134,8 @@ async fn receive_proxy_header<H: Handler>(
     .await?
 }
 
-/// Finds out which version of HTTP the client speaks: by ALPN, or by its first bytes (RFC 9113 §3.3: prior knowledge).
-/// Where only one is spoken, it is that.
+/// Finds out which version of HTTP the client speaks: by ALPN, or without TLS by its first bytes (RFC 9113
+/// §3.3: prior knowledge). Where only one is spoken, it is that.
 async fn receive_version<H: Handler>(worker: &Worker<H>, transport: &mut Transport<H>) -> Result<SpokenVersion, Ended> {
     let versions = worker.settings.versions;
     let received = receive(worker, transport, |transport| {
@@ -146,6 +146,10 @@ async fn receive_version<H: Handler>(worker: &Worker<H>, transport: &mut Transpo
             Some(Protocol::Http2) => ControlFlow::Break(SpokenVersion::Http2),
             Some(Protocol::Http1) => ControlFlow::Break(SpokenVersion::Http1),
             None if versions == Versions::Http1 => ControlFlow::Break(SpokenVersion::Http1),
+            // RFC 9113 §3.3: who wants HTTP/2 over TLS has to say so in the handshake.
+            None if versions != Versions::Http2 && transport.wire.is_encrypted() => {
+                ControlFlow::Break(SpokenVersion::Http1)
+            }
             // Whether it is one, the machine finds out.
             None if versions == Versions::Http2 => ControlFlow::Break(SpokenVersion::Http2),
             None if input.starts_with(serow_http2::PREFACE) => ControlFlow::Break(SpokenVersion::Http2),

@@ -104,3 +104,13 @@ fn half_a_connection_is_enough() {
     let answer = rest(&mut client).unwrap();
     assert!(answer.starts_with("HTTP/1.1 200 ") && answer.ends_with("hello"), "{answer}");
 }
+
+/// RFC 9113 §3.3: HTTP/2 over TLS is agreed upon in the handshake, or not spoken.
+#[test]
+fn http2_must_be_agreed_upon() {
+    let server = Running::new();
+    let mut client = server.connect();
+    client.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").unwrap();
+    let answer = rest(&mut client).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 505 "), "{answer:?}");
+}
