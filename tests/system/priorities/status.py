@@ -6,8 +6,8 @@ import http.client
 import json
 import socket
 
-# The one place that knows the names in `GET /status`: milliseconds that 99 of 100 bytes waited in the kernel at most.
-QUEUE_DELAY_P99 = ("pacing", "queue_delay_ms", "p99")
+# The one place that knows the names in `GET /status`: microseconds that 99 of 100 bytes waited in the kernel at most.
+QUEUE_DELAY_P99 = ("pacing", "queue_delay", "p99_us")
 
 
 class UnixConnection(http.client.HTTPConnection):
@@ -31,11 +31,11 @@ def status(path: str) -> dict:
 
 
 def queue_delay_p99(path: str) -> float | None:
-    """Nothing where the server has no such socket, or does not say it."""
+    """In milliseconds; nothing where the server has no such socket, or does not say it."""
     try:
         found = status(path)
         for name in QUEUE_DELAY_P99:
             found = found[name]
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    return found if isinstance(found, (int, float)) else None
+    return found / 1000 if isinstance(found, (int, float)) else None
