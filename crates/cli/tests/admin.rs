@@ -209,7 +209,7 @@ fn no_answer_is_one_line() {
     // Root may connect to everything.
     if !rustix::process::geteuid().is_root() {
         let _listener = UnixListener::bind(path("closed.sock")).unwrap();
-        fs::set_permissions(path("closed.sock"), fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(path("closed.sock"), fs::Permissions::from_mode(0o000)).unwrap();
         let (code, _, errors) = status_of(&at(&path("closed.sock")));
         assert!(code == Some(1) && errors.contains("is another user's"), "{errors}");
     }
