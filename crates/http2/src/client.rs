@@ -308,7 +308,8 @@ impl Client {
     fn handle_response(&mut self, opening: receiving::Headers, fields: Fields) -> ClientEvent {
         let receiving::Headers { stream: id, end_stream, .. } = opening;
         let most = self.connection.limits.body;
-        let Some(stream) = self.connection.streams.find(id) else {
+        let place = self.connection.streams.place(id);
+        let Some((place, stream)) = place.and_then(|place| Some((place, self.connection.streams.at(place)?))) else {
             return ClientEvent::Reset { stream: id, code: ErrorCode::CANCEL };
         };
         let Ok(Accepted { head, length, content }) = response::accept(fields, stream.exchange, end_stream, most) else {
@@ -318,7 +319,7 @@ impl Client {
         if !head.status.is_informational() {
             stream.receiving = if end_stream { Receiving::Done } else { Receiving::Body };
             stream.content = content;
-            self.connection.conclude(id);
+            self.connection.conclude(place);
         }
         ClientEvent::Response(ReceivedResponse { stream: id, head, has_body, length })
     }

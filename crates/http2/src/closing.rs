@@ -8,18 +8,19 @@ use crate::{
 };
 
 impl Connection {
-    /// Our side of a stream is done: forgets the stream if the other is, too.
+    /// Our side of the stream of this place is done: forgets the stream if the other is, too.
     #[inline]
-    pub(crate) fn conclude(&mut self, id: StreamId) {
-        let Some(stream) = self.streams.peek(id) else { return };
+    pub(crate) fn conclude(&mut self, place: usize) {
+        let Some(stream) = self.streams.at(place) else { return };
         if stream.is_over() {
-            self.forget(id);
+            self.forget_at(place);
         } else if stream.sending == Sending::Done
             && stream.head.is_none()
             && stream.receiving == Receiving::Discarded
             && self.peer == Sender::Client
         {
             // RFC 9113 §8.1: the response is whole, and the rest of the request is of no use.
+            let id = stream.id;
             self.cut_off(id, ErrorCode::NO_ERROR);
         }
     }
@@ -27,11 +28,19 @@ impl Connection {
     /// Forgets a stream; what of it nobody has used does not count any more.
     #[inline]
     pub(crate) fn forget(&mut self, id: StreamId) {
-        let Some(stream) = self.streams.remove(id) else { return };
+        if let Some(place) = self.streams.place(id) {
+            self.forget_at(place);
+        }
+    }
+
+    #[inline]
+    fn forget_at(&mut self, place: usize) {
+        let Some(stream) = self.streams.at(place) else { return };
         if stream.scheduled {
-            self.scheduler.remove(id, stream.claim());
+            self.scheduler.remove(stream.id, stream.claim());
         }
         let held = stream.receive_window.held();
+        self.streams.remove_at(place);
         if held > 0 {
             self.release_connection(held);
         }

@@ -303,14 +303,15 @@ impl Connection {
 
     /// Nobody will read the rest of a body.
     pub(crate) fn abandon_body(&mut self, id: StreamId) {
-        let Some(stream) = self.streams.find(id) else { return };
+        let Some(place) = self.streams.place(id) else { return };
+        let Some(stream) = self.streams.at(place) else { return };
         let held = stream.receive_window.held();
         stream.receive_window.release(held);
         if stream.receiving == Receiving::Body {
             stream.receiving = Receiving::Discarded;
         }
         self.release_connection(held);
-        self.conclude(id);
+        self.conclude(place);
     }
 }
 

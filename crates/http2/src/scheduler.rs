@@ -101,7 +101,7 @@ pub struct Scheduler {
     tunnels: u32,
     /// Bytes of others since tunnels had their share, not above what pays for one turn.
     owed: u32,
-    /// Of no use to one stream alone, so most connections do without.
+    /// Of no use to one stream alone, nor to streams in a row, so most connections do without.
     turns: Option<Box<Turns>>,
 }
 
@@ -137,6 +137,7 @@ impl Scheduler {
     }
 
     /// The stream has something that it may send now.
+    #[inline]
     pub fn insert(&mut self, stream: StreamId, claim: impl Into<Claim>) {
         let claim = claim.into();
         if self.keys.insert(Class::of(claim).key(stream)) && claim.tunnel {
@@ -146,6 +147,7 @@ impl Scheduler {
     }
 
     /// It has nothing to send for now, or is closed. The claim is the one it was inserted with; says whether it was inside.
+    #[inline]
     pub fn remove(&mut self, stream: StreamId, claim: impl Into<Claim>) -> bool {
         let claim = claim.into();
         let found = self.keys.remove(Class::of(claim).key(stream));
@@ -166,6 +168,7 @@ impl Scheduler {
     }
 
     /// Who is served next; changes nothing.
+    #[inline]
     #[must_use]
     pub fn next(&self) -> Option<StreamId> {
         let first = self.keys.first()?;
@@ -186,6 +189,7 @@ impl Scheduler {
 
     /// So many bytes of the stream were sent: call it with what [`Self::next`] gave, before the stream is removed, and also
     /// where the frame had no content.
+    #[inline]
     pub fn note_served(&mut self, stream: StreamId, claim: impl Into<Claim>, bytes: usize) {
         let claim = claim.into();
         // A frame costs its header too; so nobody keeps a turn for ever by frames without content.
@@ -198,19 +202,19 @@ impl Scheduler {
         if self.keys.len() == 1 {
             return;
         }
-        let turns = self.turns.get_or_insert_default();
         if claim.tunnel {
-            turns.tunnels.note(&self.keys, Class::TUNNELS, stream, bytes);
+            self.turns.get_or_insert_default().tunnels.note(&self.keys, Class::TUNNELS, stream, bytes);
         }
         let class = Class::of(claim);
-        let level = &mut turns.levels[class.urgency()];
         let signed = bytes.cast_signed();
         if class.takes_turns() {
+            let level = &mut self.turns.get_or_insert_default().levels[class.urgency()];
             level.ring.note(&self.keys, class, stream, bytes);
             if self.keys.contains_any(class.in_a_row()) {
                 level.ahead = level.ahead.saturating_sub(signed);
             }
         } else if self.keys.contains_any(class.in_turns()) {
+            let level = &mut self.turns.get_or_insert_default().levels[class.urgency()];
             level.ahead = level.ahead.saturating_add(signed);
         }
     }

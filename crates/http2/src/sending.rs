@@ -73,7 +73,8 @@ impl Connection {
     pub(crate) fn write_head(&mut self, id: StreamId, date: &[u8], output: &mut Vec<u8>) -> Result<(), Misuse> {
         // What was encoded before must be sent before: the peer decodes in the order in which it receives.
         self.write_control(output);
-        let stream = self.streams.find(id).ok_or(Misuse::OutOfTurn)?;
+        let place = self.streams.place(id).ok_or(Misuse::OutOfTurn)?;
+        let stream = self.streams.at(place).ok_or(Misuse::OutOfTurn)?;
         let head = stream.head.take().ok_or(Misuse::OutOfTurn)?;
         let end = stream.sending == Sending::Done;
         let start = frame::begin_headers(output);
@@ -86,10 +87,7 @@ impl Connection {
             self.encode_length(length, output);
         }
         frame::finish_headers(start, id, end, self.allowed.max_frame_size as usize, output);
-        self.note_served(id, 0);
-        if end {
-            self.conclude(id);
-        }
+        self.note_served(place, 0, end);
         Ok(())
     }
 
@@ -102,7 +100,8 @@ impl Connection {
         end: bool,
         output: &mut Vec<u8>,
     ) -> Result<(), Misuse> {
-        let stream = self.streams.find(id).ok_or(Misuse::OutOfTurn)?;
+        let place = self.streams.place(id).ok_or(Misuse::OutOfTurn)?;
+        let stream = self.streams.at(place).ok_or(Misuse::OutOfTurn)?;
         if stream.head.is_some() {
             return Err(Misuse::OutOfTurn);
         }
@@ -122,10 +121,7 @@ impl Connection {
         frame::write_data_header(id, length, end, output);
         // Who reads a page of data answers with two WINDOW_UPDATE at most.
         self.idle_frames.earn((length / EARNS).min(4) as u32);
-        self.note_served(id, length);
-        if end {
-            self.conclude(id);
-        }
+        self.note_served(place, length, end);
         Ok(())
     }
 
@@ -136,7 +132,8 @@ impl Connection {
         trailers: &Headers,
         output: &mut Vec<u8>,
     ) -> Result<(), Misuse> {
-        let stream = self.streams.find(id).ok_or(Misuse::OutOfTurn)?;
+        let place = self.streams.place(id).ok_or(Misuse::OutOfTurn)?;
+        let stream = self.streams.at(place).ok_or(Misuse::OutOfTurn)?;
         if stream.head.is_some() {
             return Err(Misuse::OutOfTurn);
         }
@@ -149,8 +146,7 @@ impl Connection {
         let start = frame::begin_headers(output);
         self.encode_headers(trailers, &NO_TRAILERS, output);
         frame::finish_headers(start, id, true, self.allowed.max_frame_size as usize, output);
-        self.note_served(id, 0);
-        self.conclude(id);
+        self.note_served(place, 0, true);
         Ok(())
     }
 
@@ -192,14 +188,17 @@ impl Connection {
         self.encoder.encode(b"content-length", Some(Known::ContentLength), digits, output);
     }
 
-    /// The stream had its turn, and may want another.
+    /// The stream of this place had its turn, and is done, or may want another.
     #[inline]
-    fn note_served(&mut self, id: StreamId, bytes: usize) {
-        let Some(stream) = self.streams.find(id) else { return };
+    fn note_served(&mut self, place: usize, bytes: usize, done: bool) {
+        let Some(stream) = self.streams.at(place) else { return };
         if stream.scheduled {
-            self.scheduler.note_served(id, stream.claim(), bytes);
+            self.scheduler.note_served(stream.id, stream.claim(), bytes);
         }
         schedule(&mut self.scheduler, stream);
+        if done {
+            self.conclude(place);
+        }
     }
 }
 

@@ -51,6 +51,12 @@ impl Streams {
         self.alive.get_mut(place)
     }
 
+    /// The stream of a place.
+    #[inline]
+    pub(crate) fn at(&mut self, place: usize) -> Option<&mut Stream> {
+        self.alive.get_mut(place)
+    }
+
     #[inline]
     pub(crate) fn peek(&self, id: StreamId) -> Option<&Stream> {
         self.alive.get(self.place(id)?)
@@ -98,14 +104,17 @@ impl Streams {
         &mut self.alive[last]
     }
 
+    /// Removes the stream of a place.
     #[inline]
-    pub(crate) fn remove(&mut self, id: StreamId) -> Option<Stream> {
-        let stream = self.alive.remove(self.place(id)?);
+    pub(crate) fn remove_at(&mut self, place: usize) {
+        match place {
+            0 => drop(self.alive.pop_front()),
+            place => drop(self.alive.remove(place)),
+        }
         // What a burst needed is not kept.
         if self.alive.is_empty() && self.alive.capacity() > KEPT {
             self.alive = VecDeque::new();
         }
-        stream
     }
 
     /// Remembers that we cut it off.
@@ -117,8 +126,9 @@ impl Streams {
         self.cut_off.push_back(id);
     }
 
+    /// Where a stream stands; good until one is removed.
     #[inline]
-    fn place(&self, id: StreamId) -> Option<usize> {
+    pub(crate) fn place(&self, id: StreamId) -> Option<usize> {
         // Very often there is one only, or it is the oldest or the latest.
         match (self.alive.front(), self.alive.back()) {
             (Some(first), _) if first.id == id => Some(0),
@@ -166,7 +176,8 @@ mod tests {
             assert_eq!(streams.gone(id(number)), Gone::PassedOver);
         }
         assert_eq!(streams.gone(id(13)), Gone::Idle);
-        assert!(streams.remove(id(3)).is_some() && streams.remove(id(3)).is_none());
+        streams.remove_at(streams.place(id(3)).unwrap());
+        assert!(streams.place(id(3)).is_none());
         assert_eq!(streams.gone(id(3)), Gone::Closed);
         streams.note_cut_off(id(3));
         assert_eq!(streams.gone(id(3)), Gone::CutOff);
@@ -178,7 +189,7 @@ mod tests {
         let mut streams = Streams::default();
         for number in 0..=REMEMBERED as u32 {
             open(&mut streams, 2 * number + 1);
-            streams.remove(id(2 * number + 1));
+            streams.remove_at(0);
             streams.note_cut_off(id(2 * number + 1));
         }
         assert_eq!(streams.gone(id(1)), Gone::CutOff);

@@ -30,6 +30,7 @@ impl Default for Keys {
 }
 
 impl Keys {
+    #[inline]
     pub(super) fn len(&self) -> usize {
         match self {
             Self::Few(list) => list.len(),
@@ -38,10 +39,13 @@ impl Keys {
     }
 
     /// Says whether it is new.
+    #[inline]
     pub(super) fn insert(&mut self, key: u64) -> bool {
         match self {
             Self::Few(list) => {
-                let position = position(list, key);
+                // Most are streams that were opened last.
+                let position =
+                    if list.last().is_none_or(|&last| last < key) { list.len() } else { position(list, key) };
                 if list.get(position) == Some(&key) {
                     return false;
                 }
@@ -59,10 +63,12 @@ impl Keys {
     }
 
     /// Says whether it was there.
+    #[inline]
     pub(super) fn remove(&mut self, key: u64) -> bool {
         match self {
             Self::Few(list) => {
-                let position = position(list, key);
+                // Most have just been served.
+                let position = if list.first() == Some(&key) { 0 } else { position(list, key) };
                 if list.get(position) != Some(&key) {
                     return false;
                 }
@@ -83,10 +89,18 @@ impl Keys {
     }
 
     /// The lowest.
+    #[inline]
     pub(super) fn first(&self) -> Option<u64> {
         match self {
             Self::Few(list) => list.first().copied(),
             Self::Many(tree) => tree.first().copied(),
+        }
+    }
+
+    fn last(&self) -> Option<u64> {
+        match self {
+            Self::Few(list) => list.last().copied(),
+            Self::Many(tree) => tree.last().copied(),
         }
     }
 
@@ -107,8 +121,14 @@ impl Keys {
     }
 
     /// Whether there is one of this class.
+    #[inline]
     pub(super) fn contains_any(&self, class: Class) -> bool {
-        self.from(class.first_key()).is_some_and(|key| Class::of_key(key) == class)
+        // Mostly all are of one class, and the ends say so.
+        let (begin, end) = (class.first_key(), class.end_key());
+        if self.first().is_none_or(|first| first >= end) || self.last().is_none_or(|last| last < begin) {
+            return false;
+        }
+        self.from(begin).is_some_and(|key| Class::of_key(key) == class)
     }
 }
 
