@@ -163,9 +163,12 @@ impl<H: Handler> Transport<H> {
         if more == More::Nothing {
             ready!(self.wire.poll_flush(context)).map_err(Broken::Lost)?;
         }
-        self.output.clear();
-        self.sent = 0;
-        self.patience.note_all_sent();
+        // Where there was nothing to send, the peer may still owe it to take what the kernel holds (see `http2::pace`).
+        if !self.output.is_empty() {
+            self.output.clear();
+            self.sent = 0;
+            self.patience.note_all_sent();
+        }
         Poll::Ready(Ok(()))
     }
 
