@@ -9,10 +9,8 @@ use serow_message::{BodyLength, Headers, Known, Method, Misuse, Priority, Reques
 use crate::{
     ClientEvent, Counters, ErrorCode, Limits, ProtocolError, ReceivedResponse, Sender, StreamId, Turn,
     connection::{Connection, Leaving, Step},
-    fields::Fields,
-    frame,
+    frame::{self, HeadersStart},
     hpack::Pseudo,
-    receiving,
     response::{self, Accepted},
     stream::{Exchange, Receiving, Sending},
 };
@@ -165,7 +163,7 @@ impl Client {
         }
         let Some(step) = self.connection.receive(input, now)? else { return Ok(None) };
         Ok(Some(match step {
-            Step::Fields { headers, fields } => self.handle_response(headers, fields),
+            Step::Fields { headers } => self.handle_response(headers),
             Step::Data { stream, data } => ClientEvent::Data { stream, data },
             Step::End { stream } => ClientEvent::End { stream, trailers: None },
             Step::Trailers { stream, trailers } => ClientEvent::End { stream, trailers: Some(trailers) },
@@ -305,14 +303,16 @@ impl Client {
     }
 
     /// A response's head has come, or an interim one.
-    fn handle_response(&mut self, opening: receiving::Headers, fields: Fields) -> ClientEvent {
-        let receiving::Headers { stream: id, end_stream, .. } = opening;
+    fn handle_response(&mut self, opening: HeadersStart) -> ClientEvent {
+        let HeadersStart { stream: id, end_stream, .. } = opening;
         let most = self.connection.limits.body;
         let place = self.connection.streams.place(id);
         let Some((place, stream)) = place.and_then(|place| Some((place, self.connection.streams.at(place)?))) else {
             return ClientEvent::Reset { stream: id, code: ErrorCode::CANCEL };
         };
-        let Ok(Accepted { head, length, content }) = response::accept(fields, stream.exchange, end_stream, most) else {
+        let Ok(Accepted { head, length, content }) =
+            response::accept(&mut self.connection.fields, stream.exchange, end_stream, most)
+        else {
             return self.give_up(id, ErrorCode::PROTOCOL_ERROR);
         };
         let has_body = !end_stream && !head.status.is_informational();

@@ -9,11 +9,11 @@ use crate::{
     Counters, ErrorCode, Limits, PREFACE, ProtocolError, Sender, Settings, SettingsUpdate, StreamId,
     budget::Budget,
     dependency::Dependencies,
-    fields::{Fields, Text},
-    frame::{self, Frame},
+    fields::Fields,
+    frame::{self, Frame, FrameHeader, HeadersStart, Kind, flags},
     growth::Growth,
     hpack::{DEFAULT_CAPACITY, Decoder, Encoder},
-    receiving::{Headers, OpenBlock},
+    receiving::OpenBlock,
     scheduler::{EarlyPriorities, Scheduler},
     stream::{Receiving, Stream},
     streams::{Gone, Streams},
@@ -40,8 +40,8 @@ pub(crate) struct Connection {
     pub(crate) encoder: Encoder,
     /// A header block whose end has not come.
     pub(crate) block: Option<Box<OpenBlock>>,
-    /// Where heads are decoded.
-    pub(crate) text: Text,
+    /// The head that was decoded last.
+    pub(crate) fields: Fields,
     pub(crate) streams: Streams,
     pub(crate) scheduler: Scheduler,
     pub(crate) dependencies: Dependencies,
@@ -83,8 +83,8 @@ pub(crate) enum Leaving {
 /// What became of received frames, as far as the roles differ in it.
 #[derive(Debug)]
 pub(crate) enum Step {
-    /// A request's or response's head, interim response or trailers.
-    Fields { headers: Headers, fields: Fields },
+    /// A request's or response's head, or an interim one: [`Connection::fields`].
+    Fields { headers: HeadersStart },
     /// A piece of a body.
     Data { stream: StreamId, data: Bytes },
     /// A body has ended, without trailers.
@@ -118,7 +118,7 @@ impl Connection {
             decoder: Decoder::new(DEFAULT_CAPACITY),
             encoder: Encoder::new(),
             block: None,
-            text: Text::default(),
+            fields: Fields::default(),
             streams: Streams::default(),
             scheduler: Scheduler::new(),
             dependencies: Dependencies::new(),
@@ -176,9 +176,9 @@ impl Connection {
             if matches!(self.opening, Opening::Preface(_)) && !self.take_preface(input)? {
                 return Ok(None);
             }
-            let step = match frame::take(input, LARGEST_FRAME) {
+            let step = match frame::whole(input, LARGEST_FRAME) {
                 Ok(None) => return Ok(None),
-                Ok(Some(frame)) => self.handle_frame(frame, now),
+                Ok(Some(header)) => self.handle_whole(header, input, now),
                 Err(error) => Err(error),
             };
             let step = match step {
@@ -207,24 +207,49 @@ impl Connection {
         Ok(whole)
     }
 
+    /// Takes the frame of this header from the front of the input.
     #[inline]
-    fn handle_frame(&mut self, frame: Frame, now: Duration) -> Result<Option<Step>, ProtocolError> {
+    fn handle_whole(
+        &mut self,
+        header: FrameHeader,
+        input: &mut BytesMut,
+        now: Duration,
+    ) -> Result<Option<Step>, ProtocolError> {
+        if header.kind != Kind::HEADERS {
+            let frame = frame::take_whole(header, input)?;
+            self.check_order(header.kind)?;
+            return self.handle_frame(frame, now);
+        }
+        // Decoded where they stand: nobody needs the block afterwards.
+        let end = FrameHeader::LENGTH + header.length;
+        let step = frame::read_headers(header, &input[FrameHeader::LENGTH..end]).and_then(|(headers, block)| {
+            self.check_order(header.kind)?;
+            self.handle_headers(headers, block, header.has(flags::END_HEADERS), now)
+        });
+        input.advance(end);
+        step
+    }
+
+    #[inline]
+    fn check_order(&self, kind: Kind) -> Result<(), ProtocolError> {
         // RFC 9113 §4.3, §6.10: nothing stands between the frames of a header block.
-        if self.block.is_some() && !matches!(frame, Frame::Continuation { .. }) {
+        if self.block.is_some() && kind != Kind::CONTINUATION {
             return Err(wrong("a frame within a header block"));
         }
         // RFC 9113 §3.4.
-        if self.opening == Opening::Settings && !matches!(frame, Frame::Settings { .. }) {
+        if self.opening == Opening::Settings && kind != Kind::SETTINGS {
             return Err(wrong("the first frame is not SETTINGS"));
         }
+        Ok(())
+    }
+
+    fn handle_frame(&mut self, frame: Frame, now: Duration) -> Result<Option<Step>, ProtocolError> {
         match frame {
             Frame::Data { stream, data, end_stream, padding } => {
                 self.handle_data(stream, data, padding, end_stream, now)
             }
-            Frame::Headers { stream, block, end_stream, end_headers, priority } => {
-                let headers = Headers { stream, end_stream, dependency: priority };
-                self.handle_headers(headers, &block, end_headers, now)
-            }
+            // They are never made into one.
+            Frame::Headers { .. } => Ok(None),
             Frame::Continuation { stream, block, end_headers } => {
                 self.handle_continuation(stream, &block, end_headers, now)
             }
@@ -403,7 +428,7 @@ impl Connection {
 
     /// Gives back memory that only an active connection needs.
     pub(crate) fn release_memory(&mut self) {
-        self.text = Text::default();
+        self.fields = Fields::default();
         self.decoder.release_memory();
         if self.control.is_empty() {
             self.control = Vec::new();

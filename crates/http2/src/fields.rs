@@ -11,11 +11,15 @@ use crate::{
     hpack::{DecodeError, DecodedField, Decoder, Flaw, Name, Pseudo},
 };
 
-/// What stood in a header block.
-#[derive(Debug)]
+/// What stood in the header block that was decoded last, and room for the next ones.
+#[derive(Debug, Default)]
 pub(crate) struct Fields {
+    /// Where heads are put together. Those that are gone leave their room, so that mostly nothing is allocated for one.
+    room: BytesMut,
+    /// The text of the head, until its fields are taken.
     text: Bytes,
-    pub(crate) headers: Headers,
+    /// Where the fields stand in it.
+    list: ReceivedFields,
     pseudo: [Place; PSEUDO],
     /// What is wrong with them; then they are not all there.
     pub(crate) problem: Option<Problem>,
@@ -50,34 +54,31 @@ impl Place {
     }
 }
 
+impl Default for Place {
+    fn default() -> Self {
+        Self::NONE
+    }
+}
+
 /// One for each [`Pseudo`].
 const PSEUDO: usize = 6;
 
 impl Fields {
     /// Decodes a whole block. What the limits forbid is decoded too, and not kept: the peer's table has changed by it.
     #[inline]
-    pub(crate) fn decode(
-        decoder: &mut Decoder,
-        block: &[u8],
-        limits: &Limits,
-        text: &mut Text,
-    ) -> Result<Self, DecodeError> {
-        text.room.clear();
-        text.list.clear();
-        let mut collector = Collector {
-            text,
-            pseudo: [Place::NONE; PSEUDO],
-            problem: None,
-            size: 0,
-            regular: false,
-            cookie: Vec::new(),
-            limits,
-        };
+    pub(crate) fn decode(&mut self, decoder: &mut Decoder, block: &[u8], limits: &Limits) -> Result<(), DecodeError> {
+        self.room.clear();
+        self.text = Bytes::new();
+        self.list.clear();
+        self.pseudo = [Place::NONE; PSEUDO];
+        self.problem = None;
+        let mut collector = Collector { fields: self, size: 0, regular: false, cookie: Vec::new(), limits };
         decoder.decode(block, |field| {
             collector.take(&field);
             ControlFlow::Continue(())
         })?;
-        Ok(collector.finish())
+        collector.finish();
+        Ok(())
     }
 
     /// The value of a pseudo-header field.
@@ -96,42 +97,33 @@ impl Fields {
     pub(crate) fn has_pseudo(&self) -> bool {
         self.pseudo.iter().any(|place| place.range().is_some())
     }
-}
 
-/// Where heads are put together, and what is kept of that for the next ones.
-#[derive(Debug, Default)]
-pub(crate) struct Text {
-    /// Heads that are gone leave their room, so that mostly nothing is allocated for one.
-    room: BytesMut,
-    /// Where the fields of the head stand in it.
-    list: ReceivedFields,
-}
-
-impl Text {
-    /// Sees to it that so many bytes have room.
+    /// The other fields. Nothing of the message is left then.
     #[inline]
-    fn reserve(&mut self, length: usize) {
-        if self.room.capacity() - self.room.len() < length {
-            self.room.reserve(length.max(USUAL_HEAD));
+    pub(crate) fn take_headers(&mut self) -> Headers {
+        let text = core::mem::take(&mut self.text);
+        if self.list.is_empty() {
+            return Headers::new();
         }
+        // The spans were made from this text.
+        self.list.to_headers(text).unwrap_or_default()
     }
 
-    /// The text of the head.
+    /// Appends to the text; says where.
     #[inline]
-    fn take(&mut self) -> Bytes {
-        let text = self.room.split().freeze();
-        if text.len() > MOST_KEPT {
-            self.room = BytesMut::new();
+    fn add(&mut self, text: &[u8]) -> usize {
+        let start = self.room.len();
+        if self.room.capacity() - start < text.len() {
+            self.room.reserve(text.len().max(USUAL_HEAD));
         }
-        text
+        self.room.extend_from_slice(text);
+        start
     }
 }
 
 /// Takes the fields of one block, in their order.
 struct Collector<'a> {
-    text: &'a mut Text,
-    pseudo: [Place; PSEUDO],
-    problem: Option<Problem>,
+    fields: &'a mut Fields,
     /// RFC 9113 §6.5.2.
     size: usize,
     /// Whether a field was seen behind which no pseudo-header field may stand.
@@ -143,7 +135,7 @@ struct Collector<'a> {
 impl Collector<'_> {
     #[inline]
     fn take(&mut self, field: &DecodedField<'_>) {
-        if self.problem.is_some() {
+        if self.fields.problem.is_some() {
             return;
         }
         self.size += field.name.len() + field.value.len() + FIELD_OVERHEAD;
@@ -154,7 +146,7 @@ impl Collector<'_> {
         };
         let outcome = outcome.and_then(|()| field.flaw.map_or(Ok(()), |flaw| Err(malformed(flaw))));
         if let Err(problem) = outcome {
-            self.problem = Some(problem);
+            self.fields.problem = Some(problem);
         }
     }
 
@@ -164,7 +156,7 @@ impl Collector<'_> {
         if self.regular {
             return Err(Problem::Malformed("a pseudo-header field behind other fields"));
         }
-        if self.pseudo[pseudo as usize].range().is_some() {
+        if self.fields.pseudo[pseudo as usize].range().is_some() {
             return Err(Problem::Malformed("a pseudo-header field stands there twice"));
         }
         if pseudo == Pseudo::Path && value.len() > self.limits.target {
@@ -175,11 +167,10 @@ impl Collector<'_> {
             self.push(Known::Host, value)?;
         } else {
             self.check_size()?;
-            self.text.reserve(value.len());
-            self.text.room.extend_from_slice(value);
+            self.fields.add(value);
         }
-        let start = (self.text.room.len() - value.len()) as u32;
-        self.pseudo[pseudo as usize] = Place { start, length: value.len() as u32 };
+        let start = (self.fields.room.len() - value.len()) as u32;
+        self.fields.pseudo[pseudo as usize] = Place { start, length: value.len() as u32 };
         Ok(())
     }
 
@@ -198,9 +189,9 @@ impl Collector<'_> {
             }
             // RFC 9113 §8.3.1: the two must not speak of different places.
             Known::Host => {
-                match self.pseudo[Pseudo::Authority as usize].range() {
+                match self.fields.pseudo[Pseudo::Authority as usize].range() {
                     Some(authority) if !authority.is_empty() => {
-                        if self.text.room[authority].eq_ignore_ascii_case(value) { Ok(()) } else { Err(TWO_HOSTS) }
+                        if self.fields.room[authority].eq_ignore_ascii_case(value) { Ok(()) } else { Err(TWO_HOSTS) }
                     }
                     _ => self.push(known, value),
                 }
@@ -222,54 +213,46 @@ impl Collector<'_> {
         }
         self.check_size()?;
         let (name, value) = (field.name, field.value);
-        let text = &mut *self.text;
-        let name_start = text.room.len();
-        text.reserve(name.len() + value.len());
-        text.room.extend_from_slice(name);
-        text.room.extend_from_slice(value);
+        let name_start = self.fields.add(name);
+        self.fields.add(value);
         let span = Span {
             name_start,
             name_length: name.len(),
             value_start: name_start + name.len(),
             value_length: value.len(),
         };
-        text.list.push_recognised(None, span).map_err(|_| Problem::TooLarge)
+        self.fields.list.push_recognised(None, span).map_err(|_| Problem::TooLarge)
     }
 
     #[inline]
     fn push(&mut self, known: Known, value: &[u8]) -> Result<(), Problem> {
         self.check_size()?;
-        let text = &mut *self.text;
-        text.reserve(value.len());
-        let start = text.room.len();
-        text.room.extend_from_slice(value);
-        text.list.push_known(known, start, value.len()).map_err(|_| Problem::TooLarge)
+        let start = self.fields.add(value);
+        self.fields.list.push_known(known, start, value.len()).map_err(|_| Problem::TooLarge)
     }
 
     /// A small block can stand for a large head: "HPACK bomb" (CVE-2016-6581).
     #[inline]
     fn check_size(&self) -> Result<(), Problem> {
-        if self.size > self.limits.head || self.text.list.len() >= self.limits.fields {
+        if self.size > self.limits.head || self.fields.list.len() >= self.limits.fields {
             return Err(Problem::TooLarge);
         }
         Ok(())
     }
 
     #[inline]
-    fn finish(mut self) -> Fields {
+    fn finish(mut self) {
         if !self.cookie.is_empty() {
             let cookie = core::mem::take(&mut self.cookie);
             if let Err(problem) = self.push(Known::Cookie, &cookie) {
-                self.problem.get_or_insert(problem);
+                self.fields.problem.get_or_insert(problem);
             }
         }
-        let text = self.text.take();
-        // The spans were made from this text.
-        let headers = match self.text.list.is_empty() {
-            false => self.text.list.to_headers(text.clone()).unwrap_or_default(),
-            true => Headers::new(),
-        };
-        Fields { text, headers, pseudo: self.pseudo, problem: self.problem }
+        let fields = self.fields;
+        fields.text = fields.room.split().freeze();
+        if fields.text.len() > MOST_KEPT {
+            fields.room = BytesMut::new();
+        }
     }
 }
 

@@ -15,6 +15,7 @@ mod write;
 
 use bytes::{Buf, Bytes, BytesMut};
 
+pub(crate) use self::payload::{HeadersStart, read_headers};
 pub use self::{
     field_block::{Start, begin_headers, finish_headers},
     header::{FrameHeader, Kind, flags},
@@ -167,21 +168,32 @@ pub struct Dependency {
 /// ```
 #[inline]
 pub fn take(input: &mut BytesMut, largest: usize) -> Result<Option<Frame>, ProtocolError> {
+    match whole(input, largest)? {
+        Some(header) => take_whole(header, input).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// The header of the next frame, if that is whole.
+#[inline]
+pub(crate) fn whole(input: &[u8], largest: usize) -> Result<Option<FrameHeader>, ProtocolError> {
     let Some(header) = FrameHeader::read(input) else { return Ok(None) };
     // RFC 9113 §4.2. For frames of a stream an error of the stream would do, but what follows would have to be skipped.
     if header.length > largest {
         return Err(refused(ErrorCode::FRAME_SIZE_ERROR, "a frame is larger than SETTINGS_MAX_FRAME_SIZE"));
     }
-    if input.len() - FrameHeader::LENGTH < header.length {
-        return Ok(None);
-    }
+    Ok((input.len() - FrameHeader::LENGTH >= header.length).then_some(header))
+}
+
+/// Takes the frame of this header, which is whole.
+#[inline]
+pub(crate) fn take_whole(header: FrameHeader, input: &mut BytesMut) -> Result<Frame, ProtocolError> {
     input.advance(FrameHeader::LENGTH);
-    let frame = match header.kind {
+    match header.kind {
         Kind::DATA => payload::take_data(header, input),
         Kind::HEADERS => payload::take_headers(header, input),
         _ => payload::take_other(header, input),
-    };
-    frame.map(Some)
+    }
 }
 
 /// An error that ends the connection.

@@ -9,8 +9,8 @@ use serow_message::content::NO_TRAILERS;
 use crate::{
     ErrorCode, ProtocolError, Sender, StreamId,
     connection::{Connection, Leaving, MEASURING, Step, too_much, wrong},
-    fields::{Fields, Problem},
-    frame::{self, Dependency},
+    fields::Problem,
+    frame::{self, HeadersStart},
     stream::{Receiving, Stream, WrongLength},
     streams::Gone,
 };
@@ -18,17 +18,9 @@ use crate::{
 /// A header block of more than one frame (RFC 9113 §4.3).
 #[derive(Debug)]
 pub(crate) struct OpenBlock {
-    begun: Headers,
+    begun: HeadersStart,
     bytes: Vec<u8>,
     frames: u32,
-}
-
-/// What a HEADERS frame says beside its block.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Headers {
-    pub(crate) stream: StreamId,
-    pub(crate) end_stream: bool,
-    pub(crate) dependency: Option<Dependency>,
 }
 
 impl Connection {
@@ -36,7 +28,7 @@ impl Connection {
     #[inline]
     pub(crate) fn handle_headers(
         &mut self,
-        headers: Headers,
+        headers: HeadersStart,
         block: &[u8],
         end_headers: bool,
         now: Duration,
@@ -74,23 +66,28 @@ impl Connection {
 
     /// A whole header block. It is decoded in any case: the next one may refer to it (RFC 9113 §4.3).
     #[inline]
-    fn handle_block(&mut self, headers: Headers, block: &[u8], now: Duration) -> Result<Option<Step>, ProtocolError> {
-        let fields = Fields::decode(&mut self.decoder, block, &self.limits, &mut self.text).map_err(|error| {
-            ProtocolError::Connection { code: ErrorCode::COMPRESSION_ERROR, reason: error.reason() }
-        })?;
-        let Headers { stream: id, end_stream, dependency } = headers;
+    fn handle_block(
+        &mut self,
+        headers: HeadersStart,
+        block: &[u8],
+        now: Duration,
+    ) -> Result<Option<Step>, ProtocolError> {
+        if let Err(error) = self.fields.decode(&mut self.decoder, block, &self.limits) {
+            return Err(ProtocolError::Connection { code: ErrorCode::COMPRESSION_ERROR, reason: error.reason() });
+        }
+        let HeadersStart { stream: id, end_stream, dependency } = headers;
         if let Some(dependency) = dependency {
             Self::check_dependency(id, dependency)?;
         }
         match self.streams.peek(id).map(|stream| stream.receiving) {
             Some(Receiving::Head) => {}
-            Some(Receiving::Body | Receiving::Discarded) => return self.handle_trailers(id, fields, end_stream),
+            Some(Receiving::Body | Receiving::Discarded) => return self.handle_trailers(id, end_stream),
             // RFC 9113 §5.1: half-closed (remote).
             Some(Receiving::Done) => return Err(closed(id)),
             None if self.opens(id, now)? => {}
             None => return Ok(None),
         }
-        Ok(Some(Step::Fields { headers, fields }))
+        Ok(Some(Step::Fields { headers }))
     }
 
     /// HEADERS on a stream that is not alive: whether they open it.
@@ -121,20 +118,15 @@ impl Connection {
     }
 
     /// A second header block ends the message (RFC 9113 §8.1).
-    fn handle_trailers(
-        &mut self,
-        id: StreamId,
-        fields: Fields,
-        end_stream: bool,
-    ) -> Result<Option<Step>, ProtocolError> {
+    fn handle_trailers(&mut self, id: StreamId, end_stream: bool) -> Result<Option<Step>, ProtocolError> {
         let malformed = |reason| ProtocolError::Stream { stream: id, code: ErrorCode::PROTOCOL_ERROR, reason };
         if !end_stream {
             return Err(malformed("a second head within a message"));
         }
-        if fields.has_pseudo() {
+        if self.fields.has_pseudo() {
             return Err(malformed("a pseudo-header field in trailers"));
         }
-        match fields.problem {
+        match self.fields.problem {
             None => {}
             Some(Problem::Malformed(reason)) => return Err(malformed(reason)),
             Some(Problem::TooLarge | Problem::TargetTooLong) => {
@@ -142,7 +134,7 @@ impl Connection {
                 return Err(ProtocolError::Stream { stream: id, code, reason: "the trailers are too large" });
             }
         }
-        let mut trailers = fields.headers;
+        let mut trailers = self.fields.take_headers();
         if trailers.contains_any(&NO_TRAILERS) {
             for name in NO_TRAILERS {
                 trailers.remove(name);

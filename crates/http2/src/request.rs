@@ -1,10 +1,12 @@
 //! The head of a request, as a server finds it in the fields of a stream (RFC 9113 §8.3.1, §8.5; RFC 8441 §4).
 
+use alloc::boxed::Box;
+
 use bytes::Bytes;
 use serow_message::{Headers, Known, Method, RequestHead, StatusCode, Target, TargetForm, Version, authority, content};
 
 use crate::{
-    Limits,
+    Limits, ReceivedRequest, StreamId,
     fields::{Fields, Problem},
     hpack::Pseudo,
     stream::{Content, Exchange},
@@ -13,9 +15,7 @@ use crate::{
 /// A request that a handler may have.
 #[derive(Debug)]
 pub(crate) struct Accepted {
-    pub(crate) head: RequestHead,
-    pub(crate) protocol: Option<Bytes>,
-    pub(crate) length: Option<u64>,
+    pub(crate) request: ReceivedRequest,
     pub(crate) content: Content,
     pub(crate) exchange: Exchange,
 }
@@ -37,15 +37,19 @@ pub(crate) enum Answer {
     Status(StatusCode),
 }
 
-/// Judges the head of a request.
+/// Judges the head of a request. A refusal is rare, and must not make the way of all others wide.
 #[inline]
-pub(crate) fn accept(fields: Fields, end_stream: bool, limits: &Limits) -> Result<Accepted, Rejected> {
+pub(crate) fn accept(
+    fields: &mut Fields,
+    stream: StreamId,
+    end_stream: bool,
+    limits: &Limits,
+) -> Result<Accepted, Box<Rejected>> {
     if let Some(problem) = fields.problem {
         return Err(reject(problem));
     }
-    let (method, target, protocol) = line(&fields, limits).map_err(Rejected::without_head)?;
-    let headers = fields.headers;
-    let head = RequestHead { method, target, version: Version::HTTP_2, headers };
+    let (method, target, protocol) = line(fields, limits).map_err(Rejected::without_head)?;
+    let head = RequestHead { method, target, version: Version::HTTP_2, headers: fields.take_headers() };
     match judge(&head, protocol.is_some(), end_stream, limits) {
         Ok((length, exchange)) => {
             let content = match length {
@@ -53,9 +57,10 @@ pub(crate) fn accept(fields: Fields, end_stream: bool, limits: &Limits) -> Resul
                 None if exchange.connect => Content::UNBOUNDED,
                 None => Content::limited(limits.body),
             };
-            Ok(Accepted { head, protocol, length, content, exchange })
+            let request = ReceivedRequest { stream, head, has_body: !end_stream, length, protocol };
+            Ok(Accepted { request, content, exchange })
         }
-        Err((answer, reason)) => Err(Rejected { answer, reason, head: Some(head) }),
+        Err((answer, reason)) => Err(Box::new(Rejected { answer, reason, head: Some(head) })),
     }
 }
 
@@ -169,13 +174,14 @@ fn awaits_continue(headers: &Headers) -> Result<bool, Refusal> {
 type Refusal = (Answer, &'static str);
 
 impl Rejected {
-    fn without_head((answer, reason): Refusal) -> Self {
-        Self { answer, reason, head: None }
+    #[cold]
+    fn without_head((answer, reason): Refusal) -> Box<Self> {
+        Box::new(Self { answer, reason, head: None })
     }
 }
 
 #[cold]
-fn reject(problem: Problem) -> Rejected {
+fn reject(problem: Problem) -> Box<Rejected> {
     Rejected::without_head(match problem {
         Problem::Malformed(reason) => malformed(reason),
         Problem::TooLarge => {

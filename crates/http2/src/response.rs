@@ -18,7 +18,7 @@ pub(crate) struct Accepted {
 
 /// Judges the head of a response to such a request; the error is what is malformed.
 pub(crate) fn accept(
-    fields: Fields,
+    fields: &mut Fields,
     exchange: Exchange,
     end_stream: bool,
     most: u64,
@@ -38,7 +38,7 @@ pub(crate) fn accept(
     if status == StatusCode::SWITCHING_PROTOCOLS || status.is_informational() && end_stream {
         return Err("a status that cannot be");
     }
-    let head = ResponseHead { status, version: Version::HTTP_2, headers: fields.headers };
+    let head = ResponseHead { status, version: Version::HTTP_2, headers: fields.take_headers() };
     let tunnel = exchange.connect && status.is_success();
     let length = if tunnel { None } else { content::length(&head.headers).map_err(|_| "a wrong content-length")? };
     // RFC 9110 §6.4.1, §8.6: there the field speaks of another response.

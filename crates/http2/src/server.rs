@@ -10,10 +10,9 @@ use serow_message::{
 };
 
 use crate::{
-    Counters, ErrorCode, Event, Limits, ProtocolError, ReceivedRequest, Sender, StreamId, Turn,
+    Counters, ErrorCode, Event, Limits, ProtocolError, Sender, StreamId, Turn,
     connection::{Connection, Leaving, Step},
-    fields::Fields,
-    receiving,
+    frame::HeadersStart,
     request::{self, Accepted, Answer, Rejected},
     stream::{Content, Exchange, QueuedHead, Receiving, Sending, Stream},
 };
@@ -51,7 +50,7 @@ impl Server {
         loop {
             let Some(step) = self.connection.receive(input, now)? else { return Ok(None) };
             let event = match step {
-                Step::Fields { headers, fields } => self.handle_request(headers, fields, now),
+                Step::Fields { headers } => self.handle_request(headers, now),
                 Step::Data { stream, data } => Ok(Event::Data { stream, data }),
                 Step::End { stream } => Ok(Event::End { stream, trailers: None }),
                 Step::Trailers { stream, trailers } => Ok(Event::End { stream, trailers: Some(trailers) }),
@@ -363,21 +362,16 @@ impl Server {
 
     /// A request's head has come.
     #[inline]
-    fn handle_request(
-        &mut self,
-        opening: receiving::Headers,
-        fields: Fields,
-        now: Duration,
-    ) -> Result<Event, ProtocolError> {
-        let receiving::Headers { stream: id, end_stream, dependency } = opening;
+    fn handle_request(&mut self, opening: HeadersStart, now: Duration) -> Result<Event, ProtocolError> {
+        let HeadersStart { stream: id, end_stream, dependency } = opening;
         let connection = &mut self.connection;
-        let accepted = match request::accept(fields, end_stream, &connection.limits) {
+        let accepted = match request::accept(&mut connection.fields, id, end_stream, &connection.limits) {
             Ok(accepted) => accepted,
-            Err(rejected) => return self.reject(id, end_stream, rejected, now),
+            Err(rejected) => return self.reject(id, end_stream, *rejected, now),
         };
-        let Accepted { head, protocol, length, content, exchange } = accepted;
+        let Accepted { request, content, exchange } = accepted;
         // RFC 9218 §7.1: what came ahead of the request is the latest.
-        let said = connection.early.take(id).or_else(|| Priority::of_fields(&head.headers));
+        let said = connection.early.take(id).or_else(|| Priority::of_fields(&request.head.headers));
         if said.is_some() {
             connection.dependencies.ignore();
         }
@@ -390,7 +384,7 @@ impl Server {
         stream.said_priority = said.is_some();
         stream.exchange = exchange;
         stream.content = content;
-        Ok(Event::Request(ReceivedRequest { stream: id, head, has_body: !end_stream, length, protocol }))
+        Ok(Event::Request(request))
     }
 
     #[inline]

@@ -53,7 +53,7 @@ impl FrameHeader {
 
     /// Whether this flag is set.
     #[inline]
-    pub(super) fn has(self, flag: u8) -> bool {
+    pub(crate) fn has(self, flag: u8) -> bool {
         self.flags & flag != 0
     }
 }

@@ -11,26 +11,45 @@ use crate::{ErrorCode, ProtocolError, SettingsUpdate, StreamId};
 pub(super) fn take_data(header: FrameHeader, input: &mut BytesMut) -> Result<Frame, ProtocolError> {
     needs_stream(header)?;
     let mut data = take_bytes(header, input);
-    let padding = if header.has(flags::PADDED) { remove_padding(&mut data)? } else { 0 };
+    let length = data.len();
+    if header.has(flags::PADDED) {
+        data = data.slice_ref(without_padding(&data)?);
+    }
+    let padding = length - data.len();
     Ok(Frame::Data { stream: header.stream, data, end_stream: header.has(flags::END_STREAM), padding })
 }
 
+/// What HEADERS say beside their block.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HeadersStart {
+    pub(crate) stream: StreamId,
+    pub(crate) end_stream: bool,
+    pub(crate) dependency: Option<Dependency>,
+}
+
 /// RFC 9113 §6.2.
-#[inline]
 pub(super) fn take_headers(header: FrameHeader, input: &mut BytesMut) -> Result<Frame, ProtocolError> {
-    needs_stream(header)?;
-    let mut block = take_bytes(header, input);
-    if header.has(flags::PADDED) {
-        remove_padding(&mut block)?;
-    }
-    let priority = if header.has(flags::PRIORITY) { Some(split_dependency(&mut block)?) } else { None };
+    let payload = take_bytes(header, input);
+    let (HeadersStart { stream, end_stream, dependency }, block) = read_headers(header, &payload)?;
     Ok(Frame::Headers {
-        stream: header.stream,
-        block,
-        end_stream: header.has(flags::END_STREAM),
+        stream,
+        block: payload.slice_ref(block),
+        end_stream,
         end_headers: header.has(flags::END_HEADERS),
-        priority,
+        priority: dependency,
     })
+}
+
+/// The same, with the field block as it stands in the payload.
+#[inline]
+pub(crate) fn read_headers(header: FrameHeader, payload: &[u8]) -> Result<(HeadersStart, &[u8]), ProtocolError> {
+    needs_stream(header)?;
+    let mut block = payload;
+    if header.has(flags::PADDED) {
+        block = without_padding(block)?;
+    }
+    let dependency = if header.has(flags::PRIORITY) { Some(split_dependency(&mut block)?) } else { None };
+    Ok((HeadersStart { stream: header.stream, end_stream: header.has(flags::END_STREAM), dependency }, block))
 }
 
 /// Any other kind.
@@ -91,7 +110,7 @@ fn take_push_promise(header: FrameHeader, input: &mut BytesMut) -> Result<Frame,
     needs_stream(header)?;
     let mut block = take_bytes(header, input);
     if header.has(flags::PADDED) {
-        remove_padding(&mut block)?;
+        block = block.slice_ref(without_padding(&block)?);
     }
     let promised = StreamId::new(split_number(&mut block)?);
     // RFC 9113 §5.1.1, §6.6: a number that a server cannot open is illegal.
@@ -179,34 +198,26 @@ fn take_array<const N: usize>(header: FrameHeader, input: &mut BytesMut) -> Resu
     }
 }
 
-/// Removes padding and the byte in front that says how much (RFC 9113 §6.1), and says how many bytes that are.
+/// What stands between the byte that says how much padding there is, and the padding (RFC 9113 §6.1).
 #[inline]
-fn remove_padding(payload: &mut Bytes) -> Result<usize, ProtocolError> {
-    let Some(&length) = payload.first() else { return Err(TOO_SHORT) };
-    let length = usize::from(length);
-    payload.advance(1);
-    match payload.len().checked_sub(length) {
-        Some(rest) => {
-            payload.truncate(rest);
-            Ok(1 + length)
-        }
-        None => Err(refused(ErrorCode::PROTOCOL_ERROR, "padding longer than its frame")),
-    }
+fn without_padding(payload: &[u8]) -> Result<&[u8], ProtocolError> {
+    let (&padding, rest) = payload.split_first().ok_or(TOO_SHORT)?;
+    let length = rest.len().checked_sub(usize::from(padding));
+    length
+        .and_then(|length| rest.get(..length))
+        .ok_or(refused(ErrorCode::PROTOCOL_ERROR, "padding longer than its frame"))
 }
 
 /// Takes RFC 7540's priority from the front (RFC 9113 §6.3).
-fn split_dependency(payload: &mut Bytes) -> Result<Dependency, ProtocolError> {
+fn split_dependency(payload: &mut impl Buf) -> Result<Dependency, ProtocolError> {
     let bits = split_number(payload)?;
-    let Some(&weight) = payload.first() else { return Err(TOO_SHORT) };
-    payload.advance(1);
+    let weight = payload.try_get_u8().map_err(|_| TOO_SHORT)?;
     Ok(Dependency { on: StreamId::new(bits), weight: u16::from(weight) + 1, exclusive: bits >> 31 == 1 })
 }
 
 /// Takes 32 bits from the front.
-fn split_number(payload: &mut Bytes) -> Result<u32, ProtocolError> {
-    let Some(&number) = payload.first_chunk() else { return Err(TOO_SHORT) };
-    payload.advance(number.len());
-    Ok(u32::from_be_bytes(number))
+fn split_number(payload: &mut impl Buf) -> Result<u32, ProtocolError> {
+    payload.try_get_u32().map_err(|_| TOO_SHORT)
 }
 
 /// RFC 9113 §4.2. In all frames of a stream that this is said of but DATA it must end the connection, as they carry
