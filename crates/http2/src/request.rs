@@ -91,7 +91,8 @@ fn line(fields: &Fields, limits: &Limits) -> Result<(Method, Target, Option<Byte
     }
     let scheme = scheme.ok_or(malformed("no :scheme"))?;
     // RFC 3986 §3.1. Which one it is, the connection knows better.
-    if !scheme.iter().all(|&byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.')) {
+    let is_scheme_byte = |&byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
+    if !matches!(scheme, b"https" | b"http") && !scheme.iter().all(is_scheme_byte) {
         return Err(malformed("a :scheme that is none"));
     }
     let path = path.ok_or(malformed("no :path"))?;

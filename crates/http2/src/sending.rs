@@ -12,7 +12,7 @@ use crate::{
     StreamId,
     connection::{Connection, Leaving, schedule},
     frame,
-    stream::{QueuedHead, Sending},
+    stream::Sending,
 };
 
 /// Whose turn it is to send.
@@ -56,16 +56,6 @@ impl Connection {
             stream.ready = ready;
             schedule(&mut self.scheduler, stream);
         }
-    }
-
-    /// Queues a head; `sending` is what follows it.
-    #[inline]
-    pub(crate) fn queue_head(&mut self, id: StreamId, head: QueuedHead, sending: Sending) -> Result<(), Misuse> {
-        let stream = self.streams.find(id).ok_or(Misuse::OutOfTurn)?;
-        stream.sending = sending;
-        stream.head = Some(head);
-        schedule(&mut self.scheduler, stream);
-        Ok(())
     }
 
     /// Writes a queued head.

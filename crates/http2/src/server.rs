@@ -11,7 +11,7 @@ use serow_message::{
 
 use crate::{
     Counters, ErrorCode, Event, Limits, ProtocolError, Sender, StreamId, Turn,
-    connection::{Connection, Leaving, Step},
+    connection::{Connection, Leaving, Step, schedule},
     frame::HeadersStart,
     request::{self, Accepted, Answer, Rejected},
     stream::{Content, Exchange, QueuedHead, Receiving, Sending, Stream},
@@ -98,8 +98,9 @@ impl Server {
         headers: Headers,
         length: BodyLength,
     ) -> Result<bool, Misuse> {
-        let Some(waiting) = self.awaiting_response(stream) else { return Err(Misuse::OutOfTurn) };
-        if status.is_informational() {
+        let place = self.connection.streams.place(stream).ok_or(Misuse::OutOfTurn)?;
+        let waiting = self.connection.streams.at(place).ok_or(Misuse::OutOfTurn)?;
+        if waiting.sending != Sending::Head || status.is_informational() {
             return Err(Misuse::OutOfTurn);
         }
         let Exchange { head_only, connect, .. } = waiting.exchange;
@@ -116,14 +117,15 @@ impl Server {
             BodyLength::Unknown => (Sending::UntilEnd, None),
         };
         let sending = if head_only { Sending::Done } else { sending };
+        // RFC 9218 §8. The scheduler does not have the stream yet.
         if headers.contains(Known::Priority)
             && let Some(said) = PartialPriority::of_fields(&headers)
         {
-            // RFC 9218 §8.
-            let merged = self.priority(stream).merge(said);
-            self.connection.set_priority(stream, merged);
+            waiting.priority = waiting.priority.merge(said);
         }
-        self.connection.queue_head(stream, QueuedHead { status, headers, content_length }, sending)?;
+        waiting.sending = sending;
+        waiting.head = Some(QueuedHead { status, headers, content_length });
+        schedule(&mut self.connection.scheduler, waiting);
         Ok(sending != Sending::Done)
     }
 

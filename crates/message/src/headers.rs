@@ -151,6 +151,7 @@ impl Headers {
     }
 
     /// Name, which well-known name that is, and value of each field, in order.
+    #[inline]
     pub fn iter_known(&self) -> impl Iterator<Item = (&[u8], Option<Known>, &[u8])> {
         let list = self.list.as_deref().unwrap_or(&EMPTY);
         list.fields().iter().map(|field| (list.name(field), field.known, list.value(field)))

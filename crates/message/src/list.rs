@@ -261,17 +261,20 @@ impl List {
         }
     }
 
+    // All fields lie within their texts; without a way to panic, what nobody looks at is not made.
+    #[inline]
     pub(crate) fn name(&self, field: &Field) -> &[u8] {
         if let (Some(known), 0) = (field.known, field.name_length) {
             return known.as_str().as_bytes();
         }
         let start = field.name_start as usize;
-        &self.text(field)[start..start + field.name_length as usize]
+        self.text(field).get(start..start + field.name_length as usize).unwrap_or_default()
     }
 
+    #[inline]
     pub(crate) fn value(&self, field: &Field) -> &[u8] {
         let start = field.value_start as usize;
-        &self.text(field)[start..start + field.value_length as usize]
+        self.text(field).get(start..start + field.value_length as usize).unwrap_or_default()
     }
 }
 

@@ -72,7 +72,7 @@ impl Encoder {
         // Most are in the static table.
         match static_table::index_of_field(Name::Pseudo(pseudo), value) {
             Some(index) => block.push(INDEXED | index),
-            None => self.encode_known(Name::Pseudo(pseudo), pseudo.as_str(), value, block),
+            None => self.encode_known(Name::Pseudo(pseudo), value, block),
         }
     }
 
@@ -81,7 +81,7 @@ impl Encoder {
     pub fn encode(&mut self, name: &[u8], known: Option<Known>, value: &[u8], block: &mut Vec<u8>) {
         self.write_update(block);
         match known {
-            Some(known) => self.encode_known(Name::Known(known), known.as_str(), value, block),
+            Some(known) => self.encode_known(Name::Known(known), value, block),
             None => self.encode_any(Name::Other, name, value, block),
         }
     }
@@ -95,12 +95,12 @@ impl Encoder {
 
     /// Appends a field of a well-known name. What was sent last with this name is most often what is sent now.
     #[inline]
-    fn encode_known(&mut self, kind: Name, name: &'static str, value: &[u8], block: &mut Vec<u8>) {
+    fn encode_known(&mut self, kind: Name, value: &[u8], block: &mut Vec<u8>) {
         let last = self.newer_than(self.recent.find_name(Hash::of_name(kind, b"")));
         if self.table.is_known(last, kind, value) {
             integer::encode::<7>(FIRST_DYNAMIC + last, INDEXED, block);
         } else {
-            self.encode_any(kind, name.as_bytes(), value, block);
+            self.encode_any(kind, kind.text().as_bytes(), value, block);
         }
     }
 

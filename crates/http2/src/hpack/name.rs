@@ -70,6 +70,15 @@ impl Name {
         }
     }
 
+    /// The text of a well-known name or that of a pseudo-header field; nothing of others.
+    pub(super) fn text(self) -> &'static str {
+        match self {
+            Self::Pseudo(pseudo) => pseudo.as_str(),
+            Self::Known(known) => known.as_str(),
+            Self::Other => "",
+        }
+    }
+
     /// The well-known name, if it is one.
     #[must_use]
     pub fn known(self) -> Option<Known> {
