@@ -71,12 +71,6 @@ pub struct Span {
 }
 
 impl ReceivedFields {
-    /// An empty list with room for so many fields.
-    #[must_use]
-    pub fn with_capacity(fields: usize) -> Self {
-        Self { fields: SmallVec::with_capacity(fields), present: 0, end: 0 }
-    }
-
     /// How many fields there are.
     #[must_use]
     #[inline]
