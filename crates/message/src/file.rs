@@ -53,7 +53,8 @@ impl FileRange {
         if read == 0 && !room.is_empty() {
             return Err(FileChanged.into());
         }
-        if read as u64 == self.length {
+        // Less than was there: it has become shorter, or is about to be looked at for nothing.
+        if read as u64 == self.length || read < room.len() {
             self.check()?;
         }
         self.offset += read as u64;

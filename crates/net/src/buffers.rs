@@ -58,8 +58,8 @@ impl Buffers {
         buffer.clear();
         let (kept, most) = match buffer.capacity() {
             0 => return,
-            1..=MOST_OUTPUT => (&self.output, MOST_KEPT),
-            ..=MOST_LARGE_OUTPUT => (&self.large_output, MOST_LARGE_KEPT),
+            capacity if capacity <= MOST_OUTPUT => (&self.output, MOST_KEPT),
+            capacity if capacity <= MOST_LARGE_OUTPUT => (&self.large_output, MOST_LARGE_KEPT),
             _ => return,
         };
         let mut kept = kept.borrow_mut();

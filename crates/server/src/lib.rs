@@ -35,9 +35,10 @@ mod worker;
 
 pub use bytes::Bytes;
 pub use serow_message::{
-    Body, BodyKind, BoxError, Connection, Encryption, FieldName, FileChanged, FileRange, FileVersion, Handler, HandlerExt,
-    HandlerService, Headers, Incoming, IncomingError, Interim, InvalidHeader, Known, Method, OnUpgrade, Peer, Request,
-    RequestHead, Response, Scheme, ServiceHandler, StatusCode, Target, TargetForm, UpgradeRefused, Upgraded, Version,
+    Body, BodyKind, BoxError, Connection, Encryption, FieldName, FileChanged, FileRange, FileVersion, Handler,
+    HandlerExt, HandlerService, Headers, Incoming, IncomingError, Interim, InvalidHeader, Known, Method, OnUpgrade,
+    Peer, Request, RequestHead, Response, Scheme, ServiceHandler, StatusCode, Target, TargetForm, UpgradeRefused,
+    Upgraded, Version,
 };
 pub use serow_net::{
     Address, AddressError, BindError, ListenOptions,

@@ -131,7 +131,7 @@ where
         let request = request.with_interim(place.interim.sender());
         let handler = &self.call;
         match catch_unwind(AssertUnwindSafe(|| handler(request))) {
-            Ok(call) => place.call.set(Some(call)),
+            Ok(call) => self.exchanges.begin_call(index, call),
             Err(_) => return self.panicked(index),
         }
         self.poll_exchange(index);
@@ -175,7 +175,7 @@ where
     /// Polls the handler.
     fn poll_call(&mut self, index: usize, context: &mut Context<'_>) -> Step {
         let Some(place) = self.exchanges.place(index) else { return Step::Wait };
-        let Some(call) = place.call.as_mut().as_pin_mut() else { return Step::Wait };
+        let Some(call) = place.call.as_mut().and_then(|call| call.as_mut().as_pin_mut()) else { return Step::Wait };
         let polled = match catch_unwind(AssertUnwindSafe(|| call.poll(context))) {
             Ok(polled) => polled,
             Err(_) => {
@@ -186,9 +186,7 @@ where
         self.send_interim(index, polled.is_pending().then_some(context));
         match polled {
             Poll::Ready(response) => {
-                if let Some(place) = self.exchanges.place(index) {
-                    place.call.set(None);
-                }
+                self.exchanges.end_call(index);
                 self.respond(index, response);
                 Step::Onward
             }

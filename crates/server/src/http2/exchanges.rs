@@ -22,13 +22,19 @@ pub(super) struct Exchanges<F> {
     /// The woken ones that are being polled.
     polling: Vec<u32>,
     is_in_round: bool,
+    /// Room for a handler at work: most are done when they are first polled, and the next takes the same, still in the
+    /// processor's cache.
+    spare: Option<Call<F>>,
 }
+
+/// A handler at work, in room that is used again.
+pub(super) type Call<F> = Pin<Box<Option<F>>>;
 
 /// Room for one exchange.
 pub(super) struct Place<F> {
     pub(super) exchange: Option<Exchange>,
     /// The handler at work.
-    pub(super) call: Pin<Box<Option<F>>>,
+    pub(super) call: Option<Call<F>>,
     pub(super) waker: Waker,
     pub(super) interim: InterimQueue,
 }
@@ -42,6 +48,7 @@ impl<F> Exchanges<F> {
             woken: Arc::default(),
             polling: Vec::new(),
             is_in_round: false,
+            spare: None,
         }
     }
 
@@ -66,7 +73,7 @@ impl<F> Exchanges<F> {
             let index = self.places.len() as u32;
             let waker = Waker::from(Arc::new(ExchangeWaker { index, woken: Arc::clone(&self.woken) }));
             self.woken.lock().is_woken.push(false);
-            self.places.push(Place { exchange: None, call: Box::pin(None), waker, interim: InterimQueue::default() });
+            self.places.push(Place { exchange: None, call: None, waker, interim: InterimQueue::default() });
             index
         });
         let place = &mut self.places[index as usize];
@@ -88,12 +95,35 @@ impl<F> Exchanges<F> {
     pub(super) fn remove(&mut self, index: usize) -> Option<Exchange> {
         let place = self.places.get_mut(index)?;
         let exchange = place.exchange.take()?;
-        place.call.set(None);
+        if let Some(call) = place.call.take() {
+            self.put_away(call);
+        }
         if let Ok(at) = self.streams.binary_search_by_key(&exchange.stream, |(stream, _)| *stream) {
             self.streams.remove(at);
         }
         self.free.push(index as u32);
         Some(exchange)
+    }
+
+    /// Puts a handler to work at this place.
+    pub(super) fn begin_call(&mut self, index: usize, handler: F) {
+        let mut call = self.spare.take().unwrap_or_else(|| Box::pin(None));
+        call.set(Some(handler));
+        if let Some(place) = self.places.get_mut(index) {
+            place.call = Some(call);
+        }
+    }
+
+    /// The handler at this place is done, or of no more use.
+    pub(super) fn end_call(&mut self, index: usize) {
+        if let Some(call) = self.places.get_mut(index).and_then(|place| place.call.take()) {
+            self.put_away(call);
+        }
+    }
+
+    fn put_away(&mut self, mut call: Call<F>) {
+        call.set(None);
+        self.spare = Some(call);
     }
 
     /// Where the stream's exchange is, if there is one.
@@ -142,6 +172,7 @@ impl<F> Exchanges<F> {
             self.free = Vec::new();
             self.streams = Vec::new();
             self.polling = Vec::new();
+            self.spare = None;
             // Wakers that somebody still holds belong to the old list.
             let connection = self.woken.lock().connection.take();
             self.woken = Arc::new(Woken { state: Mutex::new(State { connection, ..State::default() }) });

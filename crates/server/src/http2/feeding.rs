@@ -72,9 +72,7 @@ where
         exchange.patience = None;
         // As over HTTP/1: who does not send what it announced is told so, if nothing else was said before.
         if let Stage::Handling = exchange.stage {
-            if let Some(place) = self.exchanges.place(index) {
-                place.call.set(None);
-            }
+            self.exchanges.end_call(index);
             self.respond(index, Response::plain_status(StatusCode::REQUEST_TIMEOUT));
         }
         true

@@ -85,7 +85,14 @@ impl Multiplexed {
     /// Opens a stream; CONNECT has an authority in the target's place.
     #[track_caller]
     pub(crate) fn open(&mut self, method: &str, target: &str, opening: &Opening<'_>) -> StreamId {
-        self.try_open(method, target, opening).unwrap()
+        let began = Instant::now();
+        loop {
+            match self.try_open(method, target, opening) {
+                // Before the server's settings are there a client may open fewer streams than after.
+                Err(OpenError::WouldBlock) if began.elapsed() < PATIENCE => self.go_on_for(Duration::from_millis(1)),
+                outcome => return outcome.unwrap(),
+            }
+        }
     }
 
     pub(crate) fn try_open(
