@@ -139,8 +139,11 @@ def curl_echo(asked: Asked) -> None:
     asked.verdict.figure(f"curl, {asked.how}: 3 MB there and back, with a length and without, with Expect")
 
 
-def nghttp(asked: Asked, *options: str, path: str = "/", seconds: float = 60) -> str:
-    output, _ = tools.run([tools.find("nghttp"), "-v", "-t", "30s", *options, asked.url + path], seconds=seconds)
+def nghttp(asked: Asked, *options: str, path: str = "/", timeout: str = "30s", may_end_early: bool = False) -> str:
+    output, said = tools.run([tools.find("nghttp"), "-v", "-t", timeout, *options, asked.url + path])
+    # Its exit code does not tell.
+    if "[ERROR]" in output + said and not may_end_early:
+        raise tools.Failed(f"nghttp {options}: {(output + said).partition('[ERROR]')[2][:100]}")
     return re.sub(r"\x1b\[[0-9;]*m", "", output)
 
 
@@ -183,7 +186,11 @@ def nghttp_files(asked: Asked) -> None:
 def nghttp_echo(asked: Asked) -> None:
     (asked.work / "upload").write_bytes(site.content(site.LARGE))
     upload = ["-d", str(asked.work / "upload")]
-    for options in ([], ["--no-content-length"], ["--trailer", "x-sum: 9"], ["--expect-continue"], ["-m", "5"],
+    # The head of an echo comes with 100, and nghttp, which takes a final response for one that wants no body (RFC 9110
+    # §10.1.1 lets it), sends none and waits: only that it is told to go on is looked at.
+    output = nghttp(asked, "-n", *upload, "--expect-continue", timeout="2s", may_end_early=True)
+    asked.check(statuses(output)[:1] == ["100"], f"nghttp --expect-continue: {statuses(output)}")
+    for options in ([], ["--no-content-length"], ["--trailer", "x-sum: 9"], ["-m", "5"],
                     ["-w", "20", "-W", "24", "-m", "20"]):
         output = nghttp(asked, "-n", *upload, *options)
         count = int(options[-1]) if "-m" in options else 1
@@ -192,11 +199,9 @@ def nghttp_echo(asked: Asked) -> None:
         if "--trailer" in options:
             asked.check(re.search(r"recv \(stream_id=\d+[^)]*\) x-sum: 9", output) is not None or
                         "te: trailers" not in output, f"nghttp: no trailers came back: {output[-300:]}")
-        if "--expect-continue" in options:
-            asked.check("100" in statuses(output), f"nghttp {options}: {statuses(output)}")
     got = tools.run([tools.find("nghttp"), *upload, "--no-content-length", asked.url + "/"])[0]
     asked.check(got.encode(errors="replace") != b"", "nghttp: nothing came back")
-    asked.verdict.figure(f"nghttp, {asked.how}: 3 MB there and back, without a length, with trailers, with Expect, 20 at once")
+    asked.verdict.figure(f"nghttp, {asked.how}: 3 MB there and back, without a length, with trailers, 20 at once")
 
 
 def h2load(asked: Asked, *options: str, path: str = "/script.js", seconds: float = 100) -> tuple[int, int, str]:
