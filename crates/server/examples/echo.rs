@@ -4,12 +4,13 @@
 //! curl --http2-prior-knowledge -d hello http://127.0.0.1:8080/
 //! ```
 
-use serow::{Method, Request, Response, Server, TlsSettings};
+use serow::{Method, Request, Response, Server, TlsSettings, Versions};
 
 fn main() -> Result<(), serow::Error> {
     let mut arguments = std::env::args().skip(1);
     let address = arguments.next().unwrap_or_else(|| "127.0.0.1:8080".to_owned());
     let server = match arguments.next().as_deref() {
+        Some("http2") => Server::new().listen(address).versions(Versions::Http2),
         Some("tls") => Server::new().listen_tls(address).tls(TlsSettings::self_signed()?),
         _ => Server::new().listen(address),
     };

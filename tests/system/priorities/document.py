@@ -27,6 +27,11 @@ def replaced(document: str, name: str, content: str) -> str:
     return f"{document.rstrip()}\n\n{enclosed}\n"
 
 
+def section(name: str) -> str:
+    """What the page says there now."""
+    return FILE.read_text().partition(f"<!-- measured: {name} -->")[2].partition(f"<!-- end of {name} -->")[0].strip()
+
+
 def put(**sections: str) -> None:
     document = FILE.read_text()
     for name, content in sections.items():

@@ -40,6 +40,7 @@ def main() -> int:
     parser.add_argument("--rtt", type=float, default=SLOW.rtt_ms, metavar="MS", help="default %(default)g")
     parser.add_argument("--queue", default="auto", help="bytes that may wait before the link; see netlab --help")
     parser.add_argument("--congestion", default="cubic", help="congestion control of both kernels")
+    parser.add_argument("--only-rate", action="append", metavar="RATE", help="of the matrix, such as 1gbit; may be repeated")
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--matrix", action="store_true", help="throughput from 128 kbit/s to 1 Gbit/s, pacing on and off")
     what.add_argument("--browser", action="store_true", help="the same exam in Chromium")

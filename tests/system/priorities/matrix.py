@@ -47,6 +47,7 @@ def run(options: argparse.Namespace, verdict: Verdict) -> None:
             verdict.check(False, f"{server.label} is not there, or has no {servers.lacks(server) if server.is_ours else ''}")
             return
     rates, round_trips = (SHORT_RATES, SHORT_ROUND_TRIPS) if options.short else (RATES, ROUND_TRIPS)
+    rates = tuple(rate for rate in rates if not options.only_rate or rate in options.only_rate)
     seconds, rounds = (SHORT_SECONDS, SHORT_ROUNDS) if options.short else (SECONDS, ROUNDS)
     cells: dict[tuple[str, int, str], Cell] = {}
     for rate in rates:
@@ -57,7 +58,7 @@ def run(options: argparse.Namespace, verdict: Verdict) -> None:
     text = table(chosen, cells)
     print(f"\n{text}\n")
     if options.write:
-        document.put(matrix=text)
+        document.put(matrix=completed(text, document.section("matrix")))
 
 
 def measure(link: Link, chosen: list[Server], seconds: float, rounds: int, cells: dict, verdict: Verdict) -> None:
@@ -139,6 +140,19 @@ def table(chosen: list[Server], cells: dict) -> str:
         row.append(f"{statistics.median(found[0].delays):.0f} ms" if found[0].delays else "–")
         lines.append("| " + " | ".join(row) + " |")
     return "\n".join(lines)
+
+
+def completed(table: str, before: str) -> str:
+    """The table, with the rows of the last time for the links that were not measured now."""
+    def rows(text: str) -> dict[tuple[str, ...], str]:
+        return {tuple(cell.strip() for cell in line.split("|")[1:3]): line for line in text.splitlines() if "|" in line}
+
+    new, old = rows(table), rows(before)
+    if list(new)[:1] != list(old)[:1]:
+        return table
+    links = [(rate, f"{rtt} ms") for rate in RATES for rtt in ROUND_TRIPS]
+    heads = [line for key, line in new.items() if key not in links]
+    return "\n".join(heads + [new.get(link) or old[link] for link in links if link in new or link in old])
 
 
 def human(bits: float) -> str:
