@@ -4,7 +4,6 @@ use std::{
     fs::File,
     io::{self, IoSlice},
     os::fd::{AsRawFd, OwnedFd},
-    pin::Pin,
     task::{Context, Poll, ready},
     time::Duration,
 };
@@ -15,7 +14,7 @@ use rustix::{
     io::Errno,
     net::{RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown},
 };
-use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf, unix::AsyncFd};
+use tokio::io::{Interest, unix::AsyncFd};
 
 use crate::tcp_info::{self, TcpInfo};
 
@@ -258,31 +257,6 @@ fn read_tcp_info(descriptor: &OwnedFd) -> io::Result<TcpInfo> {
 #[cfg(not(target_os = "linux"))]
 fn read_tcp_info(_: &OwnedFd) -> io::Result<TcpInfo> {
     Err(io::ErrorKind::Unsupported.into())
-}
-
-/// For protocols behind an upgrade.
-impl AsyncRead for Socket {
-    fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        let mut received = BytesMut::with_capacity(buffer.remaining());
-        ready!(self.poll_receive(context, &mut received, |_| ()))?;
-        let count = received.len().min(buffer.remaining());
-        buffer.put_slice(&received[..count]);
-        Poll::Ready(Ok(()))
-    }
-}
-
-impl AsyncWrite for Socket {
-    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        self.poll_send(context, bytes, More::Nothing)
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(self.shut_down())
-    }
 }
 
 /// What one call may send of a file: other connections of the core wait meanwhile. A megabyte takes a tenth of a
