@@ -11,6 +11,7 @@ pub mod proxy_protocol;
 mod socket;
 mod tcp_info;
 pub mod tls;
+mod wire;
 
 pub use accept::{AcceptError, Accepted, Acceptor, PAUSE_AFTER_EXHAUSTION, Peer};
 pub use address::{Address, AddressError};
@@ -20,3 +21,4 @@ pub use deadlines::{Deadline, Deadlines};
 pub use listener::{BindError, ListenOptions, Listener};
 pub use socket::{More, Socket};
 pub use tcp_info::TcpInfo;
+pub use wire::Wire;

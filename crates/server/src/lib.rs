@@ -30,7 +30,6 @@ mod signals;
 mod status;
 mod stop;
 mod transport;
-mod wire;
 mod worker;
 
 pub use bytes::Bytes;

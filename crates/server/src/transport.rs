@@ -10,10 +10,10 @@ use std::{
 
 use bytes::{Buf, Bytes, BytesMut};
 use serow_message::{FileChanged, FileRange, Handler};
-use serow_net::{More, Socket, tls::TlsSession};
+use serow_net::{More, Socket, Wire, tls::TlsSession};
 use tokio::task::yield_now;
 
-use crate::{patience::Patience, wire::Wire, worker::Worker};
+use crate::{patience::Patience, worker::Worker};
 
 /// The wire of one connection. It holds buffers only while there is something in them.
 pub(crate) struct Transport<H> {

@@ -7,10 +7,10 @@ use std::{
 };
 
 use bytes::{Buf, BytesMut};
-use serow_net::{Buffers, More};
+use serow_net::{Buffers, More, Wire};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::{population::Inhabitant, wire::Wire};
+use crate::population::Inhabitant;
 
 /// The wire, counted as a connection of its worker until it is dropped, so that a stopping server waits for it.
 pub(super) struct Tunnel {

@@ -9,12 +9,11 @@ use std::{
 };
 
 use serow_net::{
+    Wire,
     pacing::{DelayHistogram, Demand, Pacer, Pacing, QueueDelay},
     tls::RECORD_OVERHEAD,
 };
 use tokio::time::{Sleep, sleep};
-
-use crate::wire::Wire;
 
 /// The pacing of one connection.
 pub(super) struct Pace {

@@ -8,15 +8,15 @@ use std::{
 };
 
 use bytes::BytesMut;
-use serow_net::{
+
+use self::encryption::Encryption;
+use crate::{
     Buffers, INPUT_LENGTH, More, Socket,
     tls::{TlsDescription, TlsSession},
 };
 
-use self::encryption::Encryption;
-
 /// A socket, with what encrypts it if anything does.
-pub(crate) struct Wire {
+pub struct Wire {
     socket: Socket,
     encryption: Option<Box<Encryption>>,
     /// Bytes handed to the kernel by way of this.
@@ -24,49 +24,61 @@ pub(crate) struct Wire {
 }
 
 impl Wire {
-    pub(crate) fn new(socket: Socket) -> Self {
+    /// A socket that nothing encrypts so far.
+    #[must_use]
+    pub fn new(socket: Socket) -> Self {
         Self { socket, encryption: None, sent: 0 }
     }
 
     /// From now on everything is encrypted; `received` is what has come of it already.
-    pub(crate) fn encrypt(&mut self, session: TlsSession, received: BytesMut) {
+    pub fn encrypt(&mut self, session: TlsSession, received: BytesMut) {
         self.encryption = Some(Box::new(Encryption::new(session, received)));
     }
 
     /// Whether it is encrypted.
+    #[must_use]
     #[inline]
-    pub(crate) fn is_encrypted(&self) -> bool {
+    pub fn is_encrypted(&self) -> bool {
         self.encryption.is_some()
     }
 
     /// The TLS session, where there is one.
-    pub(crate) fn session(&self) -> Option<&TlsSession> {
+    #[must_use]
+    pub fn session(&self) -> Option<&TlsSession> {
         self.encryption.as_ref().map(|encryption| encryption.session())
     }
 
     /// What was agreed upon, once the handshake is complete.
-    pub(crate) fn description(&self) -> Option<TlsDescription> {
+    #[must_use]
+    pub fn description(&self) -> Option<TlsDescription> {
         self.session().and_then(TlsSession::description)
     }
 
     /// Whether something has come that could not be understood yet.
-    pub(crate) fn has_undecrypted(&self) -> bool {
+    #[must_use]
+    pub fn has_undecrypted(&self) -> bool {
         self.encryption.as_ref().is_some_and(|encryption| encryption.has_received())
     }
 
     /// Bytes handed to the kernel so far, encryption included; without those of files that it read itself.
-    pub(crate) fn sent(&self) -> u64 {
+    #[must_use]
+    pub fn sent(&self) -> u64 {
         self.sent + self.encryption.as_ref().map_or(0, |encryption| encryption.sent())
     }
 
     /// The socket itself.
-    pub(crate) fn socket(&self) -> &Socket {
+    #[must_use]
+    pub fn socket(&self) -> &Socket {
         &self.socket
     }
 
     /// Receives more behind the input; 0 is the end.
+    ///
+    /// # Errors
+    ///
+    /// Those of recv(2), and a peer that breaks TLS.
     #[inline]
-    pub(crate) fn poll_receive(
+    pub fn poll_receive(
         &mut self,
         context: &mut Context<'_>,
         input: &mut BytesMut,
@@ -79,8 +91,12 @@ impl Wire {
     }
 
     /// Takes bytes to be sent. Encrypted ones may still wait for [`Self::poll_flush`] when they are taken.
+    ///
+    /// # Errors
+    ///
+    /// Those of send(2), and a session that can send no more.
     #[inline]
-    pub(crate) fn poll_send(
+    pub fn poll_send(
         &mut self,
         context: &mut Context<'_>,
         bytes: &[u8],
@@ -98,7 +114,11 @@ impl Wire {
     }
 
     /// As [`Self::poll_send`], for two pieces in one call.
-    pub(crate) fn poll_send_pieces(
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::poll_send`].
+    pub fn poll_send_pieces(
         &mut self,
         context: &mut Context<'_>,
         pieces: [&[u8]; 2],
@@ -111,8 +131,12 @@ impl Wire {
     }
 
     /// Sends what the kernel takes at once; nothing where it is encrypted.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::poll_send`].
     #[inline]
-    pub(crate) fn send(&self, bytes: &[u8]) -> io::Result<usize> {
+    pub fn send(&self, bytes: &[u8]) -> io::Result<usize> {
         match &self.encryption {
             None => self.socket.send(bytes),
             Some(_) => Ok(0),
@@ -120,8 +144,12 @@ impl Wire {
     }
 
     /// Ready when all that was taken has been sent.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::poll_send`].
     #[inline]
-    pub(crate) fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+    pub fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         match &mut self.encryption {
             None => Poll::Ready(Ok(())),
             Some(encryption) => encryption.poll_flush(&self.socket, context),
@@ -129,7 +157,7 @@ impl Wire {
     }
 
     /// Bytes of plaintext in a record, from now on.
-    pub(crate) fn set_record_length(&mut self, length: usize) {
+    pub fn set_record_length(&mut self, length: usize) {
         if let Some(encryption) = &mut self.encryption {
             encryption.set_record_length(length);
         }
@@ -137,14 +165,18 @@ impl Wire {
 
     /// Gives back the buffers that are empty.
     #[inline]
-    pub(crate) fn rest(&mut self, buffers: &Buffers) {
+    pub fn rest(&mut self, buffers: &Buffers) {
         if let Some(encryption) = &mut self.encryption {
             encryption.rest(buffers);
         }
     }
 
     /// Says that nothing more will be sent, behind all that was taken; the peer may go on. Ready when that has left.
-    pub(crate) fn poll_shut_down(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::poll_send`], and those of shutdown(2).
+    pub fn poll_shut_down(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         if let Some(encryption) = &mut self.encryption {
             ready!(encryption.poll_close(&self.socket, context))?;
         }

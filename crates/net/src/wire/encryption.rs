@@ -6,12 +6,12 @@ use std::{
 };
 
 use bytes::BytesMut;
-use serow_net::{
+
+use super::make_room;
+use crate::{
     Buffers, More, Socket,
     tls::{LARGEST_RECORD, TlsError, TlsSession},
 };
-
-use super::make_room;
 
 /// A TLS session with its buffers, which it has only while there is something in them.
 pub(super) struct Encryption {
@@ -188,8 +188,8 @@ mod tests {
         time::Duration,
     };
 
+    use crate::tls::{Certificates, SelfSigned, TlsAcceptor, TlsSettings};
     use rustls::{ClientConfig, ClientConnection, RootCertStore};
-    use serow_net::tls::{Certificates, SelfSigned, TlsAcceptor, TlsSettings};
     use tokio::{runtime, sync::Notify, time::timeout};
 
     use super::*;
