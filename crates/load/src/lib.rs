@@ -1,0 +1,14 @@
+//! A load generator for HTTP/1.1 and HTTP/2 over TCP, TLS and unix sockets.
+//!
+//! | what | file |
+//! | --- | --- |
+//! | what a run brought | `results.rs`, `distribution.rs` |
+#![forbid(unsafe_code)]
+
+mod distribution;
+mod results;
+
+pub use self::{
+    distribution::{Bucket, Distribution},
+    results::{Errors, Interval, Results},
+};
