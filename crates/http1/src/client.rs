@@ -96,6 +96,26 @@ impl Client {
         Ok(self.sending != Outgoing::Done)
     }
 
+    /// A whole request with this method was written by other means: its response comes next. For requests that are sent
+    /// many times, or in a form that this crate does not write. Where several were written one behind the other, each is
+    /// announced when the response before it is whole.
+    ///
+    /// # Errors
+    ///
+    /// When the exchange before is not finished.
+    pub fn expect(&mut self, method: &Method) -> Result<(), Misuse> {
+        if self.sending != Outgoing::Head {
+            return Err(Misuse::OutOfTurn);
+        }
+        self.sending = Outgoing::Done;
+        self.asked_for_upgrade = false;
+        if self.method != *method {
+            self.method = method.clone();
+        }
+        self.receiving = Receiving::head();
+        Ok(())
+    }
+
     /// Writes a piece of the request's body.
     ///
     /// # Errors

@@ -241,3 +241,26 @@ fn default_limits_are_those_of_the_documentation() {
     assert_eq!(judge(head(32 * 1024)), Ok(true));
     assert_eq!(judge(head(32 * 1024 + 1)), Err(ProtocolError::HeadTooLarge));
 }
+
+#[test]
+fn requests_written_by_other_means_are_announced() {
+    let mut client = Client::new(Limits::default());
+    let mut input = BytesMut::from(
+        "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nHTTP/1.1 204 No Content\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\nx",
+    );
+    for (method, body) in [(Method::HEAD, 0), (Method::DELETE, 0), (Method::GET, 1)] {
+        client.expect(&method).unwrap();
+        assert_eq!(client.expect(&method), Err(Misuse::OutOfTurn));
+        assert!(matches!(client.receive(&mut input), Ok(Some(Event::Head(_)))), "{method}");
+        let mut bytes = 0;
+        while let Some(event) = client.receive(&mut input).unwrap() {
+            match event {
+                Event::Data(data) => bytes += data.len(),
+                Event::Head(_) => panic!("{method}: another head"),
+                Event::End(_) => break,
+            }
+        }
+        assert_eq!((bytes, client.begin_next()), (body, Next::Reuse), "{method}");
+    }
+    assert!(input.is_empty());
+}

@@ -2,8 +2,10 @@
 
 mod accept;
 mod address;
+mod alarm;
 mod buffers;
 pub mod clock;
+mod connect;
 pub mod deadlines;
 mod listener;
 pub mod pacing;
@@ -15,8 +17,10 @@ mod wire;
 
 pub use accept::{AcceptError, Accepted, Acceptor, PAUSE_AFTER_EXHAUSTION, Peer};
 pub use address::{Address, AddressError};
+pub use alarm::{Alarm, monotonic};
 pub use buffers::{Buffers, INPUT_LENGTH};
 pub use clock::{Clock, Moment};
+pub use connect::Destination;
 pub use deadlines::{Deadline, Deadlines};
 pub use listener::{BindError, ListenOptions, Listener};
 pub use socket::{More, Socket};

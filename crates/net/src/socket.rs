@@ -190,6 +190,17 @@ impl Socket {
         }
     }
 
+    /// Ready when a connection that is being opened (connect(2), EINPROGRESS) is open.
+    ///
+    /// # Errors
+    ///
+    /// Those of connect(2).
+    pub fn poll_connected(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.descriptor.poll_write_ready(context))?.retain_ready();
+        let failure = rustix::net::sockopt::socket_error(self.descriptor.get_ref())?;
+        Poll::Ready(failure.map_err(io::Error::from))
+    }
+
     /// Says that nothing more will be sent; the peer may go on.
     ///
     /// # Errors

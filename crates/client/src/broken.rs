@@ -1,0 +1,45 @@
+//! Why a connection is of no more use.
+
+use std::{error::Error, fmt, io};
+
+/// Why a connection is of no more use.
+#[derive(Debug)]
+pub enum Broken {
+    /// It failed while something was received.
+    Lost(io::Error),
+    /// It failed while something was sent.
+    Unsent(io::Error),
+    /// The server closed it; where a response was due, before that was whole.
+    Closed,
+    /// The server broke the rules of HTTP/1.1.
+    Http1(serow_http1::ProtocolError),
+    /// The server broke the rules of HTTP/2.
+    Http2(serow_http2::ProtocolError),
+}
+
+impl From<serow_http1::ProtocolError> for Broken {
+    fn from(error: serow_http1::ProtocolError) -> Self {
+        // A message that the end of the connection cut off.
+        if error == serow_http1::ProtocolError::Incomplete { Self::Closed } else { Self::Http1(error) }
+    }
+}
+
+impl From<serow_http2::ProtocolError> for Broken {
+    fn from(error: serow_http2::ProtocolError) -> Self {
+        Self::Http2(error)
+    }
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Lost(error) => write!(formatter, "nothing more can be received: {error}"),
+            Self::Unsent(error) => write!(formatter, "nothing more can be sent: {error}"),
+            Self::Closed => formatter.write_str("the server closed the connection"),
+            Self::Http1(error) => write!(formatter, "the server does not keep to HTTP/1.1: {error}"),
+            Self::Http2(error) => write!(formatter, "the server does not keep to HTTP/2: {error}"),
+        }
+    }
+}
+
+impl Error for Broken {}

@@ -1,0 +1,136 @@
+//! A connection that speaks HTTP/1.1.
+
+use std::{
+    rc::Rc,
+    task::{Context, Poll, ready},
+};
+
+use bytes::Bytes;
+use serow_http1::{Client, Event, Limits, Misuse, Next, ReceivedResponse};
+use serow_message::{BodyLength, Method, RequestHead};
+use serow_net::{Buffers, Wire};
+
+use crate::{Broken, link::Link};
+
+/// A connection that speaks HTTP/1.1: one exchange after the other, but requests may be sent ahead
+/// ([`Self::send_written`]).
+pub struct Http1 {
+    link: Link,
+    machine: Client,
+}
+
+impl Http1 {
+    /// Speaks HTTP/1.1 over this wire.
+    #[must_use]
+    pub fn new(wire: Wire, buffers: Rc<Buffers>, limits: Limits) -> Self {
+        Self { link: Link::new(wire, buffers), machine: Client::new(limits) }
+    }
+
+    /// Begins a request; [`Self::poll_flush`] sends it. Says whether a body is to follow.
+    ///
+    /// # Errors
+    ///
+    /// When the exchange before is not finished, or a CONNECT is to have a body.
+    pub fn send_head(&mut self, head: &RequestHead, length: BodyLength) -> Result<bool, Misuse> {
+        self.machine.send_head(head, length, self.link.output())
+    }
+
+    /// Sends a piece of a body.
+    ///
+    /// # Errors
+    ///
+    /// Before the head, or more than was announced.
+    pub fn send_data(&mut self, data: &[u8]) -> Result<(), Misuse> {
+        self.machine.send_data(data, self.link.output())
+    }
+
+    /// Ends a request.
+    ///
+    /// # Errors
+    ///
+    /// Before the head, or fewer bytes than were announced.
+    pub fn send_end(&mut self) -> Result<(), Misuse> {
+        self.machine.send_end(None, self.link.output())
+    }
+
+    /// Sends requests that were written by other means, one or several, as they are. [`Self::expect`] announces each of
+    /// their responses.
+    #[inline]
+    pub fn send_written(&mut self, text: Bytes) {
+        self.link.send(text);
+    }
+
+    /// The response to a request with this method, written by other means, comes next.
+    ///
+    /// # Errors
+    ///
+    /// When the exchange before is not finished.
+    #[inline]
+    pub fn expect(&mut self, method: &Method) -> Result<(), Misuse> {
+        self.machine.expect(method)
+    }
+
+    /// Whether something waits to be sent.
+    #[inline]
+    #[must_use]
+    pub fn has_unsent(&self) -> bool {
+        self.link.has_unsent()
+    }
+
+    /// Ready when all has been sent.
+    ///
+    /// # Errors
+    ///
+    /// When the connection is broken.
+    #[inline]
+    pub fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Broken>> {
+        self.link.poll_flush(context)
+    }
+
+    /// The next event of the response.
+    ///
+    /// # Errors
+    ///
+    /// When the connection is broken, or ends before the response is whole.
+    #[inline]
+    pub fn poll_receive(&mut self, context: &mut Context<'_>) -> Poll<Result<Event<ReceivedResponse>, Broken>> {
+        loop {
+            if let Some(event) = self.machine.receive(&mut self.link.input)? {
+                return Poll::Ready(Ok(event));
+            }
+            if ready!(self.link.poll_fill(context))? == 0 {
+                return Poll::Ready(self.machine.handle_end()?.ok_or(Broken::Closed));
+            }
+        }
+    }
+
+    /// What becomes of the connection; after [`Next::Reuse`] the next request can be sent.
+    #[inline]
+    pub fn begin_next(&mut self) -> Next {
+        self.machine.begin_next()
+    }
+
+    /// Ready when the server has closed the idle connection, or sends what nobody asked for: then it is of no more use.
+    pub fn poll_unusable(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        self.link.poll_fill(context).map(drop)
+    }
+
+    /// Bytes received so far, as they were inside TLS.
+    #[inline]
+    #[must_use]
+    pub fn received(&self) -> u64 {
+        self.link.received()
+    }
+
+    /// What was received and not understood: after a [`Broken::Http1`] it begins with what broke the rules.
+    #[must_use]
+    pub fn not_understood(&self) -> &[u8] {
+        &self.link.input
+    }
+
+    /// The wire, for what TLS agreed upon.
+    #[must_use]
+    pub fn wire(&self) -> &Wire {
+        &self.link.wire
+    }
+}

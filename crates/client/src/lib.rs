@@ -1,0 +1,23 @@
+//! Connections to HTTP servers: HTTP/1.1 and HTTP/2, over TCP, TLS and unix sockets.
+//!
+//! | what | file |
+//! | --- | --- |
+//! | what a URL says of the server | `origin.rs` |
+//! | opening a connection, and what is spoken on it | `dialer.rs` |
+//! | a connection of HTTP/1.1, of HTTP/2 | `http1.rs`, `http2.rs` |
+//! | the wire with its buffers, below both | `link.rs` |
+//! | why a connection is of no more use | `broken.rs` |
+#![forbid(unsafe_code)]
+
+mod broken;
+mod http1;
+mod http2;
+mod link;
+mod origin;
+
+pub use self::{
+    broken::Broken,
+    http1::Http1,
+    http2::Http2,
+    origin::{Origin, OriginError},
+};

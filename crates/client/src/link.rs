@@ -1,0 +1,116 @@
+//! A connection's wire with its buffers: what both versions of HTTP read from and write to.
+
+use std::{
+    rc::Rc,
+    task::{Context, Poll, ready},
+};
+
+use bytes::{Buf, Bytes, BytesMut};
+use serow_net::{Buffers, More, Wire};
+
+use crate::Broken;
+
+/// The wire of one connection. It holds buffers only while there is something in them.
+pub(crate) struct Link {
+    pub(crate) wire: Wire,
+    buffers: Rc<Buffers>,
+    /// Received and not yet understood.
+    pub(crate) input: BytesMut,
+    /// Made and not yet sent.
+    output: Vec<u8>,
+    /// How much of the output has been sent.
+    sent: usize,
+    /// To be sent behind the output.
+    behind: Bytes,
+    received: u64,
+}
+
+impl Link {
+    pub(crate) fn new(wire: Wire, buffers: Rc<Buffers>) -> Self {
+        let (input, output, behind) = (BytesMut::new(), Vec::new(), Bytes::new());
+        Self { wire, buffers, input, output, sent: 0, behind, received: 0 }
+    }
+
+    /// Bytes received so far.
+    pub(crate) fn received(&self) -> u64 {
+        self.received
+    }
+
+    /// A place for what is to be sent.
+    #[inline]
+    pub(crate) fn output(&mut self) -> &mut Vec<u8> {
+        if !self.behind.is_empty() {
+            self.copy_behind();
+        }
+        if self.output.capacity() == 0 {
+            self.output = self.buffers.take_output();
+        }
+        &mut self.output
+    }
+
+    /// Sends these bytes behind all others, without a copy.
+    #[inline]
+    pub(crate) fn send(&mut self, bytes: Bytes) {
+        if !self.behind.is_empty() {
+            self.copy_behind();
+        }
+        self.behind = bytes;
+    }
+
+    #[cold]
+    fn copy_behind(&mut self) {
+        self.output.extend_from_slice(&std::mem::take(&mut self.behind));
+    }
+
+    /// Whether something waits to be sent.
+    #[inline]
+    pub(crate) fn has_unsent(&self) -> bool {
+        self.sent < self.output.len() || !self.behind.is_empty()
+    }
+
+    /// Ready when all has been sent.
+    #[inline]
+    pub(crate) fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Broken>> {
+        while self.sent < self.output.len() {
+            let more = if self.behind.is_empty() { More::Nothing } else { More::Follows };
+            let rest = &self.output[self.sent..];
+            self.sent += ready!(self.wire.poll_send(context, rest, more, &self.buffers)).map_err(Broken::Unsent)?;
+        }
+        self.output.clear();
+        self.sent = 0;
+        while !self.behind.is_empty() {
+            let sent = ready!(self.wire.poll_send(context, &self.behind, More::Nothing, &self.buffers))
+                .map_err(Broken::Unsent)?;
+            self.behind.advance(sent);
+        }
+        self.wire.poll_flush(context).map_err(Broken::Unsent)
+    }
+
+    /// Receives more into the input; 0 is the end.
+    #[inline]
+    pub(crate) fn poll_fill(&mut self, context: &mut Context<'_>) -> Poll<Result<usize, Broken>> {
+        match self.wire.poll_receive(context, &mut self.input, &self.buffers) {
+            Poll::Ready(Ok(count)) => {
+                self.received += count as u64;
+                Poll::Ready(Ok(count))
+            }
+            Poll::Ready(Err(error)) => Poll::Ready(Err(Broken::Lost(error))),
+            Poll::Pending => {
+                self.rest();
+                Poll::Pending
+            }
+        }
+    }
+
+    /// Gives back the buffers that are empty.
+    #[inline]
+    fn rest(&mut self) {
+        if self.input.is_empty() && self.input.capacity() != 0 {
+            self.buffers.give_input(std::mem::take(&mut self.input));
+        }
+        if self.output.is_empty() && self.output.capacity() != 0 {
+            self.buffers.give_output(std::mem::take(&mut self.output));
+        }
+        self.wire.rest(&self.buffers);
+    }
+}
