@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 mod broken;
+mod dialer;
 mod http1;
 mod http2;
 mod link;
@@ -17,6 +18,7 @@ mod origin;
 
 pub use self::{
     broken::Broken,
+    dialer::{DialError, Dialer},
     http1::Http1,
     http2::Http2,
     origin::{Origin, OriginError},

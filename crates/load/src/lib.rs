@@ -2,13 +2,36 @@
 //!
 //! | what | file |
 //! | --- | --- |
+//! | what a run is to do | `plan.rs` |
+//! | requests as they are sent, and how they take turns | `batch.rs`, `mix.rs` |
+//! | when a request may be sent | `schedule.rs` |
+//! | a run: its threads, and what they report | `run.rs`, `sender.rs`, `collection.rs` |
+//! | what the connections of a thread share, and count | `thread.rs`, `tally.rs` |
+//! | a connection's place in the run | `http1.rs`, `http2.rs` |
 //! | what a run brought | `results.rs`, `distribution.rs` |
+//! | why it could not go on | `failure.rs` |
 #![forbid(unsafe_code)]
 
+mod batch;
+mod collection;
 mod distribution;
+mod failure;
+mod http1;
+mod http2;
+mod mix;
+mod plan;
 mod results;
+mod run;
+mod schedule;
+mod sender;
+mod tally;
+mod thread;
 
 pub use self::{
+    batch::{Batch, BatchError, Parts, Written},
     distribution::{Bucket, Distribution},
+    failure::Failure,
+    plan::Plan,
     results::{Errors, Interval, Results},
+    run::{Run, Stopper},
 };

@@ -1,0 +1,213 @@
+//! A connection's place in the run, over HTTP/1.1: one batch of requests after the other.
+
+use std::{
+    future::poll_fn,
+    rc::Rc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use serow_client::{Broken, Http1};
+use serow_http1::{Event, Limits, Next};
+use serow_message::Method;
+use serow_net::{Deadline, monotonic};
+use tokio::time::sleep;
+
+use crate::{
+    Batch,
+    schedule::{Permit, Place},
+    tally::Fault,
+    thread::Thread,
+};
+
+/// Sends requests until the schedule has no more.
+pub(crate) async fn send(thread: Rc<Thread>) {
+    let mut lane = Lane { deadline: thread.deadlines.register(), thread, place: Place::default(), connection: None };
+    while let Some(permit) = poll_fn(|context| lane.poll_next(context)).await {
+        if lane.connection.is_none() && !lane.open().await {
+            continue;
+        }
+        let Some(batch) = lane.thread.next_batch() else { break };
+        lane.exchange(&batch, permit).await;
+    }
+}
+
+/// One connection at a time.
+struct Lane {
+    thread: Rc<Thread>,
+    place: Place,
+    connection: Option<Http1>,
+    deadline: Deadline,
+}
+
+/// How far the requests of a batch have come.
+struct Exchange<'a> {
+    batch: &'a Batch,
+    /// How many responses are whole.
+    answered: usize,
+    stage: Stage,
+    began: Duration,
+    limit: Duration,
+    /// Bytes that the connection had received before.
+    received: u64,
+}
+
+/// What of the next response has come.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Nothing, and the connection does not know of it.
+    Unannounced,
+    /// No more than interim responses.
+    Head,
+    /// The head, with this status.
+    Body(u16),
+}
+
+/// How the requests of a batch ended.
+enum Outcome {
+    /// The last response that comes on this connection is whole.
+    Answered(Next),
+    Broken(Broken),
+    TimedOut,
+}
+
+impl Lane {
+    /// The next permit; an idle connection that the server closes is let go of meanwhile.
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Permit>> {
+        let next = self.thread.schedule.poll_next(context, &mut self.place);
+        if next.is_pending()
+            && let Some(connection) = &mut self.connection
+            && connection.poll_unusable(context).is_ready()
+        {
+            self.connection = None;
+        }
+        next
+    }
+
+    /// Opens a connection; says whether there is one.
+    async fn open(&mut self) -> bool {
+        match self.thread.dial().await {
+            Ok(wire) => {
+                let buffers = Rc::clone(&self.thread.buffers);
+                self.connection = Some(Http1::new(wire, buffers, LIMITS));
+                true
+            }
+            Err(_) => {
+                self.thread.tally.note_fault(Fault::Connect);
+                sleep(RECONNECT_PAUSE).await;
+                false
+            }
+        }
+    }
+
+    /// Sends a batch and takes its responses.
+    async fn exchange(&mut self, batch: &Batch, permit: Permit) {
+        let Some(connection) = &mut self.connection else { return };
+        let thread = &*self.thread;
+        let sent = monotonic();
+        self.deadline.set(thread.plan.timeout);
+        let mut exchange = Exchange {
+            batch,
+            answered: 0,
+            stage: Stage::Unannounced,
+            began: permit.due.unwrap_or(sent),
+            limit: sent + thread.plan.timeout,
+            received: connection.received(),
+        };
+        connection.send_written(batch.text().clone());
+        let outcome = poll_fn(|context| exchange.poll(context, connection, thread, &self.deadline)).await;
+        thread.tally.note_bytes(connection.received() - exchange.received);
+        let unanswered = (batch.requests().len() - exchange.answered) as u64;
+        self.deadline.clear();
+        match outcome {
+            Outcome::Answered(Next::Reuse) if thread.plan.keep_alive => return,
+            Outcome::Answered(_) => {
+                (0..unanswered).for_each(|_| thread.tally.note_fault(Fault::Read));
+                poll_fn(|context| close(context, connection)).await;
+            }
+            Outcome::Broken(broken) => thread.note_broken(&broken, unanswered, connection.not_understood()),
+            Outcome::TimedOut => (0..unanswered).for_each(|_| thread.tally.note_fault(Fault::Timeout)),
+        }
+        self.connection = None;
+    }
+}
+
+/// Closes a connection that has served its turn. If the server has not closed it first, it is reset: otherwise its port
+/// would be taken for a minute (TIME_WAIT, tcp(7)), and after 28,000 connections there would be none.
+fn close(context: &mut Context<'_>, connection: &mut Http1) -> Poll<()> {
+    if connection.poll_unusable(context).is_pending() {
+        connection.wire().socket().reset_on_close();
+    }
+    Poll::Ready(())
+}
+
+impl Exchange<'_> {
+    fn poll(
+        &mut self,
+        context: &mut Context<'_>,
+        connection: &mut Http1,
+        thread: &Thread,
+        deadline: &Deadline,
+    ) -> Poll<Outcome> {
+        // What the server says goes first: it may have refused before all was sent.
+        let unsent = match connection.has_unsent().then(|| connection.poll_flush(context)) {
+            Some(Poll::Ready(Err(broken))) => Some(broken),
+            _ => None,
+        };
+        match self.poll_responses(context, connection, thread) {
+            Poll::Ready(outcome) => Poll::Ready(outcome),
+            Poll::Pending => match unsent {
+                Some(broken) => Poll::Ready(Outcome::Broken(broken)),
+                None => deadline.poll_expired(context).map(|()| Outcome::TimedOut),
+            },
+        }
+    }
+
+    /// Takes responses until all are there.
+    fn poll_responses(&mut self, context: &mut Context<'_>, connection: &mut Http1, thread: &Thread) -> Poll<Outcome> {
+        loop {
+            if self.stage == Stage::Unannounced {
+                // The one before is whole, so there is nothing that this could interrupt.
+                let _ = connection.expect(self.method());
+                self.stage = Stage::Head;
+            }
+            match connection.poll_receive(context) {
+                Poll::Ready(Ok(Event::Head(response))) if response.is_interim() => {}
+                Poll::Ready(Ok(Event::Head(response))) => self.stage = Stage::Body(response.head.status.as_u16()),
+                Poll::Ready(Ok(Event::Data(_))) => {}
+                Poll::Ready(Ok(Event::End(_))) => {
+                    if let Some(next) = self.note_response(connection, thread) {
+                        return Poll::Ready(Outcome::Answered(next));
+                    }
+                }
+                Poll::Ready(Err(broken)) => return Poll::Ready(Outcome::Broken(broken)),
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+    }
+
+    fn method(&self) -> &Method {
+        &self.batch.requests()[self.answered].head.method
+    }
+
+    /// A response is whole; what becomes of the connection, where it was the last.
+    fn note_response(&mut self, connection: &mut Http1, thread: &Thread) -> Option<Next> {
+        let now = monotonic();
+        self.answered += 1;
+        match std::mem::replace(&mut self.stage, Stage::Unannounced) {
+            Stage::Body(status) if now <= self.limit => thread.note_response(status, now - self.began, now),
+            _ => thread.tally.note_fault(Fault::Timeout),
+        }
+        let next = connection.begin_next();
+        let is_last = self.answered == self.batch.requests().len();
+        (is_last || next != Next::Reuse).then_some(next)
+    }
+}
+
+/// A response may be as large as it likes: nothing of it is kept.
+const LIMITS: Limits =
+    Limits { head: 1 << 20, fields: 1000, target: 8 * 1024, body: u64::MAX, chunk_extensions: 1 << 20 };
+
+/// A server that is being started again is asked often enough to see when it is back, and not so often that asking is all
+/// that is done.
+pub(crate) const RECONNECT_PAUSE: Duration = Duration::from_millis(10);

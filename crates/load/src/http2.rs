@@ -1,0 +1,312 @@
+//! A connection's place in the run, over HTTP/2: many requests at once.
+
+use std::{
+    collections::VecDeque,
+    future::poll_fn,
+    rc::Rc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use serow_client::{Broken, Http2};
+use serow_http2::{Asking, ClientEvent, ErrorCode, Limits, OpenError, StreamId};
+use serow_net::{Deadline, monotonic};
+use tokio::time::sleep;
+
+use crate::{
+    Batch,
+    schedule::{Permit, Place},
+    tally::Fault,
+    thread::Thread,
+};
+
+/// Sends requests until the schedule has no more.
+pub(crate) async fn send(thread: Rc<Thread>) {
+    let mut place = Place::default();
+    let deadline = thread.deadlines.register();
+    let mut next = None;
+    loop {
+        if next.is_none() {
+            let Some(permit) = poll_fn(|context| thread.schedule.poll_next(context, &mut place)).await else { break };
+            next = thread.next_batch().map(|batch| Pending { permit, batch, opened: 0 });
+        }
+        let wire = match thread.dial().await {
+            Ok(wire) => wire,
+            Err(_) => {
+                let lost = next.take().map_or(0, |pending| pending.unopened());
+                (0..lost).for_each(|_| thread.tally.note_fault(Fault::Connect));
+                sleep(RECONNECT_PAUSE).await;
+                continue;
+            }
+        };
+        let connection = Http2::new(wire, Rc::clone(&thread.buffers), LIMITS, monotonic());
+        let mut lanes = Lanes {
+            thread: &thread,
+            place: &mut place,
+            deadline: &deadline,
+            connection,
+            next: next.take(),
+            open: VecDeque::new(),
+            first: StreamId::new(1),
+            active: 0,
+            stage: Stage::Opening,
+        };
+        poll_fn(|context| lanes.poll(context)).await;
+        next = lanes.next;
+    }
+}
+
+/// One connection, with all that is under way on it.
+struct Lanes<'a> {
+    thread: &'a Thread,
+    place: &'a mut Place,
+    deadline: &'a Deadline,
+    connection: Http2,
+    next: Option<Pending>,
+    /// What is under way on each stream from `first` on, in the order of their numbers.
+    open: VecDeque<Option<UnderWay>>,
+    first: StreamId,
+    active: usize,
+    stage: Stage,
+}
+
+/// What may be sent and has not been.
+struct Pending {
+    permit: Permit,
+    batch: Rc<Batch>,
+    /// How many of the batch are under way.
+    opened: usize,
+}
+
+/// A request under way.
+struct UnderWay {
+    began: Duration,
+    sent: Duration,
+    status: u16,
+}
+
+/// Whether requests are opened on a connection.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Opening,
+    /// No more; those under way are awaited.
+    Finishing,
+}
+
+impl Pending {
+    /// Requests of the batch that are not under way.
+    fn unopened(&self) -> usize {
+        self.batch.requests().len() - self.opened
+    }
+}
+
+impl Lanes<'_> {
+    /// Ready when the connection has nothing more to do.
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        loop {
+            self.open_requests(context);
+            let unsent = match self.connection.poll_flush(context) {
+                Poll::Ready(Err(broken)) => Some(broken),
+                _ => None,
+            };
+            let received = self.connection.received();
+            let outcome = self.take_events(context);
+            self.thread.tally.note_bytes(self.connection.received() - received);
+            match outcome.and_then(|any| unsent.map_or(Ok(any), Err)) {
+                Ok(true) => continue,
+                Ok(false) => {}
+                Err(broken) => return self.end_broken(context, &broken),
+            }
+            if self.active == 0 && self.stage == Stage::Finishing {
+                self.connection.begin_shutdown();
+            }
+            if self.connection.is_finished() {
+                // The farewell, as far as the kernel takes it.
+                let _ = self.connection.poll_flush(context);
+                return Poll::Ready(());
+            }
+            if self.deadline.poll_expired(context).is_pending() {
+                return Poll::Pending;
+            }
+            self.handle_timeout();
+        }
+    }
+
+    /// Opens what may be opened.
+    fn open_requests(&mut self, context: &mut Context<'_>) {
+        while self.stage == Stage::Opening && self.active < self.thread.plan.streams {
+            if self.next.is_none() {
+                let Poll::Ready(permit) = self.thread.schedule.poll_next(context, self.place) else { return };
+                self.next =
+                    permit.and_then(|permit| Some(Pending { permit, batch: self.thread.next_batch()?, opened: 0 }));
+            }
+            match &mut self.next {
+                None => self.stage = Stage::Finishing,
+                Some(pending) => {
+                    let opened = open(&mut self.connection, pending, self.thread);
+                    let is_last = pending.unopened() == 0;
+                    match opened {
+                        Ok(request) => self.begin(request),
+                        Err(OpenError::WouldBlock) => return,
+                        Err(OpenError::Leaving) => self.stage = Stage::Finishing,
+                        Err(OpenError::Misuse) => self.thread.tally.note_fault(Fault::Protocol),
+                    }
+                    if is_last {
+                        self.next = None;
+                    }
+                }
+            }
+        }
+    }
+
+    fn begin(&mut self, request: UnderWay) {
+        if self.active == 0 {
+            self.deadline.set(self.thread.plan.timeout);
+        }
+        self.active += 1;
+        self.open.push_back(Some(request));
+        if !self.thread.plan.keep_alive {
+            self.stage = Stage::Finishing;
+        }
+    }
+
+    /// Takes what has come; says whether there is room for more requests than before.
+    fn take_events(&mut self, context: &mut Context<'_>) -> Result<bool, Broken> {
+        let mut any = false;
+        while let Poll::Ready(event) = self.connection.poll_receive(context, monotonic()) {
+            match event? {
+                ClientEvent::Response(response) if response.is_interim() => {}
+                ClientEvent::Response(response) => {
+                    if let Some(under_way) = self.find(response.stream) {
+                        under_way.status = response.head.status.as_u16();
+                    }
+                    if !response.has_body {
+                        any |= self.finish(response.stream);
+                    }
+                }
+                ClientEvent::Data { stream, data } => self.connection.note_consumed(stream, data.len()),
+                ClientEvent::End { stream, .. } => any |= self.finish(stream),
+                ClientEvent::Reset { stream, code } => any |= self.lose(stream, fault_of(code)),
+                ClientEvent::GoAway { .. } => self.stage = Stage::Finishing,
+            }
+        }
+        Ok(any)
+    }
+
+    /// A whole response has come.
+    fn finish(&mut self, stream: StreamId) -> bool {
+        let Some(request) = self.take(stream) else { return false };
+        let now = monotonic();
+        if now > request.sent + self.thread.plan.timeout {
+            self.thread.tally.note_fault(Fault::Timeout);
+        } else {
+            self.thread.note_response(request.status, now - request.began, now);
+        }
+        true
+    }
+
+    /// There will be no whole response.
+    fn lose(&mut self, stream: StreamId, fault: Fault) -> bool {
+        let is_under_way = self.take(stream).is_some();
+        if is_under_way {
+            self.thread.tally.note_fault(fault);
+        }
+        is_under_way
+    }
+
+    /// The connection is of no more use.
+    fn end_broken(&mut self, context: &mut Context<'_>, broken: &Broken) -> Poll<()> {
+        self.thread.note_broken(broken, self.active as u64, self.connection.not_understood());
+        self.deadline.clear();
+        // What is to be told the server, as far as the kernel takes it.
+        let _ = self.connection.poll_flush(context);
+        Poll::Ready(())
+    }
+
+    /// Some may have waited too long.
+    fn handle_timeout(&mut self) {
+        let now = monotonic();
+        self.connection.handle_timeout(now);
+        let timeout = self.thread.plan.timeout;
+        for place in 0..self.open.len() {
+            if self.open[place].as_ref().is_some_and(|request| request.sent + timeout <= now) {
+                let stream = StreamId::new(self.first.get() + 2 * place as u32);
+                self.connection.reset(stream, ErrorCode::CANCEL);
+                self.open[place] = None;
+                self.active -= 1;
+                self.thread.tally.note_fault(Fault::Timeout);
+            }
+        }
+        self.drop_finished();
+        match self.open.front() {
+            Some(Some(oldest)) => self.deadline.set((oldest.sent + timeout).saturating_sub(now)),
+            _ => self.deadline.clear(),
+        }
+    }
+
+    fn place(&self, stream: StreamId) -> Option<usize> {
+        Some(stream.get().checked_sub(self.first.get())? as usize / 2)
+    }
+
+    fn find(&mut self, stream: StreamId) -> Option<&mut UnderWay> {
+        let place = self.place(stream)?;
+        self.open.get_mut(place)?.as_mut()
+    }
+
+    /// Takes a request off the list.
+    fn take(&mut self, stream: StreamId) -> Option<UnderWay> {
+        let place = self.place(stream)?;
+        let request = self.open.get_mut(place)?.take()?;
+        self.active -= 1;
+        if self.active == 0 {
+            self.deadline.clear();
+        }
+        self.drop_finished();
+        Some(request)
+    }
+
+    fn drop_finished(&mut self) {
+        while let Some(None) = self.open.front() {
+            self.open.pop_front();
+            self.first = StreamId::new(self.first.get() + 2);
+        }
+    }
+}
+
+/// Opens the next request of those that may be sent. One that cannot be sent at all is passed over.
+fn open(connection: &mut Http2, pending: &mut Pending, thread: &Thread) -> Result<UnderWay, OpenError> {
+    let written = &pending.batch.requests()[pending.opened];
+    let asking = Asking { scheme: thread.plan.origin.scheme_name(), protocol: None };
+    let opened = connection.open(&written.head, &written.body, asking);
+    if !matches!(opened, Err(OpenError::WouldBlock | OpenError::Leaving)) {
+        pending.opened += 1;
+    }
+    opened?;
+    let sent = monotonic();
+    Ok(UnderWay { began: pending.permit.due.unwrap_or(sent), sent, status: 0 })
+}
+
+/// What it is to a client that its stream was cut off.
+fn fault_of(code: ErrorCode) -> Fault {
+    // The server leaves, and never looked at the request (RFC 9113 §8.7).
+    if code == ErrorCode::REFUSED_STREAM { Fault::Read } else { Fault::Protocol }
+}
+
+/// A response may be as large as it likes: nothing of it is kept, so nothing is gained by windows. h2load has them as large.
+const LIMITS: Limits = Limits {
+    head: 1 << 20,
+    fields: 1000,
+    target: 8 * 1024,
+    body: u64::MAX,
+    streams: 0,
+    window: (1 << 30) - 1,
+    stream_window: (1 << 30) - 1,
+    control: 64 * 1024,
+    resets: u32::MAX,
+    idle_frames: u32::MAX,
+    settings_time: Duration::from_secs(30),
+    extended_connect: false,
+};
+
+/// As for HTTP/1.1.
+const RECONNECT_PAUSE: Duration = crate::http1::RECONNECT_PAUSE;

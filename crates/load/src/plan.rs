@@ -1,0 +1,40 @@
+//! What a run is to do.
+
+use std::time::Duration;
+
+use http::Version;
+use serow_client::{Dialer, Origin};
+
+use crate::Batch;
+
+/// What a run is to do.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The server, as the URL names it.
+    pub origin: Origin,
+    /// How its connections are opened.
+    pub dialer: Dialer,
+    /// The version of HTTP: 1.1 or 2.
+    pub version: Version,
+    /// What is asked for, with the weight of each.
+    pub requests: Vec<(u32, Batch)>,
+    /// Threads, each with its own connections; at least one.
+    pub threads: usize,
+    /// Connections of all threads together; at least one for each.
+    pub connections: usize,
+    /// Requests under way at a time on each connection (HTTP/2); at least one.
+    pub streams: usize,
+    /// Whether a connection is used for more than one request.
+    pub keep_alive: bool,
+    /// For how long requests are sent, the warm-up not included.
+    pub duration: Option<Duration>,
+    /// How many are sent, the warm-up not included.
+    pub count: Option<u64>,
+    /// How many are sent each second, where that is planned; otherwise each connection sends the next one as soon as it has
+    /// its response.
+    pub rate: Option<f64>,
+    /// What is sent before anything is counted.
+    pub warm_up: Duration,
+    /// How long a response may take, from when the request was sent.
+    pub timeout: Duration,
+}

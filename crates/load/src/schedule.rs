@@ -1,0 +1,197 @@
+//! When a request may be sent: as soon as there is a connection for it, or at planned moments.
+
+use std::{
+    cell::{Cell, RefCell},
+    collections::VecDeque,
+    future::poll_fn,
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    task::{Context, Poll, Waker},
+    time::Duration,
+};
+
+use serow_net::{Alarm, monotonic};
+use tokio::sync::Notify;
+
+/// When the requests of one thread may be sent. Moments are those of [`monotonic`].
+pub(crate) struct Schedule {
+    pace: Option<Pace>,
+    /// How many may still be sent, by all threads; where that is limited.
+    left: Option<Arc<AtomicU64>>,
+    /// While it is not, requests are not among those.
+    counts: Cell<bool>,
+    over: Cell<bool>,
+    issued: Cell<u64>,
+}
+
+/// Planned moments, at equal distances.
+struct Pace {
+    start: Duration,
+    /// Nanoseconds.
+    interval: f64,
+    /// The number of the next moment that nobody has reserved.
+    next: Cell<u64>,
+    /// Who waits for which, in their order.
+    waiting: RefCell<VecDeque<(Duration, Waker)>>,
+    /// Told when somebody waits and nobody did.
+    first: Notify,
+}
+
+/// Somebody's place in the schedule, where moments are planned.
+#[derive(Debug, Default)]
+pub(crate) struct Place {
+    reserved: Option<Duration>,
+}
+
+/// That a request may be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Permit {
+    /// When it was to be sent, where that was planned.
+    pub(crate) due: Option<Duration>,
+}
+
+impl Schedule {
+    /// A request whenever somebody can send one.
+    pub(crate) fn unplanned(left: Option<Arc<AtomicU64>>) -> Self {
+        Self { pace: None, left, counts: Cell::new(true), over: Cell::new(false), issued: Cell::new(0) }
+    }
+
+    /// So many requests each second, the first at `start`.
+    pub(crate) fn planned(start: Duration, per_second: f64, left: Option<Arc<AtomicU64>>) -> Self {
+        let pace = Pace {
+            start,
+            interval: 1e9 / per_second,
+            next: Cell::new(0),
+            waiting: RefCell::default(),
+            first: Notify::new(),
+        };
+        Self { pace: Some(pace), ..Self::unplanned(left) }
+    }
+
+    /// Ready when a request may be sent, and with `None` when no more are.
+    #[inline]
+    pub(crate) fn poll_next(&self, context: &mut Context<'_>, place: &mut Place) -> Poll<Option<Permit>> {
+        if self.over.get() {
+            return Poll::Ready(None);
+        }
+        let due = match &self.pace {
+            None => None,
+            Some(pace) => {
+                let due = *place.reserved.get_or_insert_with(|| pace.reserve());
+                if monotonic() < due {
+                    pace.wait(context, due);
+                    return Poll::Pending;
+                }
+                Some(due)
+            }
+        };
+        if !self.take() {
+            self.end();
+            return Poll::Ready(None);
+        }
+        place.reserved = None;
+        self.issued.set(self.issued.get() + 1);
+        Poll::Ready(Some(Permit { due }))
+    }
+
+    /// Whether there is still one to be sent; then it is one fewer.
+    fn take(&self) -> bool {
+        match &self.left {
+            Some(left) if self.counts.get() => {
+                left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok()
+            }
+            _ => true,
+        }
+    }
+
+    /// Whether requests count from now on, against those that may be sent and those that were planned.
+    pub(crate) fn set_counts(&self, counts: bool) {
+        self.counts.set(counts);
+    }
+
+    /// No more requests are sent; who waits is told.
+    pub(crate) fn end(&self) {
+        self.over.set(true);
+        if let Some(pace) = &self.pace {
+            for (_, waker) in pace.waiting.take() {
+                waker.wake();
+            }
+        }
+    }
+
+    /// Whether no more requests are sent.
+    pub(crate) fn is_over(&self) -> bool {
+        self.over.get()
+    }
+
+    /// How many requests that were due before this moment have not been sent.
+    pub(crate) fn unsent(&self, end: Duration) -> u64 {
+        let Some(pace) = &self.pace else { return 0 };
+        let due = ((end.saturating_sub(pace.start)).as_nanos() as f64 / pace.interval).ceil() as u64;
+        let unsent = due.saturating_sub(self.issued.get());
+        match &self.left {
+            Some(left) => unsent.min(left.load(Ordering::Relaxed)),
+            None => unsent,
+        }
+    }
+
+    /// Wakes those whose moment has come, for ever; returns at once where nothing is planned.
+    ///
+    /// # Errors
+    ///
+    /// When the process may open no more descriptors.
+    pub(crate) async fn run(&self) -> io::Result<()> {
+        let Some(pace) = &self.pace else { return Ok(()) };
+        let alarm = Alarm::new()?;
+        loop {
+            let front = pace.waiting.borrow().front().map(|(due, _)| *due);
+            let Some(due) = front else {
+                pace.first.notified().await;
+                continue;
+            };
+            alarm.set(due)?;
+            poll_fn(|context| alarm.poll_ring(context)).await?;
+            pace.wake_until(monotonic());
+        }
+    }
+}
+
+impl Pace {
+    /// The next moment that nobody has.
+    fn reserve(&self) -> Duration {
+        let number = self.next.get();
+        self.next.set(number + 1);
+        self.start + Duration::from_nanos((number as f64 * self.interval) as u64)
+    }
+
+    /// The task is woken at this moment, which it has reserved.
+    fn wait(&self, context: &Context<'_>, due: Duration) {
+        let mut waiting = self.waiting.borrow_mut();
+        let place = waiting.partition_point(|(other, _)| *other < due);
+        match waiting.get_mut(place) {
+            Some((other, waker)) if *other == due => waker.clone_from(context.waker()),
+            _ => waiting.insert(place, (due, context.waker().clone())),
+        }
+        if waiting.len() == 1 {
+            self.first.notify_one();
+        }
+    }
+
+    fn wake_until(&self, now: Duration) {
+        loop {
+            let mut waiting = self.waiting.borrow_mut();
+            match waiting.front() {
+                Some((due, _)) if *due <= now => {}
+                _ => return,
+            }
+            let first = waiting.pop_front();
+            drop(waiting);
+            if let Some((_, waker)) = first {
+                waker.wake();
+            }
+        }
+    }
+}

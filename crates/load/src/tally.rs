@@ -1,0 +1,140 @@
+//! What a thread counts while it sends.
+
+use std::{
+    cell::{Cell, RefCell},
+    time::Duration,
+};
+
+use crate::{Distribution, Errors};
+
+/// What a thread counts. All of it belongs to the stretch since it was taken last.
+#[derive(Default)]
+pub(crate) struct Tally {
+    requests: Cell<u64>,
+    bytes: Cell<u64>,
+    connections: Cell<u64>,
+    errors: Cell<Errors>,
+    latencies: RefCell<Distribution>,
+    connect_times: RefCell<Distribution>,
+    statuses: RefCell<Statuses>,
+    /// When the last response was whole.
+    last: Cell<Duration>,
+}
+
+/// What was counted in a stretch of a run, by one thread.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stretch {
+    pub(crate) requests: u64,
+    pub(crate) bytes: u64,
+    pub(crate) connections: u64,
+    pub(crate) errors: Errors,
+    pub(crate) latencies: Distribution,
+    pub(crate) connect_times: Distribution,
+    /// Pairs of a status and how many responses had it.
+    pub(crate) statuses: Vec<(u16, u64)>,
+}
+
+/// What went wrong with a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    Connect,
+    Read,
+    Write,
+    Timeout,
+    Protocol,
+}
+
+/// Few statuses, the same again and again: found at the first place nearly always.
+#[derive(Default)]
+struct Statuses(Vec<(u16, u64)>);
+
+impl Tally {
+    /// A whole response.
+    #[inline]
+    pub(crate) fn note_response(&self, status: u16, latency: Duration, now: Duration) {
+        self.requests.set(self.requests.get() + 1);
+        self.latencies.borrow_mut().record_duration(latency);
+        self.statuses.borrow_mut().count(status);
+        self.last.set(now);
+        if status >= 400 {
+            self.errors.set(Errors { status: self.errors.get().status + 1, ..self.errors.get() });
+        }
+    }
+
+    /// A request without one.
+    #[cold]
+    pub(crate) fn note_fault(&self, fault: Fault) {
+        let mut errors = self.errors.get();
+        match fault {
+            Fault::Connect => errors.connect += 1,
+            Fault::Read => errors.read += 1,
+            Fault::Write => errors.write += 1,
+            Fault::Timeout => errors.timeout += 1,
+            Fault::Protocol => errors.protocol += 1,
+        }
+        self.errors.set(errors);
+    }
+
+    /// Bytes received.
+    #[inline]
+    pub(crate) fn note_bytes(&self, bytes: u64) {
+        self.bytes.set(self.bytes.get() + bytes);
+    }
+
+    /// A connection was opened.
+    pub(crate) fn note_connection(&self, time: Duration) {
+        self.connections.set(self.connections.get() + 1);
+        self.connect_times.borrow_mut().record_duration(time);
+    }
+
+    /// Responses in this stretch.
+    pub(crate) fn requests(&self) -> u64 {
+        self.requests.get()
+    }
+
+    /// When the last response was whole; zero before any.
+    pub(crate) fn last(&self) -> Duration {
+        self.last.get()
+    }
+
+    /// Begins a new stretch; what was counted in the one before.
+    pub(crate) fn take(&self) -> Stretch {
+        Stretch {
+            requests: self.requests.take(),
+            bytes: self.bytes.take(),
+            connections: self.connections.take(),
+            errors: self.errors.take(),
+            latencies: self.latencies.take(),
+            connect_times: self.connect_times.take(),
+            statuses: self.statuses.take().0,
+        }
+    }
+}
+
+impl Stretch {
+    /// Takes in another one.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.requests += other.requests;
+        self.bytes += other.bytes;
+        self.connections += other.connections;
+        self.errors = self.errors.with(other.errors);
+        self.latencies.merge(&other.latencies);
+        self.connect_times.merge(&other.connect_times);
+        for (status, count) in &other.statuses {
+            match self.statuses.iter_mut().find(|(known, _)| known == status) {
+                Some((_, known)) => *known += count,
+                None => self.statuses.push((*status, *count)),
+            }
+        }
+    }
+}
+
+impl Statuses {
+    #[inline]
+    fn count(&mut self, status: u16) {
+        match self.0.iter_mut().find(|(known, _)| *known == status) {
+            Some((_, count)) => *count += 1,
+            None => self.0.push((status, 1)),
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! What the connections of one thread share.
+
+use std::{
+    cell::{Cell, RefCell},
+    rc::Rc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use serow_client::{Broken, DialError};
+use serow_net::{Buffers, Deadlines, Wire, monotonic};
+use tokio::sync::{Notify, Semaphore};
+
+use crate::{
+    Batch, Failure, Plan,
+    mix::Mix,
+    schedule::Schedule,
+    tally::{Fault, Tally},
+};
+
+/// What the connections of one thread share. It is reached by `Rc`.
+pub(crate) struct Thread {
+    pub(crate) plan: Plan,
+    pub(crate) buffers: Rc<Buffers>,
+    pub(crate) deadlines: Deadlines,
+    pub(crate) tally: Tally,
+    pub(crate) schedule: Schedule,
+    requests: RefCell<Mix>,
+    shared: Arc<Shared>,
+    /// Connections being opened: more at once only make the backlog overflow.
+    opening: Semaphore,
+    failure: RefCell<Option<Failure>>,
+    /// Connections that still send.
+    active: Cell<usize>,
+    pub(crate) finished: Notify,
+}
+
+/// What all threads share.
+#[derive(Debug, Default)]
+pub(crate) struct Shared {
+    /// How many requests may still be sent, where that is limited.
+    left: Option<Arc<AtomicU64>>,
+    /// Whether the server has given a response that is one.
+    heard: AtomicBool,
+    /// Whether the run is to end now.
+    stopped: AtomicBool,
+}
+
+impl Thread {
+    /// To be made on its thread. `number` says which of the threads it is.
+    pub(crate) fn new(plan: &Plan, shared: Arc<Shared>, number: usize, start: Duration) -> Self {
+        let schedule = match plan.rate {
+            None => Schedule::unplanned(shared.left.clone()),
+            Some(rate) => {
+                // The threads take turns: the moments of all together have equal distances.
+                let offset = Duration::from_secs_f64(number as f64 / rate);
+                Schedule::planned(start + offset, rate / plan.threads as f64, shared.left.clone())
+            }
+        };
+        Self {
+            buffers: Rc::new(Buffers::new()),
+            deadlines: Deadlines::new(),
+            tally: Tally::default(),
+            schedule,
+            requests: RefCell::new(Mix::new(&plan.requests, number)),
+            shared,
+            opening: Semaphore::new(OPENED_AT_ONCE),
+            failure: RefCell::new(None),
+            active: Cell::new(0),
+            finished: Notify::new(),
+            plan: plan.clone(),
+        }
+    }
+
+    /// The next request.
+    #[inline]
+    pub(crate) fn next_batch(&self) -> Option<Rc<Batch>> {
+        self.requests.borrow_mut().next()
+    }
+
+    /// Opens a connection and counts it.
+    pub(crate) async fn dial(&self) -> Result<Wire, DialError> {
+        let _turn = self.opening.acquire().await;
+        let began = monotonic();
+        let wire = self.plan.dialer.dial(&self.buffers).await?;
+        self.tally.note_connection(monotonic() - began);
+        Ok(wire)
+    }
+
+    /// A whole response has come.
+    #[inline]
+    pub(crate) fn note_response(&self, status: u16, latency: Duration, now: Duration) {
+        if self.tally.last().is_zero() {
+            self.shared.heard.store(true, Ordering::Relaxed);
+        }
+        self.tally.note_response(status, latency, now);
+    }
+
+    /// So many requests were lost with their connection, which had received `not_understood` last.
+    #[cold]
+    pub(crate) fn note_broken(&self, broken: &Broken, requests: u64, not_understood: &[u8]) {
+        let fault = match broken {
+            Broken::Lost(_) | Broken::Closed => Fault::Read,
+            Broken::Unsent(_) => Fault::Write,
+            Broken::Http1(_) | Broken::Http2(_) => Fault::Protocol,
+        };
+        if fault == Fault::Protocol && !self.shared.heard.load(Ordering::Relaxed) {
+            let beginning = not_understood[..not_understood.len().min(SHOWN)].escape_ascii().to_string();
+            self.fail(Failure::NotHttp { version: self.plan.version, beginning });
+        }
+        for _ in 0..requests {
+            self.tally.note_fault(fault);
+        }
+    }
+
+    /// The run cannot go on.
+    pub(crate) fn fail(&self, failure: Failure) {
+        self.failure.borrow_mut().get_or_insert(failure);
+        self.shared.stop();
+        self.schedule.end();
+    }
+
+    /// Why it could not, if so.
+    pub(crate) fn failure(&self) -> Option<Failure> {
+        self.failure.borrow_mut().take()
+    }
+
+    /// Whether the run is to end now.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.shared.stopped.load(Ordering::Relaxed)
+    }
+
+    /// One more connection sends.
+    pub(crate) fn enter(&self) {
+        self.active.set(self.active.get() + 1);
+    }
+
+    /// One sends no more.
+    pub(crate) fn leave(&self) {
+        self.active.set(self.active.get() - 1);
+        if self.active.get() == 0 {
+            self.finished.notify_one();
+        }
+    }
+}
+
+impl Shared {
+    pub(crate) fn new(left: Option<Arc<AtomicU64>>) -> Self {
+        Self { left, heard: AtomicBool::new(false), stopped: AtomicBool::new(false) }
+    }
+
+    /// Ends the run.
+    pub(crate) fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Fewer than the shortest usual backlog: 511, of nginx and redis.
+const OPENED_AT_ONCE: usize = 256;
+
+/// Bytes of an answer that is none that are shown: enough to recognise what it is.
+const SHOWN: usize = 40;
