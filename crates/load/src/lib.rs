@@ -2,11 +2,13 @@
 //!
 //! | what | file |
 //! | --- | --- |
+//! | wrk's scripts | `script.rs` |
 //! | what a run brought | `results.rs`, `distribution.rs` |
 #![forbid(unsafe_code)]
 
 mod distribution;
 mod results;
+pub mod script;
 
 pub use self::{
     distribution::{Bucket, Distribution},
