@@ -8,6 +8,7 @@
 //! | a run: its threads, and what they report | `run.rs`, `sender.rs`, `collection.rs` |
 //! | what the connections of a thread share, and count | `thread.rs`, `tally.rs` |
 //! | a connection's place in the run | `http1.rs`, `http2.rs` |
+//! | wrk's scripts | `script.rs` |
 //! | what a run brought | `results.rs`, `distribution.rs` |
 //! | why it could not go on | `failure.rs` |
 #![forbid(unsafe_code)]
@@ -23,6 +24,7 @@ mod plan;
 mod results;
 mod run;
 mod schedule;
+pub mod script;
 mod sender;
 mod tally;
 mod thread;

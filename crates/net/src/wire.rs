@@ -30,7 +30,8 @@ impl Wire {
         Self { socket, encryption: None, sent: 0 }
     }
 
-    /// From now on everything is encrypted; `received` is what has come of it already.
+    /// From now on everything is encrypted; `received` is what has come of it already. A client's hello leaves with the
+    /// first [`Self::poll_handshake`].
     pub fn encrypt(&mut self, session: TlsSession, received: BytesMut) {
         self.encryption = Some(Box::new(Encryption::new(session, received)));
     }
@@ -70,6 +71,20 @@ impl Wire {
     #[must_use]
     pub fn socket(&self) -> &Socket {
         &self.socket
+    }
+
+    /// Ready when the session is established and the flights of its handshake have left. What the peer has sent behind
+    /// its own may have been received by then ([`Self::has_undecrypted`]), and comes with [`Self::poll_receive`]. Whoever
+    /// wants to receive anyway, as servers do, may leave this out.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::poll_receive`], and a connection that ends before.
+    pub fn poll_handshake(&mut self, context: &mut Context<'_>, buffers: &Buffers) -> Poll<io::Result<()>> {
+        match &mut self.encryption {
+            None => Poll::Ready(Ok(())),
+            Some(encryption) => encryption.poll_handshake(&self.socket, context, buffers),
+        }
     }
 
     /// Receives more behind the input; 0 is the end.

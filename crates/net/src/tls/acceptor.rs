@@ -1,20 +1,18 @@
-//! What all connections share: certificates, tickets' keys, what is allowed.
+//! What all connections of a server share: certificates, tickets' keys, what is allowed.
 
-use std::{path::Path, sync::Arc};
+use std::sync::Arc;
 
 use rustls::{
-    NamedGroup, RootCertStore, ServerConfig, SupportedProtocolVersion,
+    ServerConfig,
     crypto::{CryptoProvider, aws_lc_rs},
     server::{NoServerSessionStorage, WebPkiClientVerifier, danger::ClientCertVerifier},
-    version::{TLS12, TLS13},
 };
 
 use super::{
-    ClientCertificates, TlsSettings, TlsSettingsError, TlsVersion, TlsVersions, certificates::CertificateStore, file,
-    pair,
+    ClientCertificates, TlsSettings, TlsSettingsError, authorities, certificates::CertificateStore, provider::provider,
 };
 
-/// What all connections share. Clones share it too, tickets' keys included: any worker goes on with the session of any
+/// What all connections of a server share. Clones share it too, tickets' keys included: any worker goes on with the session of any
 /// other.
 #[derive(Clone, Debug)]
 pub struct TlsAcceptor {
@@ -30,13 +28,10 @@ impl TlsAcceptor {
     ///
     /// A file that cannot be used, or settings that contradict each other.
     pub fn new(settings: TlsSettings) -> Result<Self, TlsSettingsError> {
-        if settings.versions.lowest > settings.versions.highest {
-            return Err(TlsSettingsError::NoVersion);
-        }
         let provider = Arc::new(provider());
         let certificates = Arc::new(CertificateStore::new(&settings.certificates, Arc::clone(&provider))?);
         let mut config = ServerConfig::builder_with_provider(Arc::clone(&provider))
-            .with_protocol_versions(&settings.versions.supported())?
+            .with_protocol_versions(&settings.versions.supported()?)?
             .with_client_cert_verifier(verifier(&settings.client_certificates, &provider)?)
             .with_cert_resolver(Arc::clone(&certificates) as _);
         config.alpn_protocols = settings.protocols.iter().map(|protocol| protocol.name().to_vec()).collect();
@@ -55,15 +50,6 @@ impl TlsAcceptor {
     }
 }
 
-/// Ciphers as rustls has them; of the key exchanges, the one that a quantum computer will not undo comes first, where the
-/// client offers it. What is recorded today could be read then.
-fn provider() -> CryptoProvider {
-    let mut provider = aws_lc_rs::default_provider();
-    // Stable: the others stay in their order.
-    provider.kx_groups.sort_by_key(|group| group.name() != NamedGroup::X25519MLKEM768);
-    provider
-}
-
 fn verifier(
     certificates: &ClientCertificates,
     provider: &Arc<CryptoProvider>,
@@ -73,32 +59,10 @@ fn verifier(
         ClientCertificates::Optional(path) => (path, false),
         ClientCertificates::Required(path) => (path, true),
     };
-    let builder = WebPkiClientVerifier::builder_with_provider(Arc::new(authorities(path)?), Arc::clone(provider));
+    let builder =
+        WebPkiClientVerifier::builder_with_provider(Arc::new(authorities::of_file(path)?), Arc::clone(provider));
     let builder = if required { builder } else { builder.allow_unauthenticated() };
     builder.build().map_err(|error| TlsSettingsError::Authorities(path.clone(), error.to_string()))
-}
-
-fn authorities(path: &Path) -> Result<RootCertStore, TlsSettingsError> {
-    let (_, content) = file::read(path)?;
-    let certificates = pair::certificates(path, &content)?;
-    if certificates.is_empty() {
-        return Err(TlsSettingsError::WithoutCertificate(path.to_owned()));
-    }
-    let mut authorities = RootCertStore::empty();
-    for certificate in certificates {
-        authorities
-            .add(certificate)
-            .map_err(|error| TlsSettingsError::Authorities(path.to_owned(), error.to_string()))?;
-    }
-    Ok(authorities)
-}
-
-impl TlsVersions {
-    fn supported(self) -> Vec<&'static SupportedProtocolVersion> {
-        let all = [(TlsVersion::Tls12, &TLS12), (TlsVersion::Tls13, &TLS13)];
-        let allowed = all.into_iter().filter(|(version, _)| (self.lowest..=self.highest).contains(version));
-        allowed.map(|(_, supported)| supported).collect()
-    }
 }
 
 /// Tickets after a handshake of TLS 1.3: browsers open a second connection at times, and a ticket is used once (RFC 8446

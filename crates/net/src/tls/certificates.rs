@@ -1,4 +1,4 @@
-//! The certificates of a server, which are read anew when their files change.
+//! The certificates with which we show who we are. They are read anew when their files change.
 
 use std::{
     cell::RefCell,
@@ -8,6 +8,8 @@ use std::{
 };
 
 use rustls::{
+    SignatureScheme,
+    client::ResolvesClientCert,
     crypto::CryptoProvider,
     server::{ClientHello, ResolvesServerCert},
     sign::CertifiedKey,
@@ -19,7 +21,7 @@ use super::{
     pair::{Pair, Versions},
 };
 
-/// The certificates of a server.
+/// The certificates of a server, or the one of a client.
 pub(super) struct CertificateStore {
     provider: Arc<CryptoProvider>,
     /// What is in use. Locked for writing only to put another one there.
@@ -158,6 +160,19 @@ impl ResolvesServerCert for CertificateStore {
         ASKED_NAME.set(name.map(Arc::from));
         let names = Arc::clone(&self.names.read().unwrap_or_else(PoisonError::into_inner));
         names.choose(name, hello.signature_schemes())
+    }
+}
+
+impl ResolvesClientCert for CertificateStore {
+    /// The one there is, whichever authorities the server believes: it says itself why it does not like it.
+    fn resolve(&self, _authorities: &[&[u8]], schemes: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
+        self.look(Instant::now());
+        let names = Arc::clone(&self.names.read().unwrap_or_else(PoisonError::into_inner));
+        names.choose(None, schemes)
+    }
+
+    fn has_certs(&self) -> bool {
+        true
     }
 }
 

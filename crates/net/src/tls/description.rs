@@ -27,13 +27,13 @@ impl TlsDescription {
         self.cipher_suite
     }
 
-    /// The server that the client asked for (SNI, RFC 6066 §3), in lower case.
+    /// The server that the client asked for (SNI, RFC 6066 §3), in lower case; none where it asked for an address.
     #[must_use]
     pub fn server_name(&self) -> Option<&str> {
         self.server_name.as_deref()
     }
 
-    /// The client's certificate in DER, checked against the authorities.
+    /// The client's certificate in DER, checked against the authorities. Only a server learns it.
     #[must_use]
     pub fn client_certificate(&self) -> Option<&[u8]> {
         self.client_certificate.as_deref()

@@ -2,29 +2,43 @@
 
 use std::{error::Error, fmt};
 
-use rustls::AlertDescription;
+use rustls::{AlertDescription, CertificateError};
+
+use super::distrust;
 
 /// Why a connection's TLS ended.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum TlsError {
     /// The peer begins with something else than TLS.
-    NotTls {
-        /// Whether it looks like a request in plain HTTP.
-        http: bool,
-    },
+    NotTls(Instead),
     /// The peer broke the protocol in the handshake, or nothing could be agreed upon.
     Handshake(rustls::Error),
+    /// The peer's certificate is not believed.
+    Certificate(CertificateError),
     /// The peer ended the session with this alert.
     Alert(AlertDescription),
     /// The peer broke the protocol after the handshake, and was told so with this alert.
     Broken(AlertDescription),
     /// Something on this side fails.
-    Server(rustls::Error),
+    Local(rustls::Error),
+    /// What a client was told to connect to is neither a name of DNS nor an address.
+    ServerName(String),
     /// TLS 1.2 allows no more records with the same keys, and has no way to change them.
     Exhausted,
     /// The caller wanted something of a session that is not complete, or over.
     NotEstablished,
+}
+
+/// What a peer begins with that does not speak TLS, as far as its first byte tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Instead {
+    /// A client, with a request in plain HTTP.
+    HttpRequest,
+    /// A server, with a response in plain HTTP.
+    HttpResponse,
+    /// Anything.
+    Unknown,
 }
 
 /// Whose fault it is.
@@ -32,8 +46,8 @@ pub enum TlsError {
 pub enum Fault {
     /// The peer's.
     Peer,
-    /// The server's: its settings, its machine, or a defect.
-    Server,
+    /// Ours: settings, the machine, or a defect.
+    Local,
 }
 
 impl TlsError {
@@ -41,8 +55,10 @@ impl TlsError {
     #[must_use]
     pub fn fault(&self) -> Fault {
         match self {
-            Self::NotTls { .. } | Self::Handshake(_) | Self::Alert(_) | Self::Broken(_) => Fault::Peer,
-            Self::Server(_) | Self::Exhausted | Self::NotEstablished => Fault::Server,
+            Self::NotTls(_) | Self::Handshake(_) | Self::Certificate(_) | Self::Alert(_) | Self::Broken(_) => {
+                Fault::Peer
+            }
+            Self::Local(_) | Self::ServerName(_) | Self::Exhausted | Self::NotEstablished => Fault::Local,
         }
     }
 
@@ -50,15 +66,17 @@ impl TlsError {
     pub(super) fn alert(&self) -> Option<AlertDescription> {
         match self {
             Self::Broken(alert) => Some(*alert),
-            Self::Server(_) | Self::Exhausted | Self::NotEstablished => Some(AlertDescription::InternalError),
+            Self::Local(_) | Self::ServerName(_) | Self::Exhausted | Self::NotEstablished => {
+                Some(AlertDescription::InternalError)
+            }
             // Whoever spoke last knows; and in a handshake the library tells.
-            Self::NotTls { .. } | Self::Handshake(_) | Self::Alert(_) => None,
+            Self::NotTls(_) | Self::Handshake(_) | Self::Certificate(_) | Self::Alert(_) => None,
         }
     }
 
     /// The library does not give what it must give.
     pub(super) fn unusable_keys() -> Self {
-        Self::Server(rustls::Error::General("the keys of the session cannot be used".to_owned()))
+        Self::Local(rustls::Error::General("the keys of the session cannot be used".to_owned()))
     }
 }
 
@@ -67,12 +85,13 @@ impl From<rustls::Error> for TlsError {
         use rustls::Error as Kind;
         match error {
             Kind::AlertReceived(alert) => Self::Alert(alert),
+            Kind::InvalidCertificate(error) => Self::Certificate(error),
             Kind::EncryptError
             | Kind::FailedToGetCurrentTime
             | Kind::FailedToGetRandomBytes
             | Kind::HandshakeNotComplete
             | Kind::BadMaxFragmentSize
-            | Kind::InconsistentKeys(_) => Self::Server(error),
+            | Kind::InconsistentKeys(_) => Self::Local(error),
             _ => Self::Handshake(error),
         }
     }
@@ -81,8 +100,12 @@ impl From<rustls::Error> for TlsError {
 impl fmt::Display for TlsError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotTls { http: true } => formatter.write_str("the peer speaks HTTP, not TLS"),
-            Self::NotTls { http: false } => formatter.write_str("the peer does not speak TLS"),
+            Self::NotTls(Instead::HttpRequest) => formatter.write_str("the peer speaks HTTP, not TLS"),
+            Self::NotTls(Instead::HttpResponse) => {
+                formatter.write_str("the peer speaks HTTP, not TLS: use http://, or its port for https")
+            }
+            Self::NotTls(Instead::Unknown) => formatter.write_str("the peer does not speak TLS"),
+            Self::Certificate(error) => write!(formatter, "the peer's certificate {}", distrust::reason(error)),
             Self::Handshake(error) => write!(formatter, "no TLS with the peer: {error}"),
             Self::Alert(
                 alert @ (AlertDescription::UnknownCA
@@ -90,9 +113,21 @@ impl fmt::Display for TlsError {
                 | AlertDescription::CertificateUnknown
                 | AlertDescription::CertificateExpired),
             ) => write!(formatter, "the peer does not accept the certificate (alert {})", name(*alert)),
+            Self::Alert(alert @ AlertDescription::NoApplicationProtocol) => {
+                write!(formatter, "the peer speaks none of the protocols it was offered (alert {})", name(*alert))
+            }
+            Self::Alert(alert @ AlertDescription::ProtocolVersion) => {
+                write!(formatter, "the peer speaks none of the versions of TLS it was offered (alert {})", name(*alert))
+            }
+            Self::Alert(alert @ AlertDescription::CertificateRequired) => {
+                write!(formatter, "the peer wants to see a certificate: name one (alert {})", name(*alert))
+            }
             Self::Alert(alert) => write!(formatter, "the peer ended TLS (alert {})", name(*alert)),
             Self::Broken(alert) => write!(formatter, "the peer broke TLS (alert {})", name(*alert)),
-            Self::Server(error) => write!(formatter, "TLS fails on this side: {error}"),
+            Self::Local(error) => write!(formatter, "TLS fails on this side: {error}"),
+            Self::ServerName(name) => {
+                write!(formatter, "'{name}' is neither a host's name nor an address: name a server")
+            }
             Self::Exhausted => formatter.write_str("TLS 1.2 has no keys for more on this connection"),
             Self::NotEstablished => formatter.write_str("nothing can be sent outside an established TLS session"),
         }

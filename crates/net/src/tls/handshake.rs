@@ -3,21 +3,19 @@
 use std::sync::Arc;
 
 use bytes::{Buf, BytesMut};
-use rustls::{
-    HandshakeKind, InvalidMessage, ProtocolVersion,
-    server::UnbufferedServerConnection,
-    unbuffered::{ConnectionState, EncodeError, EncodeTlsData, UnbufferedStatus},
-};
+use rustls::{HandshakeKind, InvalidMessage, ProtocolVersion, pki_types::ServerName};
 
 use super::{
-    Protocol, TlsAcceptor, TlsDescription, TlsError, TlsVersion, certificates,
+    Instead, Protocol, TlsAcceptor, TlsConnector, TlsDescription, TlsError, TlsVersion, certificates,
+    connection::{Connection, Progress},
     record::{HEADER_LENGTH, RecordHeader},
+    side::Side,
     traffic::Traffic,
 };
 
 /// A handshake that is not complete.
 pub(super) struct Handshake {
-    connection: UnbufferedServerConnection,
+    connection: Connection,
     /// Bytes of whole records at the front of what was received that the library has seen and wants to see again: messages
     /// that are divided among records.
     seen: usize,
@@ -28,25 +26,40 @@ pub(super) struct Handshake {
 }
 
 impl Handshake {
-    pub(super) fn new(acceptor: &TlsAcceptor) -> Result<Self, TlsError> {
-        Ok(Self {
-            connection: UnbufferedServerConnection::new(Arc::clone(&acceptor.config))?,
-            seen: 0,
-            seen_header: false,
-            begun: false,
-            server_name: None,
-        })
+    /// That of a server.
+    pub(super) fn accept(acceptor: &TlsAcceptor) -> Result<Self, TlsError> {
+        Ok(Self::new(Connection::accept(acceptor)?, None))
+    }
+
+    /// That of a client.
+    pub(super) fn connect(connector: &TlsConnector, server_name: &str) -> Result<Self, TlsError> {
+        let name = ServerName::try_from(server_name).map_err(|_| TlsError::ServerName(server_name.to_owned()))?;
+        // RFC 6066 §3: an address is not told.
+        let told = match &name {
+            ServerName::DnsName(name) => Some(Arc::from(name.as_ref().to_ascii_lowercase())),
+            _ => None,
+        };
+        Ok(Self::new(Connection::connect(connector, name.to_owned())?, told))
+    }
+
+    fn new(connection: Connection, server_name: Option<Arc<str>>) -> Self {
+        Self { connection, seen: 0, seen_header: false, begun: false, server_name }
+    }
+
+    /// Appends what is sent before anything was received: a client's hello.
+    pub(super) fn begin(&mut self, sealed: &mut Vec<u8>) {
+        self.send_queued(&mut [], sealed);
     }
 
     /// Takes whole records of the handshake from the front of `received`; says whether it is complete. What comes behind
     /// its last record is left.
     pub(super) fn receive(&mut self, received: &mut BytesMut, sealed: &mut Vec<u8>) -> Result<bool, TlsError> {
         if !self.begun && !received.is_empty() {
-            check_first_bytes(received)?;
+            check_first_bytes(received, self.connection.side())?;
             self.begun = true;
         }
         // Record by record, so that the library does not go on to data behind the handshake.
-        while self.connection.is_handshaking() {
+        while self.connection.state().is_handshaking() {
             let rest = &received[self.seen.min(received.len())..];
             let Some(header) = RecordHeader::of(rest) else { return Ok(false) };
             let whole = HEADER_LENGTH + header.length();
@@ -78,9 +91,13 @@ impl Handshake {
 
     /// The established session that has come of it.
     pub(super) fn into_traffic(self) -> Result<Traffic, TlsError> {
-        let connection = &self.connection;
+        let connection = self.connection.state();
         let protocol = connection.alpn_protocol().and_then(Protocol::of_name);
-        let certificate = connection.peer_certificates().and_then(|chain| chain.first());
+        let certificate = match self.connection.side() {
+            // Checked, and of no more use.
+            Side::Client => None,
+            Side::Server => connection.peer_certificates().and_then(|chain| chain.first()),
+        };
         let suite = connection.negotiated_cipher_suite().ok_or_else(TlsError::unusable_keys)?;
         let description = TlsDescription {
             version: match connection.protocol_version() {
@@ -99,26 +116,16 @@ impl Handshake {
     fn process(&mut self, received: &mut BytesMut, shown: usize, sealed: &mut Vec<u8>) -> Result<(), rustls::Error> {
         let mut shown = shown;
         loop {
-            let UnbufferedStatus { discard, state } = self.connection.process_tls_records(&mut received[..shown]);
-            let is_done = match state? {
-                ConnectionState::EncodeTlsData(data) => {
-                    encode(data, sealed);
-                    false
-                }
-                ConnectionState::TransmitTlsData(transmission) => {
-                    transmission.done();
-                    false
-                }
-                _ => true,
-            };
+            let (discard, progress) = self.connection.process(&mut received[..shown], sealed);
+            let progress = progress?;
             received.advance(discard);
             shown -= discard;
-            if is_done {
+            if matches!(progress, Progress::Waits) {
                 self.seen = shown;
                 return Ok(());
             }
             // From here on the records are ours.
-            if !self.connection.is_handshaking() {
+            if !self.connection.state().is_handshaking() {
                 self.seen = 0;
                 return Ok(());
             }
@@ -127,37 +134,29 @@ impl Handshake {
 
     /// Sends what the library still has: tickets, or the alert that tells why it failed. It looks at nothing received
     /// while it has something to send.
-    fn send_queued(&mut self, received: &mut BytesMut, sealed: &mut Vec<u8>) {
-        while self.connection.wants_write() {
-            match self.connection.process_tls_records(received).state {
-                Ok(ConnectionState::EncodeTlsData(data)) => encode(data, sealed),
-                _ => return,
+    fn send_queued(&mut self, received: &mut [u8], sealed: &mut Vec<u8>) {
+        while self.connection.state().wants_write() {
+            if !matches!(self.connection.process(received, sealed), (_, Ok(Progress::Sent))) {
+                return;
             }
         }
     }
 }
 
-/// Appends what is to be sent.
-fn encode<Data>(mut data: EncodeTlsData<'_, Data>, sealed: &mut Vec<u8>) {
-    let start = sealed.len();
-    if let Err(EncodeError::InsufficientSize(size)) = data.encode(&mut []) {
-        sealed.resize(start + size.required_size, 0);
-        let written = data.encode(&mut sealed[start..]).unwrap_or(0);
-        sealed.truncate(start + written);
-    }
-}
-
-/// RFC 8446 §5.1: the first byte says handshake, the second is the major version.
-fn check_first_bytes(received: &[u8]) -> Result<(), TlsError> {
-    match received {
-        [] | [HANDSHAKE] | [HANDSHAKE, 3, ..] => Ok(()),
-        // A method (RFC 9110 §9.1).
-        [first, ..] => Err(TlsError::NotTls { http: first.is_ascii_uppercase() }),
+/// RFC 8446 §5.1: the first byte says handshake, the second is the major version. A server may also refuse with an alert.
+fn check_first_bytes(received: &[u8], side: Side) -> Result<(), TlsError> {
+    match (received, side) {
+        ([] | [HANDSHAKE] | [HANDSHAKE, 3, ..], _) | ([ALERT] | [ALERT, 3, ..], Side::Client) => Ok(()),
+        // The beginning of `HTTP/1.1`, and a method (RFC 9110 §9.1).
+        ([b'H', ..], Side::Client) => Err(TlsError::NotTls(Instead::HttpResponse)),
+        ([b'A'..=b'Z', ..], Side::Server) => Err(TlsError::NotTls(Instead::HttpRequest)),
+        _ => Err(TlsError::NotTls(Instead::Unknown)),
     }
 }
 
 /// RFC 8446 §5.1
 const HANDSHAKE: u8 = 22;
+const ALERT: u8 = 21;
 
 /// Bytes of records that are kept for a message that is not whole. The library takes messages of up to 64 KiB; and as much
 /// again for what is around their parts. Otherwise a message in parts of one byte, each in a record that is filled with

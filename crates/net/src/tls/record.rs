@@ -94,7 +94,7 @@ impl RecordKeys {
         self.sequence += 1;
         outcome.map_err(|_| {
             sealed.truncate(start);
-            TlsError::Server(rustls::Error::EncryptError)
+            TlsError::Local(rustls::Error::EncryptError)
         })
     }
 

@@ -2,11 +2,12 @@
 
 use bytes::BytesMut;
 
-use super::{Protocol, TlsAcceptor, TlsDescription, TlsError, handshake::Handshake, traffic::Traffic};
+use super::{Protocol, TlsAcceptor, TlsConnector, TlsDescription, TlsError, handshake::Handshake, traffic::Traffic};
 
 /// The TLS of one connection; the caller moves the bytes.
 ///
 /// It keeps no bytes, neither received nor to be sent: they stay in the caller's buffers, and an idle session needs none.
+/// (But for a part of a ticket: servers may divide them.)
 pub struct TlsSession {
     stage: Stage,
 }
@@ -36,7 +37,24 @@ impl TlsSession {
     ///
     /// When the system has no randomness.
     pub fn accept(acceptor: &TlsAcceptor) -> Result<Self, TlsError> {
-        Ok(Self { stage: Stage::Handshake(Box::new(Handshake::new(acceptor)?)) })
+        Ok(Self { stage: Stage::Handshake(Box::new(Handshake::accept(acceptor)?)) })
+    }
+
+    /// Begins a session with a server that has just been connected to, and must show a certificate for this name: one of
+    /// DNS, or an address (without brackets). Next comes [`Self::begin`].
+    ///
+    /// # Errors
+    ///
+    /// When that is no name, and when the system has no randomness.
+    pub fn connect(connector: &TlsConnector, server_name: &str) -> Result<Self, TlsError> {
+        Ok(Self { stage: Stage::Handshake(Box::new(Handshake::connect(connector, server_name)?)) })
+    }
+
+    /// Appends what is sent before anything was received: a client's hello. A server has nothing to say then.
+    pub fn begin(&mut self, sealed: &mut Vec<u8>) {
+        if let Stage::Handshake(handshake) = &mut self.stage {
+            handshake.begin(sealed);
+        }
     }
 
     /// Takes whole records from the front of `received` and appends their plaintext to `plaintext`; what must be sent back
@@ -60,13 +78,36 @@ impl TlsSession {
                 return Ok(Received::default());
             }
             Stage::Established(traffic) => traffic.receive(received, plaintext, sealed),
-            Stage::Handshake(_) => self.shake_hands(received, plaintext, sealed),
-            Stage::Over => Err(TlsError::NotEstablished),
+            Stage::Handshake(_) | Stage::Over => self.receive_handshake(received, plaintext, sealed),
         };
         if outcome.is_err() {
             self.stage = Stage::Over;
         }
         outcome
+    }
+
+    /// As [`Self::receive`], but for the handshake alone: what comes behind it is left. Says whether it is complete.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::receive`].
+    pub fn shake_hands(&mut self, received: &mut BytesMut, sealed: &mut Vec<u8>) -> Result<bool, TlsError> {
+        match std::mem::replace(&mut self.stage, Stage::Over) {
+            Stage::Handshake(mut handshake) => {
+                let is_complete = handshake.receive(received, sealed)?;
+                self.stage = if is_complete {
+                    Stage::Established(Box::new(handshake.into_traffic()?))
+                } else {
+                    Stage::Handshake(handshake)
+                };
+                Ok(is_complete)
+            }
+            Stage::Established(traffic) => {
+                self.stage = Stage::Established(traffic);
+                Ok(true)
+            }
+            Stage::Over => Err(TlsError::NotEstablished),
+        }
     }
 
     /// Encrypts into records whose plaintext has at most `record` bytes, at least 1 and at most
@@ -123,22 +164,17 @@ impl TlsSession {
     }
 
     /// Goes on with the handshake, and with what comes behind it.
-    fn shake_hands(
+    fn receive_handshake(
         &mut self,
         received: &mut BytesMut,
         plaintext: &mut BytesMut,
         sealed: &mut Vec<u8>,
     ) -> Result<Received, TlsError> {
-        let Stage::Handshake(mut handshake) = std::mem::replace(&mut self.stage, Stage::Over) else {
-            return Err(TlsError::NotEstablished);
-        };
-        if !handshake.receive(received, sealed)? {
-            self.stage = Stage::Handshake(handshake);
+        if !self.shake_hands(received, sealed)? {
             return Ok(Received::default());
         }
-        let mut traffic = Box::new(handshake.into_traffic()?);
+        let Stage::Established(traffic) = &mut self.stage else { return Err(TlsError::NotEstablished) };
         let news = traffic.receive(received, plaintext, sealed)?;
-        self.stage = Stage::Established(traffic);
         Ok(Received { established: true, ..news })
     }
 }

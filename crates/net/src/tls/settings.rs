@@ -1,4 +1,4 @@
-//! What a user sets.
+//! What a user sets for a server.
 
 use std::path::PathBuf;
 

@@ -39,8 +39,10 @@ pub enum TlsSettingsError {
     },
     /// A file holds no OCSP response that says something.
     NoOcspResponse(PathBuf),
-    /// The authorities for clients' certificates cannot be used.
+    /// The authorities in a file cannot be used.
     Authorities(PathBuf, String),
+    /// The system has no authorities, maybe for this reason.
+    NoAuthorities(Option<String>),
     /// A certificate cannot be made.
     SelfSigned(String),
     /// The library refuses.
@@ -93,7 +95,14 @@ impl fmt::Display for TlsSettingsError {
                 about(path, "this is no successful OCSP response in DER: fetch it anew with 'openssl ocsp -respout'")
             }
             Self::Authorities(path, error) => {
-                about(path, &format!("clients' certificates cannot be checked with this ({error}): name another file"))
+                about(path, &format!("certificates cannot be checked with this ({error}): name another file"))
+            }
+            Self::NoAuthorities(error) => {
+                let reason = error.as_ref().map(|error| format!(" ({error})")).unwrap_or_default();
+                write!(
+                    formatter,
+                    "the system has no certificate authorities{reason}: install ca-certificates, or name a file of them"
+                )
             }
             Self::SelfSigned(error) => write!(formatter, "no certificate can be made: {error}"),
             Self::Refused(error) => write!(formatter, "TLS cannot be set up: {error}"),

@@ -5,28 +5,29 @@
 //! session keeps nothing but its keys.
 
 use bytes::{Buf, BytesMut};
-use rustls::{
-    AlertDescription, ContentType, HandshakeType, SupportedCipherSuite,
-    kernel::KernelConnection,
-    server::{ServerConnectionData, UnbufferedServerConnection},
-};
+use rustls::{AlertDescription, ContentType, HandshakeType, SupportedCipherSuite};
 
 use super::{
     Protocol, Received, TlsDescription, TlsError, TlsVersion,
-    key_update::{KeyUpdate, Wish},
+    connection::Connection,
+    messages::{Message, Messages, Wish},
+    patience::{Patience, spend},
     record::{HEADER_LENGTH, LARGEST_BODY, LARGEST_RECORD, RECORD_OVERHEAD, RecordHeader, RecordKeys},
+    schedule::Schedule,
+    side::Side,
 };
 
 /// An established session.
 pub(super) struct Traffic {
+    side: Side,
     receiving: RecordKeys,
     sending: RecordKeys,
     /// Makes the next keys, in TLS 1.3.
-    schedule: Option<Box<KernelConnection<ServerConnectionData>>>,
+    schedule: Option<Box<Schedule>>,
     /// Records that may be sent with the same keys.
     most_records: u64,
     patience: Patience,
-    key_update: KeyUpdate,
+    messages: Messages,
     /// The peer wants new keys of us, before the next data.
     owes_key_update: bool,
     sent_close: bool,
@@ -35,37 +36,29 @@ pub(super) struct Traffic {
     pub(super) description: TlsDescription,
 }
 
-/// How often the peer may still do what costs us and brings nothing.
-struct Patience {
-    warnings: u8,
-    /// In a row, without data between them.
-    key_updates: u8,
-    /// In a row.
-    empty_records: u8,
-    renegotiations: u8,
-}
-
 impl Traffic {
     /// Goes on where the handshake ended. All that the library wanted to send must have left it.
     pub(super) fn new(
-        connection: UnbufferedServerConnection,
+        connection: Connection,
         protocol: Option<Protocol>,
         description: TlsDescription,
     ) -> Result<Self, TlsError> {
         let version = description.version;
-        let suite = connection.negotiated_cipher_suite().ok_or_else(TlsError::unusable_keys)?;
+        let suite = connection.state().negotiated_cipher_suite().ok_or_else(TlsError::unusable_keys)?;
         let most_records = match suite {
             SupportedCipherSuite::Tls13(suite) => suite.common.confidentiality_limit,
             SupportedCipherSuite::Tls12(suite) => suite.common.confidentiality_limit,
         };
-        let (secrets, schedule) = connection.dangerous_into_kernel_connection()?;
+        let side = connection.side();
+        let (secrets, schedule) = connection.into_secrets()?;
         Ok(Self {
+            side,
             receiving: RecordKeys::new(version, secrets.rx)?,
             sending: RecordKeys::new(version, secrets.tx)?,
             schedule: (version == TlsVersion::Tls13).then(|| Box::new(schedule)),
             most_records,
             patience: Patience::NEW,
-            key_update: KeyUpdate::default(),
+            messages: Messages::default(),
             owes_key_update: false,
             sent_close: false,
             closed_by_peer: false,
@@ -158,14 +151,13 @@ impl Traffic {
         let body = &mut received[HEADER_LENGTH..HEADER_LENGTH + header.length()];
         let (kind, content) = self.receiving.open(header, body).map_err(TlsError::Broken)?;
         // RFC 8446 §5.1: nothing stands between the parts of a message.
-        if self.key_update.has_begun() && kind != ContentType::Handshake {
+        if self.messages.has_begun() && kind != ContentType::Handshake {
             return Err(TlsError::Broken(AlertDescription::UnexpectedMessage));
         }
         match kind {
             ContentType::ApplicationData if content.is_empty() => spend(&mut self.patience.empty_records),
             ContentType::ApplicationData => {
-                self.patience.key_updates = Patience::NEW.key_updates;
-                self.patience.empty_records = Patience::NEW.empty_records;
+                self.patience.restore();
                 plaintext.extend_from_slice(content);
                 Ok(())
             }
@@ -177,8 +169,8 @@ impl Traffic {
                 self.handle_alert(level, AlertDescription::from(description))
             }
             ContentType::Handshake => match self.description.version {
-                TlsVersion::Tls13 => self.handle_key_update(content),
-                TlsVersion::Tls12 => self.handle_handshake(content, sealed),
+                TlsVersion::Tls13 => self.handle_messages(content),
+                TlsVersion::Tls12 => self.handle_renegotiation(content, sealed),
             },
             _ => Err(TlsError::Broken(AlertDescription::UnexpectedMessage)),
         }
@@ -201,21 +193,38 @@ impl Traffic {
         spend(&mut self.patience.warnings)
     }
 
-    /// RFC 8446 §4.6.3: the next records of the peer have new keys. If ours are to be new as well, that has time until the
-    /// next data, and is done once however often it was wished for: whoever wishes and reads nothing would otherwise pile
-    /// up answers here.
-    fn handle_key_update(&mut self, part: &[u8]) -> Result<(), TlsError> {
-        if let Some(wish) = self.key_update.take(part).map_err(TlsError::Broken)? {
-            spend(&mut self.patience.key_updates)?;
-            self.receiving = RecordKeys::new(TlsVersion::Tls13, self.schedule()?.update_rx_secret()?)?;
-            self.owes_key_update |= wish == Wish::Ours;
+    /// The messages that mean something after the handshake, in TLS 1.3.
+    fn handle_messages(&mut self, part: &[u8]) -> Result<(), TlsError> {
+        self.messages.add(part).map_err(TlsError::Broken)?;
+        while let Some(message) = self.messages.next(self.side).map_err(TlsError::Broken)? {
+            match message {
+                Message::KeyUpdate(wish) => self.handle_key_update(wish)?,
+                Message::Ticket(ticket) => {
+                    spend(&mut self.patience.tickets)?;
+                    self.schedule()?.keep_ticket(&ticket)?;
+                }
+            }
         }
         Ok(())
     }
 
-    /// RFC 5246 §7.4.1.2: a client that wants another handshake. It may be refused, and goes on.
-    fn handle_handshake(&mut self, message: &[u8], sealed: &mut Vec<u8>) -> Result<(), TlsError> {
-        if message.first().map(|first| HandshakeType::from(*first)) != Some(HandshakeType::ClientHello) {
+    /// RFC 8446 §4.6.3: the next records of the peer have new keys. If ours are to be new as well, that has time until the
+    /// next data, and is done once however often it was wished for: whoever wishes and reads nothing would otherwise pile
+    /// up answers here.
+    fn handle_key_update(&mut self, wish: Wish) -> Result<(), TlsError> {
+        spend(&mut self.patience.key_updates)?;
+        self.receiving = RecordKeys::new(TlsVersion::Tls13, self.schedule()?.next_receiving()?)?;
+        self.owes_key_update |= wish == Wish::Ours;
+        Ok(())
+    }
+
+    /// RFC 5246 §7.4.1: a peer that wants another handshake. It may be refused, and goes on.
+    fn handle_renegotiation(&mut self, message: &[u8], sealed: &mut Vec<u8>) -> Result<(), TlsError> {
+        let wanted = match self.side {
+            Side::Client => HandshakeType::HelloRequest,
+            Side::Server => HandshakeType::ClientHello,
+        };
+        if message.first().map(|first| HandshakeType::from(*first)) != Some(wanted) {
             return Err(TlsError::Broken(AlertDescription::UnexpectedMessage));
         }
         spend(&mut self.patience.renegotiations)?;
@@ -231,12 +240,12 @@ impl Traffic {
         // Not requested: the peer knows best when its own keys have served enough.
         let message = [u8::from(HandshakeType::KeyUpdate), 0, 0, 1, 0];
         self.sending.seal(ContentType::Handshake, &message, sealed)?;
-        self.sending = RecordKeys::new(TlsVersion::Tls13, self.schedule()?.update_tx_secret()?)?;
+        self.sending = RecordKeys::new(TlsVersion::Tls13, self.schedule()?.next_sending()?)?;
         self.owes_key_update = false;
         Ok(())
     }
 
-    fn schedule(&mut self) -> Result<&mut KernelConnection<ServerConnectionData>, TlsError> {
+    fn schedule(&mut self) -> Result<&mut Schedule, TlsError> {
         self.schedule.as_deref_mut().ok_or(TlsError::Exhausted)
     }
 
@@ -254,19 +263,6 @@ impl Traffic {
         // Where even this cannot be encrypted, the end of the connection must do.
         let _ = self.sending.seal(ContentType::Alert, &[level, description.into()], sealed);
     }
-}
-
-impl Patience {
-    /// A peer that goes on like this keeps the processor busy for nothing. The numbers are those of BoringSSL
-    /// (`kMaxWarningAlerts`, `kMaxKeyUpdates`, `kMaxEmptyRecords`), which browsers and servers have in common; a second
-    /// attempt to renegotiate after a refusal is one too many.
-    const NEW: Self = Self { warnings: 4, key_updates: 32, empty_records: 32, renegotiations: 1 };
-}
-
-/// One time less.
-fn spend(patience: &mut u8) -> Result<(), TlsError> {
-    *patience = patience.checked_sub(1).ok_or(TlsError::Broken(AlertDescription::UnexpectedMessage))?;
-    Ok(())
 }
 
 /// RFC 8446 §6

@@ -10,7 +10,7 @@ use bytes::BytesMut;
 use super::make_room;
 use crate::{
     Buffers, More, Socket,
-    tls::{LARGEST_RECORD, TlsError, TlsSession},
+    tls::{Instead, LARGEST_RECORD, TlsError, TlsSession},
 };
 
 /// A TLS session with its buffers, which it has only while there is something in them.
@@ -30,13 +30,15 @@ pub(super) struct Encryption {
 }
 
 impl Encryption {
-    pub(super) fn new(session: TlsSession, received: BytesMut) -> Self {
+    pub(super) fn new(mut session: TlsSession, received: BytesMut) -> Self {
+        let mut sealed = Vec::new();
+        session.begin(&mut sealed);
         Self {
             session,
             received,
-            sealed: Vec::new(),
+            answers: !sealed.is_empty(),
+            sealed,
             sent: 0,
-            answers: false,
             sent_before: 0,
             record_length: LARGEST_RECORD,
         }
@@ -59,6 +61,34 @@ impl Encryption {
         self.record_length = length;
     }
 
+    /// Ready when the handshake is complete and all of ours has left; what comes behind it stays where it is.
+    pub(super) fn poll_handshake(
+        &mut self,
+        socket: &Socket,
+        context: &mut Context<'_>,
+        buffers: &Buffers,
+    ) -> Poll<io::Result<()>> {
+        while !self.session.is_established() {
+            if !self.received.is_empty() {
+                let sealed_before = self.sealed.len();
+                let outcome = self.session.shake_hands(&mut self.received, &mut self.sealed);
+                if self.answer(outcome, sealed_before, socket, context)? {
+                    break;
+                }
+            }
+            self.send_answers(socket, context)?;
+            let received = socket.poll_receive(context, &mut self.received, |received| make_room(received, buffers));
+            if ready!(received)? == 0 {
+                let error = io::Error::new(
+                    io::ErrorKind::UnexpectedEof,
+                    "the peer ended the connection within TLS's handshake",
+                );
+                return Poll::Ready(Err(error));
+            }
+        }
+        self.poll_flush(socket, context)
+    }
+
     /// Receives until there is plaintext; answers what belongs to the session itself.
     pub(super) fn poll_receive(
         &mut self,
@@ -72,17 +102,7 @@ impl Encryption {
                 let (before, sealed_before) = (input.len(), self.sealed.len());
                 make_room(input, buffers);
                 let outcome = self.session.receive(&mut self.received, input, &mut self.sealed);
-                if let Err(TlsError::NotTls { http: true }) = outcome {
-                    self.sealed.extend_from_slice(PLAIN_HTTP);
-                }
-                // A handshake's answer, and the alert of a failed one. What the kernel does not take now leaves later.
-                self.answers |= self.sealed.len() > sealed_before;
-                if self.answers
-                    && let Poll::Ready(Err(error)) = self.poll_flush(socket, context)
-                {
-                    return Poll::Ready(Err(error));
-                }
-                outcome.map_err(io::Error::other)?;
+                self.answer(outcome, sealed_before, socket, context)?;
                 if input.len() > before {
                     return Poll::Ready(Ok(input.len() - before));
                 }
@@ -91,19 +111,43 @@ impl Encryption {
             if self.session.is_closed_by_peer() {
                 return Poll::Ready(Ok(0));
             }
-            // Only those: the rest has somebody who waits for it, whom the socket would no longer wake (a tunnel's halves may
-            // be in two tasks).
-            if self.answers
-                && let Poll::Ready(Err(error)) = self.poll_flush(socket, context)
-            {
-                return Poll::Ready(Err(error));
-            }
+            self.send_answers(socket, context)?;
             match ready!(socket.poll_receive(context, &mut self.received, |received| make_room(received, buffers))) {
                 Ok(0) => return Poll::Ready(Ok(0)),
                 Ok(_) => {}
                 Err(error) => return Poll::Ready(Err(error)),
             }
         }
+    }
+
+    /// Sends what the session has appended of its own since there were so many bytes: a handshake's answer, and the alert of
+    /// a failed one. What the kernel does not take now leaves later.
+    fn answer<T>(
+        &mut self,
+        outcome: Result<T, TlsError>,
+        sealed_before: usize,
+        socket: &Socket,
+        context: &mut Context<'_>,
+    ) -> io::Result<T> {
+        if let Err(TlsError::NotTls(Instead::HttpRequest)) = outcome {
+            self.sealed.extend_from_slice(PLAIN_HTTP);
+        }
+        self.answers |= self.sealed.len() > sealed_before;
+        let sending = self.send_answers(socket, context);
+        // What went wrong first is why the rest did.
+        let outcome = outcome.map_err(io::Error::other)?;
+        sending.map(|()| outcome)
+    }
+
+    /// Sends what is waiting if some of it is the session's own. Only then: the rest has somebody who waits for it, whom the
+    /// socket would no longer wake (a tunnel's halves may be in two tasks).
+    fn send_answers(&mut self, socket: &Socket, context: &mut Context<'_>) -> io::Result<()> {
+        if self.answers
+            && let Poll::Ready(Err(error)) = self.poll_flush(socket, context)
+        {
+            return Err(error);
+        }
+        Ok(())
     }
 
     /// Encrypts pieces, once what was encrypted before has left, and sends what the kernel takes of it.

@@ -1,4 +1,4 @@
-//! Two ends of a connection in memory: a client of rustls, and our session.
+//! Two ends of a connection in memory: a client of rustls, and our session; or both of ours.
 
 use std::{
     io::{Read, Write},
@@ -17,21 +17,27 @@ use rustls::{
     pki_types::{CertificateDer, ServerName, UnixTime},
     version::{TLS12, TLS13},
 };
-use serow_net::tls::{CertificateFiles, TlsAcceptor, TlsError, TlsSession, TlsSettings, TlsVersion};
+use serow_net::tls::{
+    CertificateFiles, TlsAcceptor, TlsClientSettings, TlsConnector, TlsError, TlsSession, TlsSettings, TlsVersion,
+    TlsVersions, Trust,
+};
 use tempfile::TempDir;
 
-use crate::authority::{Authority, Issued};
+use crate::authority::{Authority, Issued, file};
 
-/// How the bytes come to the server.
+/// How the bytes come to our end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Delivery {
-    /// All that the client has made, at once.
+    /// All that the other end has made, at once.
     Whole,
     ByteByByte,
 }
 
-/// The server's end, with its buffers.
-pub(crate) struct Server {
+/// The server's end.
+pub(crate) type Server = Ours;
+
+/// An end of ours, with its buffers.
+pub(crate) struct Ours {
     pub(crate) session: TlsSession,
     pub(crate) received: BytesMut,
     pub(crate) plaintext: BytesMut,
@@ -40,10 +46,22 @@ pub(crate) struct Server {
     pub(crate) closed: u32,
 }
 
-impl Server {
+impl Ours {
+    /// A server's.
     pub(crate) fn new(acceptor: &TlsAcceptor) -> Self {
+        Self::of(TlsSession::accept(acceptor).unwrap())
+    }
+
+    /// A client's, whose first flight is made.
+    pub(crate) fn connect(connector: &TlsConnector, name: &str) -> Self {
+        let mut this = Self::of(TlsSession::connect(connector, name).unwrap());
+        this.session.begin(&mut this.sealed);
+        this
+    }
+
+    fn of(session: TlsSession) -> Self {
         Self {
-            session: TlsSession::accept(acceptor).unwrap(),
+            session,
             received: BytesMut::new(),
             plaintext: BytesMut::new(),
             sealed: Vec::new(),
@@ -136,6 +154,20 @@ pub(crate) fn exchange(client: &mut Client, server: &mut Server, delivery: Deliv
     }
 }
 
+/// As [`exchange`], for two ends of ours.
+pub(crate) fn converse(client: &mut Ours, server: &mut Ours, delivery: Delivery) -> Result<(), TlsError> {
+    loop {
+        let flight = std::mem::take(&mut client.sealed);
+        let outcome = server.receive(&flight, delivery);
+        let answer = std::mem::take(&mut server.sealed);
+        client.receive(&answer, delivery)?;
+        outcome?;
+        if answer.is_empty() && client.sealed.is_empty() {
+            return Ok(());
+        }
+    }
+}
+
 /// A server with one certificate, and clients that trust it.
 pub(crate) struct Site {
     pub(crate) authority: Authority,
@@ -166,6 +198,17 @@ impl Site {
 
     pub(crate) fn client(&self, version: TlsVersion, name: &'static str) -> Client {
         connect(&Arc::new(self.client_config(version)), name)
+    }
+
+    /// The settings of a client of ours that trusts its authority.
+    pub(crate) fn client_settings(&self) -> TlsClientSettings {
+        let authority = file(self.folder.path(), "authority.pem", self.authority.pem());
+        TlsClientSettings { trust: Trust::File(authority), ..TlsClientSettings::default() }
+    }
+
+    /// A client of ours that speaks one version.
+    pub(crate) fn connector(&self, version: TlsVersion) -> TlsConnector {
+        TlsConnector::new(TlsClientSettings { versions: only(version), ..self.client_settings() }).unwrap()
     }
 
     pub(crate) fn client_config(&self, version: TlsVersion) -> ClientConfig {
@@ -200,6 +243,11 @@ pub(crate) fn established(site: &Site, version: TlsVersion) -> (Client, Server) 
     exchange(&mut client, &mut server, Delivery::Whole).unwrap();
     assert!(!client.is_handshaking() && server.session.is_established());
     (client, server)
+}
+
+/// One version.
+pub(crate) fn only(version: TlsVersion) -> TlsVersions {
+    TlsVersions { lowest: version, highest: version }
 }
 
 pub(crate) const VERSIONS: [TlsVersion; 2] = [TlsVersion::Tls12, TlsVersion::Tls13];

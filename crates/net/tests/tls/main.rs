@@ -1,9 +1,11 @@
-//! The TLS of a server beside a client that is rustls whole: two ends in memory, and what is between them.
+//! TLS on the server's side beside a client that is rustls whole, and on the client's side beside our own server: two ends
+//! in memory, and what is between them.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 mod authority;
 mod certificates;
 mod clients;
+mod connecting;
 mod early_data;
 mod ends;
 mod faults;

@@ -1,0 +1,98 @@
+//! The script in the main thread: it sets the threads up, begins the run, and is told how it went.
+
+use std::sync::{Arc, mpsc};
+
+use mlua::Function;
+
+use super::{
+    Script, ScriptError, ScriptTarget, Seat,
+    state::State,
+    statistics,
+    thread::{Link, ThreadObject},
+};
+use crate::Results;
+
+/// The script in the main thread. The workers serve it until it is dropped.
+pub struct Conductor {
+    state: State,
+    script: Script,
+    target: Arc<ScriptTarget>,
+    threads: Vec<Link>,
+}
+
+/// A worker that is to be set up.
+pub struct ThreadHandle(Link);
+
+impl Conductor {
+    /// Loads the script in the calling thread.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the script.
+    pub fn load(script: &Script, target: ScriptTarget) -> Result<Self, ScriptError> {
+        let state = State::load(script, &target, |_, _| Ok(()))?;
+        Ok(Self { state, script: script.clone(), target: Arc::new(target), threads: Vec::new() })
+    }
+
+    /// The two ends of a new thread: one for [`Self::set_up`], the other goes to the thread.
+    #[must_use]
+    pub fn thread(&self) -> (ThreadHandle, Seat) {
+        let (sender, messages) = mpsc::channel();
+        (ThreadHandle(Link(sender)), Seat::new(messages, self.script.clone(), Arc::clone(&self.target)))
+    }
+
+    /// Has the thread load the script, calls `setup(thread)` here and then `init(args)` there. Waits for all of it, so the
+    /// thread must be running, or about to.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the script, here or there. The run cannot take place: drop the conductor, and the threads end.
+    pub fn set_up(&mut self, handle: ThreadHandle) -> Result<(), ScriptError> {
+        let ThreadHandle(link) = handle;
+        link.load()?;
+        self.state.call("setup", ThreadObject::Other(link.clone()))?;
+        let target = Arc::clone(&self.target);
+        link.ask(move |lua, _| {
+            let arguments = lua.create_table()?;
+            let all = std::iter::once(&target.url).chain(&target.arguments);
+            for (index, argument) in all.enumerate() {
+                arguments.raw_set(index, argument.as_str())?;
+            }
+            let wrk: mlua::Table = lua.globals().get("wrk")?;
+            Ok(wrk.get::<Function>("init")?.call::<()>(arguments)?)
+        })?;
+        self.threads.push(link);
+        Ok(())
+    }
+
+    /// Lets all threads begin that were set up.
+    ///
+    /// # Errors
+    ///
+    /// One of them has ended already.
+    pub fn begin(&mut self) -> Result<(), ScriptError> {
+        self.threads.iter().try_for_each(Link::begin)
+    }
+
+    /// Whether the script has something to say about the results.
+    #[must_use]
+    pub fn has_done(&self) -> bool {
+        self.state.defines("done")
+    }
+
+    /// Calls `done(summary, latency, requests)`, if the script has it, and releases the threads. It may ask them for
+    /// values: all of them must serve, or have ended.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the script.
+    pub fn done(self, results: &Results) -> Result<(), ScriptError> {
+        if !self.has_done() {
+            return Ok(());
+        }
+        let done: Function = self.state.lua.globals().get("done")?;
+        let result = statistics::arguments(&self.state.lua, results).and_then(|arguments| done.call::<()>(arguments));
+        self.state.flush();
+        Ok(result?)
+    }
+}

@@ -1,0 +1,48 @@
+//! What scripts print, as it comes out of a process.
+
+use std::process::{Command, Stdio};
+
+use super::stage::Run;
+
+/// What comes out when one of the tests below plays its script in a process of its own.
+fn printed(test: &str) -> String {
+    let mut command = Command::new(std::env::current_exe().expect("this program"));
+    command.args(["--exact", "--ignored", "--nocapture", "--test-threads=1", test]).stdin(Stdio::null());
+    let output = command.output().expect("a process");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{text}");
+    let (_, text) = text.split_once("BEGIN\n").expect("the beginning");
+    text.split_once("END\n").expect("the end").0.into()
+}
+
+fn play(script: &str) {
+    println!("BEGIN");
+    Run::of(script).play().expect("a script without errors");
+    println!("END");
+}
+
+#[test]
+fn setup() {
+    let expected = "thread 1 is ready\nthread 2 is ready\n\
+        thread 1 made 3 requests and saw 3 responses\nthread 2 made 3 requests and saw 3 responses\n";
+    assert_eq!(printed("output::play_setup"), expected);
+}
+
+#[test]
+#[ignore = "the other half of `setup`"]
+fn play_setup() {
+    play(include_str!("setup.lua"));
+}
+
+#[test]
+fn report() {
+    // Values are known to three digits, and an equal one may be a little higher.
+    let expected = "50%,2001\n75%,2001\n99.9%,10002\n4 requests, 400 bytes, 2000000 us\n";
+    assert_eq!(printed("output::play_report"), expected);
+}
+
+#[test]
+#[ignore = "the other half of `report`"]
+fn play_report() {
+    play(include_str!("report.lua"));
+}
