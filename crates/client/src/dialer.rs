@@ -1,17 +1,46 @@
 //! Opening connections to one server.
 
-use std::{error::Error, fmt, io, rc::Rc, time::Duration};
+use std::{error::Error, fmt, future::poll_fn, io, rc::Rc, time::Duration};
 
-use serow_net::{Buffers, Destination, Wire};
+use bytes::BytesMut;
+use serow_net::{
+    Buffers, Destination, Wire,
+    tls::{Protocol, TlsConnector, TlsError, TlsSession},
+};
 use tokio::time::timeout;
 
 /// Opens connections to one server.
+///
+/// ```no_run
+/// use std::{net::Ipv4Addr, rc::Rc, time::Duration};
+/// use serow_client::{Dialer, Destination};
+///
+/// # async fn dial() -> Result<(), serow_client::DialError> {
+/// let destination = Destination::Tcp((Ipv4Addr::LOCALHOST, 8080).into());
+/// let dialer = Dialer { destination, encryption: None, patience: Duration::from_secs(2) };
+/// let wire = dialer.dial(&Rc::default()).await?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Dialer {
     /// Where it is.
     pub destination: Destination,
+    /// How the connections are encrypted, if they are.
+    pub encryption: Option<ClientEncryption>,
     /// How long opening may take, TLS included.
     pub patience: Duration,
+}
+
+/// How connections to a server are encrypted.
+#[derive(Clone, Debug)]
+pub struct ClientEncryption {
+    /// What all of them share.
+    pub connector: TlsConnector,
+    /// For which name the server must have a certificate: one of DNS, or an address without brackets.
+    pub server_name: String,
+    /// What must be agreed upon (ALPN), where anything must.
+    pub protocol: Option<Protocol>,
 }
 
 /// Why there is no connection.
@@ -19,8 +48,14 @@ pub struct Dialer {
 pub enum DialError {
     /// It was refused, or could not be made.
     Connect(io::Error),
+    /// It was made, and TLS failed.
+    Tls(io::Error),
+    /// The name is none that a certificate could be for.
+    ServerName(TlsError),
+    /// TLS is there, and the server does not agree to speak this inside.
+    Protocol(Protocol),
     /// It took too long.
-    TimedOut,
+    TimedOut(Duration),
 }
 
 impl Dialer {
@@ -33,17 +68,34 @@ impl Dialer {
     /// # Panics
     ///
     /// Outside a tokio runtime with I/O and time enabled.
-    pub async fn dial(&self, _buffers: &Rc<Buffers>) -> Result<Wire, DialError> {
-        let opening = async { Ok(Wire::new(self.destination.connect().await.map_err(DialError::Connect)?)) };
-        timeout(self.patience, opening).await.map_err(|_| DialError::TimedOut)?
+    pub async fn dial(&self, buffers: &Rc<Buffers>) -> Result<Wire, DialError> {
+        timeout(self.patience, self.open(buffers)).await.map_err(|_| DialError::TimedOut(self.patience))?
+    }
+
+    async fn open(&self, buffers: &Rc<Buffers>) -> Result<Wire, DialError> {
+        let mut wire = Wire::new(self.destination.connect().await.map_err(DialError::Connect)?);
+        if let Some(encryption) = &self.encryption {
+            let session = TlsSession::connect(&encryption.connector, &encryption.server_name);
+            wire.encrypt(session.map_err(DialError::ServerName)?, BytesMut::new());
+            poll_fn(|context| wire.poll_handshake(context, buffers)).await.map_err(DialError::Tls)?;
+            if let Some(wanted) = encryption.protocol
+                && wire.session().and_then(TlsSession::protocol) != Some(wanted)
+            {
+                return Err(DialError::Protocol(wanted));
+            }
+        }
+        Ok(wire)
     }
 }
 
 impl fmt::Display for DialError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Connect(error) => error.fmt(formatter),
-            Self::TimedOut => formatter.write_str("it takes too long"),
+            Self::Connect(error) | Self::Tls(error) => error.fmt(formatter),
+            Self::ServerName(error) => error.fmt(formatter),
+            Self::Protocol(Protocol::Http1) => formatter.write_str("the server does not agree to HTTP/1.1 (ALPN)"),
+            Self::Protocol(Protocol::Http2) => formatter.write_str("the server does not agree to HTTP/2 (ALPN)"),
+            Self::TimedOut(time) => write!(formatter, "there is no answer within {time:?}"),
         }
     }
 }

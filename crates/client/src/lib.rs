@@ -18,8 +18,12 @@ mod origin;
 
 pub use self::{
     broken::Broken,
-    dialer::{DialError, Dialer},
+    dialer::{ClientEncryption, DialError, Dialer},
     http1::Http1,
     http2::Http2,
     origin::{Origin, OriginError},
+};
+pub use serow_net::{
+    Buffers, Destination,
+    tls::{Protocol, Resumption, TlsClientSettings, TlsConnector, TlsSettingsError, Trust},
 };
