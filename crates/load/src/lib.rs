@@ -3,10 +3,12 @@
 //! | what | file |
 //! | --- | --- |
 //! | wrk's scripts | `script.rs` |
+//! | what is printed of a run | `report.rs` |
 //! | what a run brought | `results.rs`, `distribution.rs` |
 #![forbid(unsafe_code)]
 
 mod distribution;
+pub mod report;
 mod results;
 pub mod script;
 
