@@ -115,7 +115,7 @@ mod tests {
             (100, " 3.0s of 10s  [=========>                    ]   12.35k/s  p50  42.00us  p99 708.00us  3 errors"),
             (80, " 3.0s of 10s  [====>          ]   12.35k/s  p50  42.00us  p99 708.00us  3 errors"),
             (66, " 3.0s of 10s   12.35k/s  p50  42.00us  p99 708.00us  3 errors"),
-            (60, " 3.0s of 10s   12.35k/s  p50  42.00us  3 errors"),
+            (60, " 3.0s of 10s  [==>      ]   12.35k/s  p50  42.00us  3 errors"),
             (34, " 3.0s of 10s   12.35k/s  3 errors"),
             (30, " 3.0s of 10s   12.35k/s"),
             (20, " 3.0s of 10s"),
