@@ -91,10 +91,9 @@ impl Distribution {
     #[must_use]
     pub fn share_within(&self, deviations: f64) -> f64 {
         let (mean, reach) = (self.mean(), self.deviation() * deviations);
-        let within = self.buckets().filter(|bucket| {
-            let middle = (bucket.low as f64 + bucket.high as f64) / 2.0;
-            (middle - mean).abs() <= reach
-        });
+        // A range counts as soon as a part of it is within: equal values have no deviation, and are all at the mean.
+        let within =
+            self.buckets().filter(|bucket| bucket.low as f64 <= mean + reach && bucket.high as f64 >= mean - reach);
         let count: u64 = within.map(|bucket| bucket.count).sum();
         if self.count() == 0 { 0.0 } else { count as f64 / self.count() as f64 }
     }
@@ -167,6 +166,15 @@ mod tests {
         assert_eq!(distribution.share_within(1.0), 0.75);
         let counts: Vec<_> = distribution.buckets().map(|bucket| (bucket.low, bucket.high, bucket.count)).collect();
         assert_eq!(counts, [(2, 2, 1), (4, 4, 3), (5, 5, 2), (7, 7, 1), (9, 9, 1)]);
+    }
+
+    #[test]
+    fn equal_values_are_at_their_mean() {
+        let mut distribution = Distribution::new();
+        for _ in 0..3 {
+            distribution.record(123_456_789);
+        }
+        assert_eq!((distribution.deviation(), distribution.share_within(1.0)), (0.0, 1.0));
     }
 
     #[test]

@@ -9,6 +9,7 @@
 //! | what the connections of a thread share, and count | `thread.rs`, `tally.rs` |
 //! | a connection's place in the run | `http1.rs`, `http2.rs` |
 //! | wrk's scripts | `script.rs` |
+//! | what is printed of a run | `report.rs` |
 //! | what a run brought | `results.rs`, `distribution.rs` |
 //! | why it could not go on | `failure.rs` |
 #![forbid(unsafe_code)]
@@ -21,6 +22,7 @@ mod http1;
 mod http2;
 mod mix;
 mod plan;
+pub mod report;
 mod results;
 mod run;
 mod schedule;

@@ -111,6 +111,20 @@ impl Results {
     }
 }
 
+impl Interval {
+    /// Responses each second.
+    #[must_use]
+    pub fn requests_per_second(&self) -> f64 {
+        per_second(self.requests, self.length)
+    }
+
+    /// Bytes received each second.
+    #[must_use]
+    pub fn bytes_per_second(&self) -> f64 {
+        per_second(self.bytes, self.length)
+    }
+}
+
 impl Errors {
     /// Requests without a whole response.
     #[must_use]

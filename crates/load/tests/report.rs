@@ -1,0 +1,37 @@
+//! What is printed of runs, against files. With `BLESS=1` in the environment the files are written instead of compared.
+
+#[path = "report/samples.rs"]
+mod samples;
+
+use std::{fs, path::Path};
+
+use serow_load::{Results, report};
+
+#[test]
+fn texts() {
+    each(&samples::all(), "txt", |results| {
+        let opening = report::opening(&results.url, results.planned_duration, results.threads, results.connections);
+        opening + &report::text(results, true)
+    });
+}
+
+#[test]
+fn percentiles_are_printed_when_asked_for() {
+    let results = samples::usual();
+    let (with, without) = (report::text(&results, true), report::text(&results, false));
+    let distribution: Vec<_> = with.lines().skip(3).take(5).collect();
+    assert_eq!(distribution[0], "  Latency Distribution");
+    assert_eq!(with, without.replacen("\n  97", &format!("\n{}\n  97", distribution.join("\n")), 1));
+}
+
+fn each(samples: &[(&str, Results)], extension: &str, write: fn(&Results) -> String) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/report");
+    for (name, results) in samples {
+        let (path, found) = (folder.join(name).with_extension(extension), write(results));
+        if std::env::var_os("BLESS").is_some() {
+            fs::write(&path, &found).expect("the folder is writable");
+        }
+        let expected = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        assert!(found == expected, "{}\n--- found\n{found}\n--- expected\n{expected}", path.display());
+    }
+}
