@@ -1,6 +1,7 @@
 //! The options of the commands, as they are written. What they mean is found out in `settings.rs`.
 
 mod admin;
+mod bench;
 mod caching;
 mod content;
 mod http;
@@ -16,6 +17,7 @@ use clap::{Args, ValueEnum};
 
 pub(crate) use self::{
     admin::{AdminArguments, StatusArguments},
+    bench::{BenchArguments, ConnectionArguments, LoadArguments, ReportArguments, RequestArguments},
     caching::CachingArguments,
     content::{ContentArguments, ListingArgument, SymlinksArgument},
     http::{HttpArguments, VersionsOfHttp},

@@ -6,7 +6,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::{
     admin,
-    arguments::{FilesArguments, StatusArguments},
+    arguments::{BenchArguments, FilesArguments, StatusArguments},
     failure::Failure,
 };
 
@@ -35,6 +35,12 @@ pub(crate) enum Command {
     /// access log, where that is asked for with `--access-log -`.
     #[command(override_usage = "serow [files] [DIR] [OPTIONS]", after_help = FILES_EXAMPLES)]
     Files(Box<FilesArguments>),
+    /// Make load for a web server and measure how it answers; the options and the report are wrk's, and more.
+    ///
+    /// Each connection sends the next request as soon as it has its response; with -R, requests are sent at planned
+    /// moments. Ctrl-C ends it early, with the report of what was done.
+    #[command(override_usage = "serow bench [OPTIONS] URL", after_help = BENCH_EXAMPLES)]
+    Bench(Box<BenchArguments>),
     /// Print how a running server is doing.
     ///
     /// The server has to have a door for that: `serow files --admin unix:/run/serow/admin.sock`. 'queue delay' is how long
@@ -97,6 +103,26 @@ Asking how it is:
 Signals:
   TERM, INT  stop: finish what runs, then end; a second one ends at once
   USR1       open the file of the access log anew, after it was moved away";
+
+const BENCH_EXAMPLES: &str = "\
+Examples:
+  serow bench http://127.0.0.1:8080/
+      ten connections for ten seconds
+  serow bench -t2 -c100 -d30s --latency http://127.0.0.1:8080/
+      as with wrk
+  serow bench -P /run/app.sock --no-keepalive http://localhost/
+      an application server on its unix socket, a connection for each request
+  serow bench --http2 -m 32 -k https://127.0.0.1:8443/
+      32 requests at a time on each connection
+  serow bench -R 2000 -d 1m http://127.0.0.1:8080/
+      2,000 requests each second, honest latencies, charts
+  serow bench -n 1000 --body-file new.json -H 'Content-Type: application/json' --fail-on-error http://127.0.0.1:8080/api
+      a thousand POST requests, and exit code 1 if one fails
+  serow bench -s post.lua http://127.0.0.1:8080/ -- one two
+      wrk's scripts
+
+Values:
+  numbers: 100 1k 2M; times: 10 500ms 90s 5m 1h";
 
 #[cfg(test)]
 mod tests {

@@ -5,7 +5,7 @@ use std::{io, path::PathBuf, process::ExitCode};
 use clap::error::ErrorKind;
 use serow_files::FilesError;
 
-use crate::{admin::NoAnswer, misuse};
+use crate::{admin::NoAnswer, bench::BenchFailure, misuse};
 
 /// Why a command ended.
 #[derive(Debug)]
@@ -22,6 +22,8 @@ pub(crate) enum Failure {
     Server(serow::Error),
     /// The door for administration cannot be opened.
     Admin(serow::Error),
+    /// The load generator cannot do what it is to do.
+    Bench(BenchFailure),
     /// A running server does not say how it is.
     Status(NoAnswer),
     /// Standard output cannot be written to.
@@ -53,6 +55,7 @@ impl Failure {
             // The library knows of one option that says where to listen.
             Self::Admin(error) => format!("--admin: {}", error.to_string().replace("with --listen", "with --admin")),
             Self::Status(no_answer) => no_answer.to_string(),
+            Self::Bench(failure) => failure.to_string(),
             Self::Output(error) => format!("cannot write to standard output: {error}"),
             Self::System(error) => format!("the system refuses what a server needs: {error}"),
         };

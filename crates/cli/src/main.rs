@@ -7,6 +7,7 @@
 //! | what is said where it means nothing | `failure.rs`, `misuse.rs` |
 //! | serving a folder | `folder.rs` |
 //! | handlers around it, where there is TLS | `strict_transport.rs`, `to_tls.rs` |
+//! | making load | `bench.rs` |
 //! | how the server is doing: who tells it, who asks | `admin.rs` |
 //! | a line for each request | `access_log.rs` |
 //! | a line for what goes wrong | `error_log.rs` |
@@ -16,6 +17,7 @@
 mod access_log;
 mod admin;
 mod arguments;
+mod bench;
 mod command_line;
 mod descriptors;
 mod encryption;
@@ -50,6 +52,7 @@ fn main() -> ExitCode {
     descriptors::raise_limit();
     let outcome = match CommandLine::read(env::args_os()) {
         Ok(Command::Files(arguments)) => settings::FolderSettings::new(*arguments).and_then(folder::serve),
+        Ok(Command::Bench(arguments)) => bench::run(*arguments),
         Ok(Command::Status(arguments)) => admin::print_status(&arguments),
         Ok(Command::Manual) => manual::print(),
         Err(failure) => Err(failure),

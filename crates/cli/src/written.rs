@@ -1,8 +1,10 @@
 //! Values as people write them. Each is a type of its own that can be read from its text and says, in one line, what is
 //! wrong with a text that is none.
 
+mod amount;
 mod codings;
 mod count;
+mod field;
 mod mode;
 mod paced;
 mod rules;
@@ -12,8 +14,10 @@ mod span;
 use std::{error, fmt};
 
 pub(crate) use self::{
+    amount::{Amount, Period, Rate},
     codings::Codings,
     count::Count,
+    field::Field,
     mode::Mode,
     paced::Paced,
     rules::{CacheControlRule, ExpiresRule, MediaTypeRule, RewriteRule},

@@ -2,11 +2,17 @@
 
 use std::{error::Error, fmt, io};
 
+use crate::{BatchError, script::ScriptError};
+
 /// Why a run cannot go on: nothing that a single request meets, but what meets all of them.
 #[derive(Debug)]
 pub enum Failure {
     /// The system refuses what a thread needs.
     System(io::Error),
+    /// The script has a mistake.
+    Script(ScriptError),
+    /// What the script wants to send is no request.
+    ScriptRequest(BatchError),
     /// What the server says is not what it was asked to speak; the beginning of it.
     NotHttp {
         /// Which version was asked for.
@@ -20,6 +26,8 @@ impl fmt::Display for Failure {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::System(error) => write!(formatter, "the system refuses what the run needs: {error}"),
+            Self::Script(error) => error.fmt(formatter),
+            Self::ScriptRequest(error) => write!(formatter, "the script's request cannot be sent: {error}"),
             Self::NotHttp { version, beginning } => {
                 write!(formatter, "the server does not speak {version:?}; its answer begins with \"{beginning}\"")
             }
@@ -28,6 +36,12 @@ impl fmt::Display for Failure {
 }
 
 impl Error for Failure {}
+
+impl From<ScriptError> for Failure {
+    fn from(error: ScriptError) -> Self {
+        Self::Script(error)
+    }
+}
 
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {

@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use bytes::BytesMut;
 use serow_client::{Broken, Http1};
 use serow_http1::{Event, Limits, Next};
 use serow_message::Method;
@@ -16,6 +17,7 @@ use tokio::time::sleep;
 use crate::{
     Batch,
     schedule::{Permit, Place},
+    source::Kept,
     tally::Fault,
     thread::Thread,
 };
@@ -27,6 +29,7 @@ pub(crate) async fn send(thread: Rc<Thread>) {
         if lane.connection.is_none() && !lane.open().await {
             continue;
         }
+        lane.thread.delay().await;
         let Some(batch) = lane.thread.next_batch() else { break };
         lane.exchange(&batch, permit).await;
     }
@@ -46,6 +49,8 @@ struct Exchange<'a> {
     /// How many responses are whole.
     answered: usize,
     stage: Stage,
+    /// The response, where a script wants to see it.
+    kept: Option<Kept>,
     began: Duration,
     limit: Duration,
     /// Bytes that the connection had received before.
@@ -110,6 +115,7 @@ impl Lane {
             batch,
             answered: 0,
             stage: Stage::Unannounced,
+            kept: None,
             began: permit.due.unwrap_or(sent),
             limit: sent + thread.plan.timeout,
             received: connection.received(),
@@ -173,8 +179,18 @@ impl Exchange<'_> {
             }
             match connection.poll_receive(context) {
                 Poll::Ready(Ok(Event::Head(response))) if response.is_interim() => {}
-                Poll::Ready(Ok(Event::Head(response))) => self.stage = Stage::Body(response.head.status.as_u16()),
-                Poll::Ready(Ok(Event::Data(_))) => {}
+                Poll::Ready(Ok(Event::Head(response))) => {
+                    let status = response.head.status.as_u16();
+                    self.stage = Stage::Body(status);
+                    if thread.keeps_responses {
+                        self.kept = Some(Kept { status, headers: response.head.headers, body: BytesMut::new() });
+                    }
+                }
+                Poll::Ready(Ok(Event::Data(data))) => {
+                    if let Some(kept) = &mut self.kept {
+                        kept.body.extend_from_slice(&data);
+                    }
+                }
                 Poll::Ready(Ok(Event::End(_))) => {
                     if let Some(next) = self.note_response(connection, thread) {
                         return Poll::Ready(Outcome::Answered(next));
@@ -197,6 +213,9 @@ impl Exchange<'_> {
         match std::mem::replace(&mut self.stage, Stage::Unannounced) {
             Stage::Body(status) if now <= self.limit => thread.note_response(status, now - self.began, now),
             _ => thread.tally.note_fault(Fault::Timeout),
+        }
+        if let Some(kept) = self.kept.take() {
+            thread.show(&kept);
         }
         let next = connection.begin_next();
         let is_last = self.answered == self.batch.requests().len();

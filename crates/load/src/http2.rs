@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use bytes::BytesMut;
 use serow_client::{Broken, Http2};
 use serow_http2::{Asking, ClientEvent, ErrorCode, Limits, OpenError, StreamId};
 use serow_net::{Deadline, monotonic};
@@ -16,6 +17,7 @@ use tokio::time::sleep;
 use crate::{
     Batch,
     schedule::{Permit, Place},
+    source::Kept,
     tally::Fault,
     thread::Thread,
 };
@@ -83,6 +85,8 @@ struct UnderWay {
     began: Duration,
     sent: Duration,
     status: u16,
+    /// The response, where a script wants to see it.
+    kept: Option<Kept>,
 }
 
 /// Whether requests are opened on a connection.
@@ -177,14 +181,24 @@ impl Lanes<'_> {
             match event? {
                 ClientEvent::Response(response) if response.is_interim() => {}
                 ClientEvent::Response(response) => {
+                    let (status, keeps) = (response.head.status.as_u16(), self.thread.keeps_responses);
                     if let Some(under_way) = self.find(response.stream) {
-                        under_way.status = response.head.status.as_u16();
+                        under_way.status = status;
+                        let headers = response.head.headers;
+                        under_way.kept = keeps.then(|| Kept { status, headers, body: BytesMut::new() });
                     }
                     if !response.has_body {
                         any |= self.finish(response.stream);
                     }
                 }
-                ClientEvent::Data { stream, data } => self.connection.note_consumed(stream, data.len()),
+                ClientEvent::Data { stream, data } => {
+                    self.connection.note_consumed(stream, data.len());
+                    if self.thread.keeps_responses
+                        && let Some(UnderWay { kept: Some(kept), .. }) = self.find(stream)
+                    {
+                        kept.body.extend_from_slice(&data);
+                    }
+                }
                 ClientEvent::End { stream, .. } => any |= self.finish(stream),
                 ClientEvent::Reset { stream, code } => any |= self.lose(stream, fault_of(code)),
                 ClientEvent::GoAway { .. } => self.stage = Stage::Finishing,
@@ -201,6 +215,9 @@ impl Lanes<'_> {
             self.thread.tally.note_fault(Fault::Timeout);
         } else {
             self.thread.note_response(request.status, now - request.began, now);
+        }
+        if let Some(kept) = request.kept {
+            self.thread.show(&kept);
         }
         true
     }
@@ -283,7 +300,7 @@ fn open(connection: &mut Http2, pending: &mut Pending, thread: &Thread) -> Resul
     }
     opened?;
     let sent = monotonic();
-    Ok(UnderWay { began: pending.permit.due.unwrap_or(sent), sent, status: 0 })
+    Ok(UnderWay { began: pending.permit.due.unwrap_or(sent), sent, status: 0, kept: None })
 }
 
 /// What it is to a client that its stream was cut off.

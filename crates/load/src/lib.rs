@@ -3,7 +3,7 @@
 //! | what | file |
 //! | --- | --- |
 //! | what a run is to do | `plan.rs` |
-//! | requests as they are sent, and how they take turns | `batch.rs`, `mix.rs` |
+//! | requests as they are sent, and how they take turns | `batch.rs`, `mix.rs`, `source.rs` |
 //! | when a request may be sent | `schedule.rs` |
 //! | a run: its threads, and what they report | `run.rs`, `sender.rs`, `collection.rs` |
 //! | what the connections of a thread share, and count | `thread.rs`, `tally.rs` |
@@ -28,6 +28,7 @@ mod run;
 mod schedule;
 pub mod script;
 mod sender;
+mod source;
 mod tally;
 mod thread;
 
@@ -35,7 +36,7 @@ pub use self::{
     batch::{Batch, BatchError, Parts, Written},
     distribution::{Bucket, Distribution},
     failure::Failure,
-    plan::Plan,
+    plan::{Plan, Requests},
     results::{Errors, Interval, Results},
     run::{Run, Stopper},
 };

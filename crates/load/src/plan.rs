@@ -5,7 +5,10 @@ use std::time::Duration;
 use http::Version;
 use serow_client::{Dialer, Origin};
 
-use crate::Batch;
+use crate::{
+    Batch,
+    script::{Script, ScriptTarget},
+};
 
 /// What a run is to do.
 #[derive(Clone, Debug)]
@@ -16,8 +19,8 @@ pub struct Plan {
     pub dialer: Dialer,
     /// The version of HTTP: 1.1 or 2.
     pub version: Version,
-    /// What is asked for, with the weight of each.
-    pub requests: Vec<(u32, Batch)>,
+    /// What is asked for.
+    pub requests: Requests,
     /// Threads, each with its own connections; at least one.
     pub threads: usize,
     /// Connections of all threads together; at least one for each.
@@ -37,4 +40,13 @@ pub struct Plan {
     pub warm_up: Duration,
     /// How long a response may take, from when the request was sent.
     pub timeout: Duration,
+}
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub enum Requests {
+    /// These, each as often as its weight says; at least one.
+    Fixed(Vec<(u32, Batch)>),
+    /// What a script says.
+    Script(Script, Box<ScriptTarget>),
 }

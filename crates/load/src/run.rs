@@ -4,18 +4,19 @@ use std::{
     sync::{
         Arc,
         atomic::AtomicU64,
-        mpsc::{self, Receiver, Sender},
+        mpsc::{self, Receiver},
     },
     thread,
-    time::{Duration, SystemTime},
+    time::SystemTime,
 };
 
 use serow_net::monotonic;
 
 use crate::{
-    Failure, Interval, Plan, Results,
+    Failure, Interval, Plan, Requests, Results,
     collection::Collection,
-    sender::{self, Report},
+    script::Conductor,
+    sender::{Report, Sending},
     thread::Shared,
 };
 
@@ -52,44 +53,53 @@ impl Run {
         Stopper(Arc::clone(&self.shared))
     }
 
-    /// Runs it in threads of its own, and waits for its end. `watch` is told of each step as it is over.
+    /// Runs it in threads of its own, and waits for its end. `watch` is told of each step as it is over. A script's `done`
+    /// is called before this returns; `describe` makes the results whole before that.
     ///
     /// # Errors
     ///
     /// What makes the whole run senseless; what happens to single requests is in the results.
-    pub fn run(self, mut watch: impl FnMut(&Interval)) -> Result<Results, Failure> {
+    pub fn run(
+        self,
+        mut watch: impl FnMut(&Interval),
+        describe: impl FnOnce(Results) -> Results,
+    ) -> Result<Results, Failure> {
         let Self { plan, shared } = self;
-        let began = SystemTime::now() + plan.warm_up;
-        let start = monotonic();
+        let mut conductor = match &plan.requests {
+            Requests::Script(script, target) => Some(Conductor::load(script, (**target).clone())?),
+            Requests::Fixed(_) => None,
+        };
         let (sender, reports) = mpsc::channel();
-        let threads: Vec<_> = (0..plan.threads)
-            .map(|number| spawn(&plan, &shared, &sender, number, start))
-            .collect::<Result<_, _>>()
-            .inspect_err(|_| shared.stop())?;
+        for number in 0..plan.threads {
+            let seat = conductor.as_ref().map(Conductor::thread);
+            let (handle, seat) = seat.map_or((None, None), |(handle, seat)| (Some(handle), Some(seat)));
+            let sending =
+                Sending { plan: plan.clone(), number, shared: Arc::clone(&shared), reports: sender.clone(), seat };
+            // Threads that run already end when the conductor is dropped, or by this.
+            thread::Builder::new()
+                .name(format!("load {number}"))
+                .spawn(move || sending.run())
+                .inspect_err(|_| shared.stop())?;
+            if let (Some(conductor), Some(handle)) = (&mut conductor, handle) {
+                conductor.set_up(handle)?;
+            }
+        }
         drop(sender);
+        let start = shared.start();
+        if let Some(conductor) = &mut conductor {
+            conductor.begin()?;
+        }
         let mut collection = Collection::new(&plan, start + plan.warm_up);
-        let failure = collect(&reports, &mut collection, &mut watch);
-        for thread in threads {
-            // A thread that panics has said so; what it counted before was received.
-            let _ = thread.join();
+        if let Some(failure) = collect(&reports, &mut collection, &mut watch) {
+            return Err(failure);
         }
-        match failure {
-            Some(failure) => Err(failure),
-            None => Ok(collection.into_results(&plan, began)),
+        let began = SystemTime::now() - (monotonic() - (start + plan.warm_up));
+        let results = describe(collection.into_results(&plan, began));
+        if let Some(conductor) = conductor {
+            conductor.done(&results)?;
         }
+        Ok(results)
     }
-}
-
-fn spawn(
-    plan: &Plan,
-    shared: &Arc<Shared>,
-    reports: &Sender<Report>,
-    number: usize,
-    start: Duration,
-) -> Result<thread::JoinHandle<()>, Failure> {
-    let (plan, shared, reports) = (plan.clone(), Arc::clone(shared), reports.clone());
-    let builder = thread::Builder::new().name(format!("load {number}"));
-    Ok(builder.spawn(move || sender::run(&plan, shared, number, start, &reports))?)
 }
 
 /// Takes reports until all threads have ended.

@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use serow_client::Destination;
 use serow_net::{Clock, monotonic};
 use tokio::{
     runtime::{Builder, LocalOptions},
@@ -15,7 +16,10 @@ use tokio::{
 };
 
 use crate::{
-    Failure, Plan, http1, http2,
+    Failure, Plan, Requests, http1, http2,
+    mix::Mix,
+    script::Seat,
+    source::Source,
     tally::Stretch,
     thread::{Shared, Thread},
 };
@@ -42,18 +46,47 @@ pub(crate) struct End {
     pub(crate) interrupted: bool,
 }
 
-/// Sends what is the share of the thread with this number.
-pub(crate) fn run(plan: &Plan, shared: Arc<Shared>, number: usize, start: Duration, reports: &Sender<Report>) {
-    if let Err(failure) = runtime().map_err(Failure::from).and_then(|runtime| {
-        runtime.block_on(async {
-            let thread = Rc::new(Thread::new(plan, Arc::clone(&shared), number, start));
-            send(&thread, number, start, reports).await;
-            thread.failure().map_or(Ok(()), Err)
-        })
-    }) {
-        shared.stop();
-        // Nobody listens only where the run is over already.
-        let _ = reports.send(Report::Failed(failure));
+/// What a thread is given.
+pub(crate) struct Sending {
+    pub(crate) plan: Plan,
+    /// Which of the threads it is.
+    pub(crate) number: usize,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) reports: Sender<Report>,
+    /// What it needs to follow the script, if there is one.
+    pub(crate) seat: Option<Seat>,
+}
+
+impl Sending {
+    /// Sends what is the share of this thread; then answers the script's questions.
+    pub(crate) fn run(self) {
+        let Self { plan, number, shared, reports, seat } = self;
+        let mut dialer = plan.dialer.clone();
+        let source = match (&plan.requests, seat) {
+            (Requests::Fixed(requests), _) => Source::Mix(Mix::new(requests, number)),
+            (Requests::Script(..), seat) => {
+                // Without a performer there is no run, and the conductor knows why.
+                let Some(performer) = seat.and_then(Seat::perform) else { return };
+                if let (Destination::Tcp(address), Some(chosen)) = (&mut dialer.destination, performer.address()) {
+                    *address = chosen;
+                }
+                Source::of_script(performer)
+            }
+        };
+        let start = shared.start();
+        let thread = Rc::new(Thread::new(&plan, dialer, source, Arc::clone(&shared), number, start));
+        let sent = runtime().map(|runtime| runtime.block_on(send(&thread, number, start, &reports)));
+        let failure = thread.failure().or(sent.err().map(Failure::from));
+        if let Some(failure) = failure {
+            shared.stop();
+            // Nobody listens only where the run is over already.
+            let _ = reports.send(Report::Failed(failure));
+        }
+        drop(reports);
+        // The runtime is gone, and its tasks with it.
+        if let Some(performer) = Rc::into_inner(thread).and_then(|thread| thread.into_source().into_performer()) {
+            performer.serve_until_released();
+        }
     }
 }
 

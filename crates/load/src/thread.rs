@@ -4,20 +4,23 @@ use std::{
     cell::{Cell, RefCell},
     rc::Rc,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
 
-use serow_client::{Broken, DialError};
+use serow_client::{Broken, DialError, Dialer};
 use serow_net::{Buffers, Deadlines, Wire, monotonic};
-use tokio::sync::{Notify, Semaphore};
+use tokio::{
+    sync::{Notify, Semaphore},
+    time::sleep,
+};
 
 use crate::{
     Batch, Failure, Plan,
-    mix::Mix,
     schedule::Schedule,
+    source::{Kept, Source},
     tally::{Fault, Tally},
 };
 
@@ -28,7 +31,9 @@ pub(crate) struct Thread {
     pub(crate) deadlines: Deadlines,
     pub(crate) tally: Tally,
     pub(crate) schedule: Schedule,
-    requests: RefCell<Mix>,
+    source: RefCell<Source>,
+    pub(crate) keeps_responses: bool,
+    dialer: Dialer,
     shared: Arc<Shared>,
     /// Connections being opened: more at once only make the backlog overflow.
     opening: Semaphore,
@@ -47,11 +52,20 @@ pub(crate) struct Shared {
     heard: AtomicBool,
     /// Whether the run is to end now.
     stopped: AtomicBool,
+    /// When the first request is due.
+    start: OnceLock<Duration>,
 }
 
 impl Thread {
     /// To be made on its thread. `number` says which of the threads it is.
-    pub(crate) fn new(plan: &Plan, shared: Arc<Shared>, number: usize, start: Duration) -> Self {
+    pub(crate) fn new(
+        plan: &Plan,
+        dialer: Dialer,
+        source: Source,
+        shared: Arc<Shared>,
+        number: usize,
+        start: Duration,
+    ) -> Self {
         let schedule = match plan.rate {
             None => Schedule::unplanned(shared.left.clone()),
             Some(rate) => {
@@ -65,7 +79,9 @@ impl Thread {
             deadlines: Deadlines::new(),
             tally: Tally::default(),
             schedule,
-            requests: RefCell::new(Mix::new(&plan.requests, number)),
+            keeps_responses: source.wants_responses(),
+            source: RefCell::new(source),
+            dialer,
             shared,
             opening: Semaphore::new(OPENED_AT_ONCE),
             failure: RefCell::new(None),
@@ -75,17 +91,47 @@ impl Thread {
         }
     }
 
-    /// The next request.
+    /// What is sent next; none where there is nothing more.
     #[inline]
     pub(crate) fn next_batch(&self) -> Option<Rc<Batch>> {
-        self.requests.borrow_mut().next()
+        let next = self.source.borrow_mut().next();
+        next.unwrap_or_else(|failure| {
+            self.fail(failure);
+            None
+        })
+    }
+
+    /// Waits before the next request, if somebody wants to.
+    #[inline]
+    pub(crate) async fn delay(&self) {
+        let delay = self.source.borrow_mut().delay();
+        match delay {
+            Ok(None) => {}
+            Ok(Some(time)) => sleep(time).await,
+            Err(error) => self.fail(error.into()),
+        }
+    }
+
+    /// Shows a response to the script; and does what that wants.
+    pub(crate) fn show(&self, response: &Kept) {
+        let shown = self.source.borrow_mut().show(response);
+        if let Err(error) = shown {
+            self.fail(error.into());
+        } else if self.source.borrow().is_stopped() {
+            self.schedule.end();
+        }
+    }
+
+    /// Where the requests came from.
+    pub(crate) fn into_source(self) -> Source {
+        self.source.into_inner()
     }
 
     /// Opens a connection and counts it.
     pub(crate) async fn dial(&self) -> Result<Wire, DialError> {
         let _turn = self.opening.acquire().await;
         let began = monotonic();
-        let wire = self.plan.dialer.dial(&self.buffers).await?;
+        let wire = self.dialer.dial(&self.buffers).await?;
         self.tally.note_connection(monotonic() - began);
         Ok(wire)
     }
@@ -149,7 +195,12 @@ impl Thread {
 
 impl Shared {
     pub(crate) fn new(left: Option<Arc<AtomicU64>>) -> Self {
-        Self { left, heard: AtomicBool::new(false), stopped: AtomicBool::new(false) }
+        Self { left, heard: AtomicBool::new(false), stopped: AtomicBool::new(false), start: OnceLock::new() }
+    }
+
+    /// When the run begins; now, if that was not decided before.
+    pub(crate) fn start(&self) -> Duration {
+        *self.start.get_or_init(monotonic)
     }
 
     /// Ends the run.

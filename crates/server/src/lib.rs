@@ -37,7 +37,7 @@ pub use serow_message::{
     Body, BodyKind, BoxError, Connection, Encryption, FieldName, FileChanged, FileRange, FileVersion, Handler,
     HandlerExt, HandlerService, Headers, Incoming, IncomingError, Interim, InvalidHeader, Known, Method, OnUpgrade,
     Peer, Request, RequestHead, Response, Scheme, ServiceHandler, StatusCode, Target, TargetForm, UpgradeRefused,
-    Upgraded, Version,
+    Upgraded, Version, is_token_byte,
 };
 pub use serow_net::{
     Address, AddressError, BindError, ListenOptions,

@@ -59,8 +59,7 @@ impl FromStr for Rate {
     type Err = Unreadable;
 
     fn from_str(text: &str) -> Result<Self, Unreadable> {
-        let unreadable =
-            || Unreadable::new(text, "not a number of requests each second: write it as in 0.5 1000 10k");
+        let unreadable = || Unreadable::new(text, "not a number of requests each second: write it as in 0.5 1000 10k");
         let end = text.find(|character: char| !matches!(character, '0'..='9' | '.')).unwrap_or(text.len());
         let (number, unit) = text.split_at(end);
         let number: f64 = number.parse().map_err(|_| unreadable())?;
@@ -129,9 +128,10 @@ mod tests {
 
     #[test]
     fn rates() {
-        for (text, expected) in [("1000", Some(1000.0)), ("10k", Some(10_000.0)), ("0.5", Some(0.5)), ("1.5k", Some(1500.0))]
-            .into_iter()
-            .chain(["0", "", "k", "-1", "1e3", "1..2", "2G", "nan"].map(|text| (text, None)))
+        for (text, expected) in
+            [("1000", Some(1000.0)), ("10k", Some(10_000.0)), ("0.5", Some(0.5)), ("1.5k", Some(1500.0))]
+                .into_iter()
+                .chain(["0", "", "k", "-1", "1e3", "1..2", "2G", "nan"].map(|text| (text, None)))
         {
             assert_eq!(text.parse().ok(), expected.map(Rate), "{text}");
         }

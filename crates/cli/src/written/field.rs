@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use serow::is_token_byte;
+
 use super::Unreadable;
 
 /// A header field as it is to be sent.
@@ -17,7 +19,7 @@ impl FromStr for Field {
     fn from_str(text: &str) -> Result<Self, Unreadable> {
         let unreadable = || Unreadable::new(text, "not a header field: write it as in 'Name: value'");
         let (name, value) = text.split_once(':').ok_or_else(unreadable)?;
-        let is_name = !name.is_empty() && name.bytes().all(serow::is_token_byte);
+        let is_name = !name.is_empty() && name.bytes().all(is_token_byte);
         if !is_name || value.contains(['\r', '\n', '\0']) {
             return Err(unreadable());
         }

@@ -1,0 +1,54 @@
+//! The server: its address, and how connections to it are encrypted.
+
+use std::{net::ToSocketAddrs, path::PathBuf, time::Duration};
+
+use serow::Scheme;
+use serow_client::{ClientEncryption, Destination, Dialer, Origin, Protocol, TlsClientSettings, TlsConnector, Trust};
+
+use super::{BenchFailure, probe};
+use crate::arguments::ConnectionArguments;
+
+/// How connections to the server are opened, once one has been opened; and what that one agreed upon, if it is encrypted.
+pub(crate) fn dialer(
+    origin: &Origin,
+    written: &ConnectionArguments,
+    patience: Duration,
+) -> Result<(Dialer, Option<String>), BenchFailure> {
+    let encryption = match origin.scheme {
+        Scheme::Http => None,
+        Scheme::Https => Some(encryption(origin, written)?),
+    };
+    let mut last = None;
+    for destination in destinations(origin, written.unix.as_ref())? {
+        let dialer = Dialer { destination, encryption: encryption.clone(), patience };
+        match probe::describe(&dialer) {
+            Ok(description) => return Ok((dialer, description)),
+            // The first is the one that people have in mind.
+            Err(error) => last = last.or(Some(BenchFailure::Connect(dialer.destination.to_string(), error))),
+        }
+    }
+    Err(last.unwrap_or_else(|| BenchFailure::Host(origin.host.clone(), std::io::ErrorKind::NotFound.into())))
+}
+
+fn destinations(origin: &Origin, unix: Option<&PathBuf>) -> Result<Vec<Destination>, BenchFailure> {
+    if let Some(path) = unix {
+        return Ok(vec![Destination::Unix(path.clone())]);
+    }
+    let addresses = (origin.host.as_str(), origin.port).to_socket_addrs();
+    let addresses = addresses.map_err(|error| BenchFailure::Host(origin.host.clone(), error))?;
+    Ok(addresses.map(Destination::Tcp).collect())
+}
+
+fn encryption(origin: &Origin, written: &ConnectionArguments) -> Result<ClientEncryption, BenchFailure> {
+    let trust = match &written.ca {
+        _ if written.insecure => Trust::Unchecked,
+        Some(path) => Trust::File(path.clone()),
+        None => Trust::System,
+    };
+    let protocol = if written.http2 { Protocol::Http2 } else { Protocol::Http1 };
+    let settings = TlsClientSettings { trust, protocols: vec![protocol], ..TlsClientSettings::default() };
+    let connector = TlsConnector::new(settings).map_err(BenchFailure::Tls)?;
+    // A server that knows nothing of ALPN speaks HTTP/1.1.
+    let must = written.http2.then_some(protocol);
+    Ok(ClientEncryption { connector, server_name: origin.host.clone(), protocol: must })
+}

@@ -1,0 +1,102 @@
+//! Where a thread has its requests from.
+
+use std::{rc::Rc, time::Duration};
+
+use bytes::{Bytes, BytesMut};
+use serow_message::Headers;
+
+use crate::{
+    Batch, Failure,
+    mix::Mix,
+    script::{Performer, ScriptError},
+};
+
+/// Where a thread has its requests from.
+pub(crate) enum Source {
+    /// Always the same ones.
+    Mix(Mix),
+    /// A script, which may also want to see the responses.
+    Script(Box<Scripted>),
+}
+
+/// A script, and what it gave last.
+pub(crate) struct Scripted {
+    performer: Performer,
+    last: Option<Rc<Batch>>,
+}
+
+/// A response that is kept for the script.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    pub(crate) status: u16,
+    pub(crate) headers: Headers,
+    pub(crate) body: BytesMut,
+}
+
+impl Source {
+    pub(crate) fn of_script(performer: Performer) -> Self {
+        Self::Script(Box::new(Scripted { performer, last: None }))
+    }
+
+    /// What is sent next; none where there is nothing more.
+    #[inline]
+    pub(crate) fn next(&mut self) -> Result<Option<Rc<Batch>>, Failure> {
+        match self {
+            Self::Mix(mix) => Ok(mix.next()),
+            Self::Script(script) => script.next(),
+        }
+    }
+
+    /// How long to wait before the next request; none where nobody wants to.
+    pub(crate) fn delay(&mut self) -> Result<Option<Duration>, ScriptError> {
+        match self {
+            Self::Script(script) if script.performer.has_delay() => script.performer.delay().map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// Whether responses are to be kept for the script.
+    pub(crate) fn wants_responses(&self) -> bool {
+        matches!(self, Self::Script(script) if script.performer.wants_responses())
+    }
+
+    /// Shows a response to the script.
+    pub(crate) fn show(&mut self, response: &Kept) -> Result<(), ScriptError> {
+        match self {
+            Self::Script(script) => script.performer.response(response.status, &response.headers, &response.body),
+            Self::Mix(_) => Ok(()),
+        }
+    }
+
+    /// Whether the script wants no more requests.
+    pub(crate) fn is_stopped(&self) -> bool {
+        matches!(self, Self::Script(script) if script.performer.is_stopped())
+    }
+
+    /// The script, for what the main thread asks at the end.
+    pub(crate) fn into_performer(self) -> Option<Performer> {
+        match self {
+            Self::Mix(_) => None,
+            Self::Script(script) => Some(script.performer),
+        }
+    }
+}
+
+impl Scripted {
+    fn next(&mut self) -> Result<Option<Rc<Batch>>, Failure> {
+        let text = self.performer.request()?;
+        // Many scripts give the same again and again; then it is the same bytes.
+        let is_last = |last: &Rc<Batch>| is_same(last.text(), &text);
+        let batch = match self.last.take().filter(is_last) {
+            Some(last) => last,
+            None => Rc::new(Batch::of_text(text).map_err(Failure::ScriptRequest)?),
+        };
+        self.last = Some(Rc::clone(&batch));
+        Ok(Some(batch))
+    }
+}
+
+/// Whether both are the same bytes at the same place.
+fn is_same(one: &Bytes, other: &Bytes) -> bool {
+    one.as_ptr() == other.as_ptr() && one.len() == other.len()
+}
