@@ -4,15 +4,28 @@
 //! | --- | --- |
 //! | the report at the end, as wrk words it | `text.rs`, `units.rs` |
 //! | a line while it goes | `live.rs` |
+//! | everything, for programs | `json.rs` |
+//! | how it went, for spreadsheets | `csv.rs` |
+//! | what several of them need | `figures.rs`, `histogram.rs`, `moment.rs` |
 
+mod csv;
+mod figures;
+mod histogram;
+mod json;
 mod live;
+mod moment;
 mod text;
 mod units;
 
 pub use self::{
+    csv::csv,
+    json::json,
     live::live,
     text::{opening, text},
 };
+
+/// The percentiles that are of interest.
+const PERCENTILES: [f64; 8] = [50.0, 75.0, 90.0, 95.0, 99.0, 99.9, 99.99, 99.999];
 
 /// A version of HTTP as people write it.
 fn version(version: http::Version) -> &'static str {

@@ -24,6 +24,26 @@ fn percentiles_are_printed_when_asked_for() {
     assert_eq!(with, without.replacen("\n  97", &format!("\n{}\n  97", distribution.join("\n")), 1));
 }
 
+#[test]
+fn json() {
+    each(&samples::all(), "json", |results| {
+        let text = report::json(results);
+        let value: serde_json::Value = serde_json::from_str(&text).expect("it is json");
+        assert_eq!(value["summary"]["requests"], results.requests);
+        assert_eq!(value["course"].as_array().map(Vec::len), Some(results.course.len()));
+        text
+    });
+}
+
+#[test]
+fn courses() {
+    each(&samples::all(), "csv", |results| {
+        let lines = report::csv(results);
+        assert!(lines.lines().all(|line| line.matches(',').count() == 9));
+        lines
+    });
+}
+
 fn each(samples: &[(&str, Results)], extension: &str, write: fn(&Results) -> String) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/report");
     for (name, results) in samples {

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use http::Version;
 
-use super::units;
-use crate::{Distribution, Results};
+use super::{figures::Figures, units};
+use crate::Results;
 
 /// What is printed when a run begins.
 #[must_use]
@@ -38,40 +38,17 @@ pub fn text(results: &Results, latency: bool) -> String {
 fn statistics(results: &Results) -> Vec<String> {
     vec![
         "  Thread Stats   Avg      Stdev     Max   +/- Stdev".into(),
-        Row::of(&results.latencies).line("Latency", units::nanoseconds),
-        Row::of(&results.thread_rates).line("Req/Sec", units::count),
+        row("Latency", &Figures::of(&results.latencies), units::nanoseconds),
+        row("Req/Sec", &Figures::of(&results.thread_rates), units::count),
     ]
 }
 
-/// The figures of a line of statistics.
-struct Row {
-    mean: f64,
-    deviation: f64,
-    most: f64,
-    /// The share of the values within one deviation of the mean, in per cent.
-    within: f64,
-}
-
-impl Row {
-    fn of(distribution: &Distribution) -> Self {
-        // wrk's is the deviation of a sample: it divides by one less.
-        let count = distribution.count() as f64;
-        let correction = if count > 1.0 { (count / (count - 1.0)).sqrt() } else { 0.0 };
-        Self {
-            mean: distribution.mean(),
-            deviation: distribution.deviation() * correction,
-            most: distribution.most() as f64,
-            // Of no values wrk writes "-nan%", which nobody can want.
-            within: distribution.share_within(correction) * 100.0,
-        }
-    }
-
-    fn line(&self, name: &str, write: fn(f64) -> String) -> String {
-        let mean = units::column(&write(self.mean), 8);
-        let deviation = units::column(&write(self.deviation), 10);
-        let most = units::column(&write(self.most), 9);
-        format!("    {name:<10}{mean}{deviation}{most}{:8.2}%", self.within)
-    }
+/// Of no values wrk writes "-nan%" at the end, which nobody can want: here it is 0.
+fn row(name: &str, figures: &Figures, write: fn(f64) -> String) -> String {
+    let mean = units::column(&write(figures.mean), 8);
+    let deviation = units::column(&write(figures.deviation), 10);
+    let most = units::column(&write(figures.most), 9);
+    format!("    {name:<10}{mean}{deviation}{most}{:8.2}%", figures.within * 100.0)
 }
 
 /// wrk's four percentiles; with a planned rate more of them, as wrk2 has it, since only then the rare ones mean something.
@@ -155,26 +132,17 @@ mod tests {
         while let (Some(figures), Some(expected)) = (lines.next(), lines.next()) {
             let figures: Vec<f64> = figures.split_whitespace().map(|figure| figure.parse().unwrap()).collect();
             let [mean, deviation, most, within] = figures[..] else { panic!("four figures: {figures:?}") };
+            let within = within / 100.0;
             let found = if expected.contains("Latency") {
                 let [mean, deviation, most] = [mean, deviation, most].map(|microseconds| microseconds * 1e3);
-                Row { mean, deviation, most, within }.line("Latency", units::nanoseconds)
+                row("Latency", &Figures { mean, deviation, most, within }, units::nanoseconds)
             } else {
-                Row { mean, deviation, most, within }.line("Req/Sec", units::count)
+                row("Req/Sec", &Figures { mean, deviation, most, within }, units::count)
             };
             assert_eq!(found, expected);
             cases += 1;
         }
         assert!(cases > 8);
-    }
-
-    #[test]
-    fn the_deviation_is_of_a_sample() {
-        let mut distribution = Distribution::new();
-        distribution.record(10);
-        assert_eq!(Row::of(&distribution).deviation, 0.0);
-        distribution.record(14);
-        assert!((Row::of(&distribution).deviation - 8_f64.sqrt()).abs() < 1e-9);
-        assert_eq!(Row::of(&distribution).within, 100.0);
     }
 
     #[test]

@@ -124,11 +124,11 @@ pub(crate) fn huge() -> Results {
     }
     results.thread_rates.record(850_000);
     results.thread_rates.record(2_000_000);
-    results.course = (0..DAY)
-        .map(|second| Interval {
-            start: Duration::from_secs(second),
-            length: Duration::from_secs(1),
-            ..interval(second, 90_000_000 + second * 7919 % 5_000_000)
+    results.course = (0..24)
+        .map(|hour| Interval {
+            start: Duration::from_secs(hour * 3600),
+            length: Duration::from_secs(3600),
+            ..interval(hour, 3600 * (90_000_000 + hour * 7919 % 5_000_000))
         })
         .collect();
     results.requests = DAY * 92_000_000;

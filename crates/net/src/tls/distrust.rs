@@ -10,7 +10,7 @@ use super::verifier::SelfSignedByStranger;
 pub(super) fn reason(error: &CertificateError) -> String {
     match error {
         CertificateError::UnknownIssuer => {
-            "is from an authority that is not trusted here, or comes without those between".to_owned()
+            "is from an authority that is not trusted here, or its chain is incomplete".to_owned()
         }
         CertificateError::ExpiredContext { not_after, .. } => format!("expired on {}", date(*not_after)),
         CertificateError::NotValidYetContext { not_before, .. } => {
@@ -20,6 +20,10 @@ pub(super) fn reason(error: &CertificateError) -> String {
             [] => format!("names no server, and was to be for {}", expected.to_str()),
             names => format!("is for {}, not for {}", list(names), expected.to_str()),
         },
+        // Of the certificate itself, or of the handshake.
+        CertificateError::BadSignature => {
+            "is not signed by the authority that it names, or is not the peer's own".to_owned()
+        }
         CertificateError::Revoked => "was revoked by its authority".to_owned(),
         CertificateError::InvalidPurposeContext { .. } => "is for another purpose".to_owned(),
         CertificateError::Other(other) if other.0.is::<SelfSignedByStranger>() => {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,
+    BasicConstraints, Certificate, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,
     KeyUsagePurpose, PKCS_ECDSA_P256_SHA256, PKCS_RSA_SHA256, RsaKeySize,
 };
 use rustls::{
@@ -58,20 +58,38 @@ impl Authority {
     }
 
     fn issue_with(&self, names: &[&str], key: KeyPair) -> Issued {
-        let names: Vec<_> = names.iter().map(ToString::to_string).collect();
-        let mut parameters = CertificateParams::new(names).unwrap();
-        parameters.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
-        let certificate = parameters.signed_by(&key, &self.issuer).unwrap();
-        Issued {
+        Issued::new(&parameters(names).signed_by(&key, &self.issuer).unwrap(), &key)
+    }
+
+    /// A certificate that is valid at another time.
+    pub(crate) fn issue_for_years(&self, names: &[&str], first: i32, last: i32) -> Issued {
+        let mut parameters = parameters(names);
+        parameters.not_before = rcgen::date_time_ymd(first, 1, 1);
+        parameters.not_after = rcgen::date_time_ymd(last, 1, 1);
+        let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).unwrap();
+        Issued::new(&parameters.signed_by(&key, &self.issuer).unwrap(), &key)
+    }
+}
+
+impl Issued {
+    fn new(certificate: &Certificate, key: &KeyPair) -> Self {
+        Self {
             certificate: certificate.pem(),
             key: key.serialize_pem(),
             der: certificate.der().clone(),
             key_der: PrivateKeyDer::Pkcs8(key.serialize_der().into()),
         }
     }
-}
 
-impl Issued {
+    /// One for example.com that only its owner vouches for.
+    pub(crate) fn self_signed(owner: &str, is_authority: IsCa) -> Self {
+        let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).unwrap();
+        let mut parameters = parameters(&["example.com"]);
+        parameters.distinguished_name.push(DnType::CommonName, owner);
+        parameters.is_ca = is_authority;
+        Self::new(&parameters.self_signed(&key).unwrap(), &key)
+    }
+
     /// Puts both into files `NAME.pem` and `NAME.key`.
     pub(crate) fn store(&self, folder: &Path, name: &str) -> CertificateFiles {
         let files = CertificateFiles {
@@ -83,6 +101,13 @@ impl Issued {
         std::fs::write(&files.key, &self.key).unwrap();
         files
     }
+}
+
+fn parameters(names: &[&str]) -> CertificateParams {
+    let names: Vec<_> = names.iter().map(ToString::to_string).collect();
+    let mut parameters = CertificateParams::new(names).unwrap();
+    parameters.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
+    parameters
 }
 
 /// A file with this content.

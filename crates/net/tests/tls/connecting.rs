@@ -1,5 +1,6 @@
 //! Handshakes and data of our client with our server, in every way in which bytes may arrive.
 
+use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use serow_net::tls::{
     CertificateFiles, ClientCertificates, Fault, LARGEST_RECORD, Protocol, Resumption, TlsClientSettings, TlsConnector,
     TlsError, TlsSession, TlsVersion, TlsVersions,
@@ -8,6 +9,8 @@ use serow_net::tls::{
 use crate::{
     authority::file,
     ends::{Delivery, Ours, Server, Site, VERSIONS, converse, only},
+    mutations::records,
+    theirs::{self, Theirs},
 };
 
 /// Data that tells its place.
@@ -71,6 +74,101 @@ fn data_right_behind_the_handshake_is_left_by_it_and_not_lost() {
         assert_eq!(client.session.shake_hands(&mut client.received, &mut client.sealed), Ok(true));
         client.session.receive(&mut client.received, &mut client.plaintext, &mut client.sealed).unwrap();
         assert_eq!((&client.plaintext[..], client.received.len()), (&b"data"[..], 0), "{version:?}");
+    }
+}
+
+#[test]
+fn all_ciphers_and_new_keys() {
+    let site = Site::new();
+    let (curves, rsa) = (site.authority.issue(&["example.com"]), site.authority.issue_rsa(&["example.com"]));
+    let connector = TlsConnector::new(site.client_settings()).unwrap();
+    for suite in aws_lc_rs::ALL_CIPHER_SUITES {
+        let name = suite.suite().as_str().unwrap();
+        let provider = CryptoProvider { cipher_suites: vec![*suite], ..aws_lc_rs::default_provider() };
+        let issued = if name.contains("_RSA_") { &rsa } else { &curves };
+        let mut server = Theirs::new(theirs::config(issued, provider));
+        let mut client = Ours::connect(&connector, "example.com");
+        for round in 0..40 {
+            server.write(&data(1000 + round));
+            server.converse(&mut client, Delivery::ByteByByte).unwrap();
+            assert!(client.plaintext == data(1000 + round), "{name}");
+            client.plaintext.clear();
+            // The answer is under new keys as well.
+            if suite.tls13().is_some() {
+                server.renew_keys();
+                server.converse(&mut client, Delivery::Whole).unwrap();
+            }
+            client.session.seal(&data(500 + round), 100, &mut client.sealed).unwrap();
+            server.converse(&mut client, Delivery::Whole).unwrap();
+            assert!(server.text() == data(500 + round), "{name}");
+        }
+        assert_eq!(client.session.description().unwrap().cipher_suite(), name);
+        assert_eq!(server.error(), None);
+    }
+}
+
+/// Of the server's first flight, and of its data.
+#[test]
+fn a_flipped_bit_ends_the_session_wherever_it_is() {
+    let site = Site::new();
+    let acceptor = site.acceptor();
+    for version in VERSIONS {
+        let connector = site.connector(version);
+        for is_data in [false, true] {
+            let mut position = 0;
+            loop {
+                let (mut client, mut server) = (Ours::connect(&connector, "example.com"), Server::new(&acceptor));
+                if is_data {
+                    converse(&mut client, &mut server, Delivery::Whole).unwrap();
+                    server.session.seal(b"HTTP/1.1 200 OK", 100, &mut server.sealed).unwrap();
+                } else {
+                    server.receive(&std::mem::take(&mut client.sealed), Delivery::Whole).unwrap();
+                }
+                let mut bytes = std::mem::take(&mut server.sealed);
+                // Versions of records that are not encrypted mean nothing (RFC 8446 §5.1).
+                let means_nothing = records(&bytes).iter().any(|start| (start + 1..start + 3).contains(&position));
+                let Some(byte) = bytes.get_mut(position) else { break };
+                *byte ^= 0x10;
+                let outcome = client.receive(&bytes, Delivery::Whole);
+                let outcome = outcome.and_then(|()| converse(&mut client, &mut server, Delivery::Whole));
+                let context = format!("{version:?} {is_data} {position} {outcome:?}");
+                assert!(client.plaintext.is_empty(), "{context}");
+                if let Err(error) = outcome {
+                    assert!(!client.session.is_established() || !server.session.is_established(), "{context}");
+                    assert_eq!(error.fault(), Fault::Peer, "{context}");
+                } else {
+                    // More is waited for where a length has grown.
+                    assert!(!client.received.is_empty() || means_nothing && !is_data, "{context}");
+                }
+                position += if is_data { 1 } else { 3 };
+            }
+            assert!(position > 20);
+        }
+    }
+}
+
+#[test]
+fn what_is_no_tls_is_refused_at_the_first_bytes() {
+    let connector = Site::new().connector(TlsVersion::Tls13);
+    let cases: [(&[u8], &str); 6] = [
+        (b"HTTP/1.1 400 Bad Request\r\n", "the peer speaks HTTP, not TLS: use http://, or its port for https"),
+        (b"SSH-2.0-OpenSSH\r\n", "the peer does not speak TLS"),
+        (b"220 example.com ESMTP\r\n", "the peer does not speak TLS"),
+        // HTTP/2 without an agreement, and data before a handshake.
+        (&[0, 0, 18, 4, 0, 0, 0, 0, 0], "the peer does not speak TLS"),
+        (&[23, 3, 3, 0, 1, 0], "the peer does not speak TLS"),
+        // A server may refuse at once.
+        (&[21, 3, 1, 0, 2, 2, 40], "the peer ended TLS (alert handshake_failure)"),
+    ];
+    for (bytes, line) in cases {
+        for delivery in [Delivery::Whole, Delivery::ByteByByte] {
+            let mut client = Ours::connect(&connector, "example.com");
+            client.sealed.clear();
+            let error = client.receive(bytes, delivery).unwrap_err();
+            assert_eq!((error.to_string().as_str(), error.fault()), (line, Fault::Peer));
+            assert!(client.sealed.is_empty() && !client.session.is_established());
+            assert!(client.receive(bytes, delivery).is_err());
+        }
     }
 }
 

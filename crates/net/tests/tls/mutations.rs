@@ -1,8 +1,8 @@
-//! What a client sends, changed on its way at random: nothing of it is taken for something else, and nothing breaks.
+//! What a peer sends, changed on its way at random: nothing of it is taken for something else, and nothing breaks.
 
 use serow_net::tls::TlsVersion;
 
-use crate::ends::{Delivery, Server, Site, VERSIONS, established};
+use crate::ends::{Delivery, Ours, Server, Site, VERSIONS, converse, established};
 
 /// Numbers that look random and are the same in each run (xorshift, Marsaglia 2003).
 struct Random(u64);
@@ -21,7 +21,7 @@ impl Random {
 }
 
 /// Where records begin.
-fn records(bytes: &[u8]) -> Vec<usize> {
+pub(crate) fn records(bytes: &[u8]) -> Vec<usize> {
     let mut starts = Vec::new();
     let mut start = 0;
     while let Some([_, _, _, high, low]) = bytes.get(start..start + 5) {
@@ -64,11 +64,11 @@ fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
 }
 
 /// Hands bytes over in pieces of any length, until they are refused.
-fn receive(server: &mut Server, bytes: &[u8], random: &mut Random) -> bool {
+fn receive(end: &mut Ours, bytes: &[u8], random: &mut Random) -> bool {
     let mut rest = bytes;
     while !rest.is_empty() {
         let (piece, behind) = rest.split_at((1 + random.below(100)).min(rest.len()));
-        if server.receive(piece, Delivery::Whole).is_err() {
+        if end.receive(piece, Delivery::Whole).is_err() {
             return false;
         }
         rest = behind;
@@ -144,6 +144,85 @@ fn a_changed_handshake_never_leads_to_data() {
             assert!(b"the right data".starts_with(&server.plaintext[..]), "{version:?} {round}");
             assert!(server.received.len() < 150_000);
             waiting += u32::from(!server.session.is_established());
+        }
+    }
+    assert!(refused > 600 && waiting > 600, "{refused} {waiting}");
+}
+
+#[test]
+fn changed_data_of_a_server_is_never_taken_for_other_data() {
+    let (site, mut random) = (Site::new(), Random(0xda7a));
+    let acceptor = site.acceptor();
+    let (mut refused, mut partly) = (0, 0);
+    for version in VERSIONS {
+        let connector = site.connector(version);
+        for round in 0..300 {
+            let (mut client, mut server) = (Ours::connect(&connector, "example.com"), Server::new(&acceptor));
+            // Its tickets come with its data, in TLS 1.3.
+            while !server.session.is_established() {
+                client.receive(&std::mem::take(&mut server.sealed), Delivery::Whole).unwrap();
+                server.receive(&std::mem::take(&mut client.sealed), Delivery::Whole).unwrap();
+            }
+            if version == TlsVersion::Tls12 {
+                converse(&mut client, &mut server, Delivery::Whole).unwrap();
+            }
+            let mut said = Vec::new();
+            for _ in 0..6 {
+                let piece: Vec<u8> = (0..1 + random.below(60)).map(|_| random.byte()).collect();
+                server.session.seal(&piece, 20, &mut server.sealed).unwrap();
+                said.extend(piece);
+            }
+            server.session.close(&mut server.sealed);
+            let mut bytes = std::mem::take(&mut server.sealed);
+            let honest = bytes.clone();
+            for _ in 0..=random.below(3) {
+                mutate(&mut bytes, &mut random);
+            }
+            let went_well = receive(&mut client, &bytes, &mut random);
+            assert!(said.starts_with(&client.plaintext), "{version:?} {round}");
+            if client.closed > 0 {
+                assert!(client.plaintext == said, "{version:?} {round}: closed before the end");
+            } else {
+                assert!(bytes != honest, "{version:?} {round}");
+            }
+            assert!(client.sealed.len() <= 31 && client.received.len() < 17_000, "{version:?} {round}");
+            refused += u32::from(!went_well);
+            partly += u32::from(!went_well && !client.plaintext.is_empty());
+        }
+    }
+    assert!(refused > 300 && partly > 100, "{refused} {partly}");
+}
+
+#[test]
+fn a_changed_handshake_of_a_server_never_leads_to_data() {
+    let (site, mut random) = (Site::new(), Random(0x5e1f));
+    let acceptor = site.acceptor();
+    let (mut refused, mut waiting) = (0, 0);
+    for version in VERSIONS {
+        for round in 0..600 {
+            // Each begins anew: a session that goes on has other flights.
+            let connector = site.connector(version);
+            let (mut client, mut server) = (Ours::connect(&connector, "example.com"), Server::new(&acceptor));
+            let changed = random.below(if version == TlsVersion::Tls12 { 2 } else { 1 });
+            for number in 0..2 {
+                let _ = server.receive(&std::mem::take(&mut client.sealed), Delivery::Whole);
+                if server.session.is_established() {
+                    server.session.seal(b"the right data", 100, &mut server.sealed).unwrap();
+                }
+                let mut bytes = std::mem::take(&mut server.sealed);
+                if number == changed {
+                    for _ in 0..=random.below(3) {
+                        mutate(&mut bytes, &mut random);
+                    }
+                }
+                if !receive(&mut client, &bytes, &mut random) {
+                    refused += 1;
+                    break;
+                }
+            }
+            assert!(b"the right data".starts_with(&client.plaintext[..]), "{version:?} {round}");
+            assert!(client.received.len() < 150_000);
+            waiting += u32::from(!client.session.is_established());
         }
     }
     assert!(refused > 600 && waiting > 600, "{refused} {waiting}");
