@@ -16,9 +16,7 @@ mod target;
 mod url_list;
 mod watcher;
 
-use std::{
-    io::{self, Write},
-};
+use std::io::{self, Write};
 
 use serow_load::{Results, Run, report};
 

@@ -59,7 +59,9 @@ impl CommandLine {
         if !arguments.get(1).is_some_and(names_command) {
             arguments.insert(1.min(arguments.len()), "files".into());
         }
-        Self::try_parse_from(arguments).map(|line| line.command).map_err(Failure::of_command_line)
+        let command = arguments.get(1).and_then(|command| command.to_str()).unwrap_or_default().to_owned();
+        let parsed = Self::try_parse_from(arguments).map(|line| line.command);
+        parsed.map_err(|error| Failure::of_command_line(&command, error))
     }
 }
 

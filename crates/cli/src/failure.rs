@@ -33,11 +33,11 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// What clap has to say of the command line.
-    pub(crate) fn of_command_line(error: clap::Error) -> Self {
+    /// What clap has to say of the command line, which begins with this command.
+    pub(crate) fn of_command_line(command: &str, error: clap::Error) -> Self {
         match error.kind() {
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Self::Help(error),
-            _ => Self::Misuse(misuse::line(&error)),
+            _ => Self::Misuse(misuse::line(command, &error)),
         }
     }
 

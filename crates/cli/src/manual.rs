@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use clap::{Arg, Command, CommandFactory};
+use clap::{Arg, ArgAction, Command, CommandFactory};
 
 use crate::{command_line::CommandLine, failure::Failure};
 
@@ -28,11 +28,15 @@ fn text() -> String {
 /// A command and its options.
 fn section(command: &Command) -> String {
     let name = command.get_name();
-    let dir = command.get_positionals().map(|positional| format!(" [{}]", value_name(positional))).collect::<String>();
-    let mut text = format!("## serow {name}{dir} [OPTIONS]\n\n{}", description(command));
+    let positionals = command.get_positionals().map(|positional| match positional.get_action() {
+        ArgAction::Append => format!(" [{}...]", value_name(positional)),
+        _ => format!(" [{}]", value_name(positional)),
+    });
+    let mut text = format!("## serow {name}{} [OPTIONS]\n\n{}", positionals.collect::<String>(), description(command));
     let mut heading = None;
-    for argument in command.get_arguments().filter(|argument| !matches!(argument.get_id().as_str(), "help" | "version"))
-    {
+    let is_told =
+        |argument: &&Arg| !argument.is_hide_set() && !matches!(argument.get_id().as_str(), "help" | "version");
+    for argument in command.get_arguments().filter(is_told) {
         if argument.get_help_heading() != heading {
             heading = argument.get_help_heading();
             text.push_str(&format!("### {}\n\n", heading.unwrap_or("Other")));
@@ -58,9 +62,10 @@ fn description(command: &Command) -> String {
 /// One option.
 fn entry(argument: &Arg) -> String {
     let value = value_name(argument);
+    let short = argument.get_short().map(|short| format!("-{short}, ")).unwrap_or_default();
     let name = match argument.get_long() {
-        Some(long) if argument.get_action().takes_values() => format!("--{long} {value}"),
-        Some(long) => format!("--{long}"),
+        Some(long) if argument.get_action().takes_values() => format!("{short}--{long} {value}"),
+        Some(long) => format!("{short}--{long}"),
         None => value,
     };
     let help = argument.get_long_help().or(argument.get_help()).map(ToString::to_string).unwrap_or_default();

@@ -4,14 +4,15 @@ use std::error::Error;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-/// One line that says what is wrong and what to write instead.
-pub(crate) fn line(error: &clap::Error) -> String {
+/// One line that says what is wrong with what stands behind this command, and what to write instead.
+pub(crate) fn line(command: &str, error: &clap::Error) -> String {
+    let help = format!("see serow {command} --help");
     let option = text(error, ContextKind::InvalidArg).unwrap_or_default();
     // `--listen <ADDR>` and `[DIR]` in clap's context.
     let name = option.split_once([' ', '=']).map_or(option.as_str(), |(name, _)| name);
     let value = text(error, ContextKind::InvalidValue).unwrap_or_default();
     match error.kind() {
-        ErrorKind::UnknownArgument => unknown(error, name),
+        ErrorKind::UnknownArgument => unknown(error, name, &help),
         ErrorKind::InvalidValue if value.is_empty() => format!("{name} needs a value: {option}"),
         ErrorKind::InvalidValue => match text(error, ContextKind::ValidValue) {
             Some(values) => format!("{name}: {value:?} is none of {values}"),
@@ -27,17 +28,21 @@ pub(crate) fn line(error: &clap::Error) -> String {
         ErrorKind::InvalidUtf8 => {
             "an option has a value that is no text in UTF-8; only folders and files may".to_owned()
         }
-        _ => first_line(error),
+        ErrorKind::MissingRequiredArgument => match option.as_str() {
+            "<URL>" => format!("a URL is missing; write one, as in http://127.0.0.1:8080/; {help}"),
+            missing => format!("{missing} is missing; {help}"),
+        },
+        _ => first_line(error, &help),
     }
 }
 
-fn unknown(error: &clap::Error, name: &str) -> String {
+fn unknown(error: &clap::Error, name: &str, help: &str) -> String {
     if !name.starts_with('-') {
-        return format!("{name:?} is one argument too many; {SEE_HELP}");
+        return format!("{name:?} is one argument too many; {help}");
     }
     match text(error, ContextKind::SuggestedArg) {
         Some(suggestion) => format!("there is no option {name}; did you mean {suggestion}?"),
-        None => format!("there is no option {name}; {SEE_HELP}"),
+        None => format!("there is no option {name}; {help}"),
     }
 }
 
@@ -49,13 +54,11 @@ fn text(error: &clap::Error, kind: ContextKind) -> Option<String> {
     }
 }
 
-fn first_line(error: &clap::Error) -> String {
+fn first_line(error: &clap::Error, help: &str) -> String {
     let rendered = error.to_string();
     let line = rendered.lines().next().unwrap_or_default();
-    format!("{}; {SEE_HELP}", line.strip_prefix("error: ").unwrap_or(line))
+    format!("{}; {help}", line.strip_prefix("error: ").unwrap_or(line))
 }
-
-const SEE_HELP: &str = "see serow files --help";
 
 #[cfg(test)]
 mod tests {

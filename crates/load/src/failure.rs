@@ -2,7 +2,7 @@
 
 use std::{error::Error, fmt, io};
 
-use crate::{BatchError, script::ScriptError};
+use crate::{BatchError, report, script::ScriptError};
 
 /// Why a run cannot go on: nothing that a single request meets, but what meets all of them.
 #[derive(Debug)]
@@ -29,7 +29,8 @@ impl fmt::Display for Failure {
             Self::Script(error) => error.fmt(formatter),
             Self::ScriptRequest(error) => write!(formatter, "the script's request cannot be sent: {error}"),
             Self::NotHttp { version, beginning } => {
-                write!(formatter, "the server does not speak {version:?}; its answer begins with \"{beginning}\"")
+                let version = report::version(*version);
+                write!(formatter, "the server does not speak {version}; its answer begins with \"{beginning}\"")
             }
         }
     }

@@ -28,7 +28,7 @@ pub use self::{
 const PERCENTILES: [f64; 8] = [50.0, 75.0, 90.0, 95.0, 99.0, 99.9, 99.99, 99.999];
 
 /// A version of HTTP as people write it.
-fn version(version: http::Version) -> &'static str {
+pub(crate) fn version(version: http::Version) -> &'static str {
     match version {
         http::Version::HTTP_09 => "HTTP/0.9",
         http::Version::HTTP_10 => "HTTP/1.0",

@@ -8,7 +8,8 @@ use crate::written::{Amount, Count, Field, Period, Rate};
 
 /// The options of `serow bench`.
 #[derive(Debug, Args)]
-#[command(disable_version_flag = true)]
+// Scripts that call wrk may say an option again, and the last one counts (getopt(3)).
+#[command(disable_version_flag = true, args_override_self = true)]
 pub(crate) struct BenchArguments {
     /// The URL; http:// where there is no scheme.
     #[arg(required_unless_present_any = ["urls", "version"])]
