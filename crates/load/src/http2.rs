@@ -276,7 +276,7 @@ impl Lanes<'_> {
 /// Opens the next request of those that may be sent. One that cannot be sent at all is passed over.
 fn open(connection: &mut Http2, pending: &mut Pending, thread: &Thread) -> Result<UnderWay, OpenError> {
     let written = &pending.batch.requests()[pending.opened];
-    let asking = Asking { scheme: thread.plan.origin.scheme_name(), protocol: None };
+    let asking = Asking { scheme: thread.plan.origin.scheme_name(), ..Asking::default() };
     let opened = connection.open(&written.head, &written.body, asking);
     if !matches!(opened, Err(OpenError::WouldBlock | OpenError::Leaving)) {
         pending.opened += 1;
