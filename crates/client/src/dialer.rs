@@ -69,11 +69,26 @@ impl Dialer {
     ///
     /// Outside a tokio runtime with I/O and time enabled.
     pub async fn dial(&self, buffers: &Rc<Buffers>) -> Result<Wire, DialError> {
-        timeout(self.patience, self.open(buffers)).await.map_err(|_| DialError::TimedOut(self.patience))?
+        self.dial_observed(buffers, || ()).await
     }
 
-    async fn open(&self, buffers: &Rc<Buffers>) -> Result<Wire, DialError> {
+    /// As [`Self::dial`]; says when the connection is there, before TLS begins.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::dial`].
+    ///
+    /// # Panics
+    ///
+    /// As [`Self::dial`].
+    pub async fn dial_observed(&self, buffers: &Rc<Buffers>, connected: impl FnOnce()) -> Result<Wire, DialError> {
+        let opened = timeout(self.patience, self.open(buffers, connected)).await;
+        opened.map_err(|_| DialError::TimedOut(self.patience))?
+    }
+
+    async fn open(&self, buffers: &Rc<Buffers>, connected: impl FnOnce()) -> Result<Wire, DialError> {
         let mut wire = Wire::new(self.destination.connect().await.map_err(DialError::Connect)?);
+        connected();
         if let Some(encryption) = &self.encryption {
             let session = TlsSession::connect(&encryption.connector, &encryption.server_name);
             wire.encrypt(session.map_err(DialError::ServerName)?, BytesMut::new());

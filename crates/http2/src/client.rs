@@ -9,7 +9,7 @@ use serow_message::{BodyLength, Headers, Known, Method, Misuse, Priority, Reques
 use crate::{
     ClientEvent, Counters, ErrorCode, Limits, ProtocolError, ReceivedResponse, Sender, StreamId, Turn,
     connection::{Connection, Leaving, Step},
-    frame::{self, HeadersStart},
+    frame::{self, Dependency, HeadersStart},
     hpack::Pseudo,
     response::{self, Accepted},
     stream::{Exchange, Receiving, Sending},
@@ -42,6 +42,8 @@ pub struct Asking<'a> {
     pub scheme: &'a str,
     /// For an extended CONNECT (RFC 8441 §4).
     pub protocol: Option<&'a str>,
+    /// For servers that know only RFC 7540's priorities; who knows RFC 9218's goes by the header field `priority`.
+    pub dependency: Option<Dependency>,
 }
 
 impl Client {
@@ -119,7 +121,10 @@ impl Client {
     ) {
         let connection = &mut self.connection;
         let mut output = core::mem::take(&mut connection.control);
-        let start = frame::begin_headers(&mut output);
+        let start = match asking.dependency {
+            None => frame::begin_headers(&mut output),
+            Some(dependency) => frame::begin_dependent_headers(dependency, &mut output),
+        };
         let mut pseudo = |pseudo, value: &str| connection.encoder.encode_pseudo(pseudo, value.as_bytes(), &mut output);
         pseudo(Pseudo::Method, head.method.as_str());
         if head.method != Method::CONNECT || asking.protocol.is_some() {

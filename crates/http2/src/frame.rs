@@ -17,7 +17,7 @@ use bytes::{Buf, Bytes, BytesMut};
 
 pub(crate) use self::payload::{HeadersStart, read_headers};
 pub use self::{
-    field_block::{Start, begin_headers, finish_headers},
+    field_block::{Start, begin_dependent_headers, begin_headers, finish_headers},
     header::{FrameHeader, Kind, flags},
     write::{
         write_data_header, write_go_away, write_ping, write_priority_update, write_reset_stream, write_settings_ack,

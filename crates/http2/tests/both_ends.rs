@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 
 use bytes::BytesMut;
 use proptest::{collection::vec, prelude::*};
-use serow_http2::{Asking, BodyLength, Client, ClientEvent, ErrorCode, Event, Limits, OpenError, Server, StreamId};
+use serow_http2::{
+    Asking, BodyLength, Client, ClientEvent, ErrorCode, Event, Limits, OpenError, Server, StreamId, frame::Dependency,
+};
 use serow_message::{Headers, Method, Priority, RequestHead, ResponseHead, StatusCode, Target, Version};
 
 const NOW: Duration = Duration::from_secs(5);
@@ -380,6 +382,27 @@ fn a_long_body_each_way() {
     pair.settle();
     pair.check();
     assert_eq!(pair.server.counters().opened, 3);
+}
+
+#[test]
+fn what_older_servers_are_told() {
+    let (mut client, mut server) = (Client::new(Limits::default(), NOW), Server::new(Limits::default(), NOW));
+    let head = RequestHead {
+        method: Method::GET,
+        target: Target::parse("https://a/".into(), false).expect("a target"),
+        version: Version::HTTP_2,
+        headers: Headers::new(),
+    };
+    let mut input = Vec::new();
+    for (weight, urgency) in [(256, 0), (147, 3), (1, 7)] {
+        let dependency = Some(Dependency { on: StreamId::CONNECTION, weight, exclusive: true });
+        let stream = client.open(&head, BodyLength::Known(0), Asking { dependency, ..Asking::default() });
+        client.write_control(&mut input);
+        let event = server.receive(&mut BytesMut::from(&std::mem::take(&mut input)[..]), NOW);
+        assert!(matches!(event, Ok(Some(Event::Request(_)))), "{event:?}");
+        let priority = server.priority(stream.expect("a stream"));
+        assert_eq!(priority, Priority { urgency, incremental: false });
+    }
 }
 
 #[test]

@@ -147,6 +147,29 @@ proptest! {
     }
 
     #[test]
+    fn dependent_field_blocks(
+        block in vec(any::<u8>(), 0..40),
+        stream in stream(),
+        (on, weight, exclusive) in any::<(u32, u8, bool)>(),
+        end_stream: bool,
+    ) {
+        let dependency = Dependency { on: StreamId::new(on), weight: u16::from(weight) + 1, exclusive };
+        let mut output = Vec::new();
+        let start = frame::begin_dependent_headers(dependency, &mut output);
+        output.extend_from_slice(&block);
+        frame::finish_headers(start, stream, end_stream, 30, &mut output);
+        let frames = take_whole(&output, 30).frames;
+        let Frame::Headers { stream: of, block: beginning, end_stream: ends, end_headers, priority } = &frames[0] else {
+            panic!("{frames:?}")
+        };
+        prop_assert_eq!((of, ends, priority), (&stream, &end_stream, &Some(dependency)));
+        // The dependency takes five of the frame's bytes.
+        prop_assert_eq!(&beginning[..], &block[..block.len().min(25)]);
+        prop_assert_eq!(*end_headers, block.len() <= 25);
+        prop_assert_eq!(frames.len(), if block.len() <= 25 { 1 } else { 2 });
+    }
+
+    #[test]
     fn padding(
         stream in stream(),
         payload in bytes(),

@@ -21,18 +21,21 @@ pub struct Wire {
     encryption: Option<Box<Encryption>>,
     /// Bytes handed to the kernel by way of this.
     sent: u64,
+    /// Bytes received before anything was encrypted.
+    received: u64,
 }
 
 impl Wire {
     /// A socket that nothing encrypts so far.
     #[must_use]
     pub fn new(socket: Socket) -> Self {
-        Self { socket, encryption: None, sent: 0 }
+        Self { socket, encryption: None, sent: 0, received: 0 }
     }
 
     /// From now on everything is encrypted; `received` is what has come of it already. A client's hello leaves with the
     /// first [`Self::poll_handshake`].
     pub fn encrypt(&mut self, session: TlsSession, received: BytesMut) {
+        self.received = self.received.saturating_sub(received.len() as u64);
         self.encryption = Some(Box::new(Encryption::new(session, received)));
     }
 
@@ -65,6 +68,13 @@ impl Wire {
     #[must_use]
     pub fn sent(&self) -> u64 {
         self.sent + self.encryption.as_ref().map_or(0, |encryption| encryption.sent())
+    }
+
+    /// Bytes received and understood so far, encryption included: where in the connection the next record begins, or the
+    /// next byte, where nothing is encrypted.
+    #[must_use]
+    pub fn received(&self) -> u64 {
+        self.received + self.encryption.as_ref().map_or(0, |encryption| encryption.understood())
     }
 
     /// The socket itself.
@@ -100,7 +110,11 @@ impl Wire {
         buffers: &Buffers,
     ) -> Poll<io::Result<usize>> {
         match &mut self.encryption {
-            None => self.socket.poll_receive(context, input, |input| make_room(input, buffers)),
+            None => {
+                let count = ready!(self.socket.poll_receive(context, input, |input| make_room(input, buffers)))?;
+                self.received += count as u64;
+                Poll::Ready(Ok(count))
+            }
             Some(encryption) => encryption.poll_receive(&self.socket, context, input, buffers),
         }
     }

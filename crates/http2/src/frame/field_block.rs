@@ -5,19 +5,32 @@
 
 use alloc::vec::Vec;
 
-use super::{FrameHeader, Kind, flags};
+use super::{Dependency, FrameHeader, Kind, flags};
 use crate::StreamId;
 
 /// Where HEADERS begin in the output.
 #[derive(Debug)]
 #[must_use = "a frame that has begun must be finished"]
-pub struct Start(usize);
+pub struct Start {
+    place: usize,
+    flags: u8,
+}
 
 /// Begins HEADERS: the caller appends the field block, and nothing else, and calls [`finish_headers`].
 #[inline]
 pub fn begin_headers(output: &mut Vec<u8>) -> Start {
-    let start = Start(output.len());
+    let start = Start { place: output.len(), flags: 0 };
     output.extend_from_slice(&[0; FrameHeader::LENGTH]);
+    start
+}
+
+/// As [`begin_headers`], with the priority that servers knew before RFC 9218 (RFC 7540 §6.2). A weight out of range counts
+/// as the nearest one.
+pub fn begin_dependent_headers(dependency: Dependency, output: &mut Vec<u8>) -> Start {
+    let start = Start { flags: flags::PRIORITY, ..begin_headers(output) };
+    let exclusive = u32::from(dependency.exclusive) << 31;
+    output.extend_from_slice(&(dependency.on.get() | exclusive).to_be_bytes());
+    output.push((dependency.weight.clamp(1, 256) - 1) as u8);
     start
 }
 
@@ -34,14 +47,14 @@ pub fn begin_headers(output: &mut Vec<u8>) -> Start {
 /// ```
 #[inline]
 pub fn finish_headers(start: Start, stream: StreamId, end_stream: bool, largest: usize, output: &mut Vec<u8>) {
-    let Start(start) = start;
+    let Start { place: start, flags } = start;
     let length = output.len() - start - FrameHeader::LENGTH;
-    let end_stream = if end_stream { flags::END_STREAM } else { 0 };
-    let mut header = FrameHeader { length, kind: Kind::HEADERS, flags: end_stream | flags::END_HEADERS, stream };
+    let flags = if end_stream { flags | flags::END_STREAM } else { flags };
+    let mut header = FrameHeader { length, kind: Kind::HEADERS, flags: flags | flags::END_HEADERS, stream };
     if length > largest {
         split(start + FrameHeader::LENGTH, stream, largest, output);
         header.length = largest;
-        header.flags = end_stream;
+        header.flags = flags;
     }
     output[start..start + FrameHeader::LENGTH].copy_from_slice(&header.bytes());
 }

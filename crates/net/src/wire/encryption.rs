@@ -18,6 +18,8 @@ pub(super) struct Encryption {
     session: TlsSession,
     /// Received and not decrypted yet: a part of a record.
     received: BytesMut,
+    /// Bytes received, those included.
+    received_in_all: u64,
     /// Encrypted and not sent yet.
     sealed: Vec<u8>,
     /// How much of that has been sent.
@@ -35,6 +37,7 @@ impl Encryption {
         session.begin(&mut sealed);
         Self {
             session,
+            received_in_all: received.len() as u64,
             received,
             answers: !sealed.is_empty(),
             sealed,
@@ -50,6 +53,11 @@ impl Encryption {
 
     pub(super) fn has_received(&self) -> bool {
         !self.received.is_empty()
+    }
+
+    /// Bytes of records that were decrypted.
+    pub(super) fn understood(&self) -> u64 {
+        self.received_in_all - self.received.len() as u64
     }
 
     /// Bytes handed to the kernel so far.
@@ -77,8 +85,7 @@ impl Encryption {
                 }
             }
             self.send_answers(socket, context)?;
-            let received = socket.poll_receive(context, &mut self.received, |received| make_room(received, buffers));
-            if ready!(received)? == 0 {
+            if ready!(self.poll_fill(socket, context, buffers))? == 0 {
                 let error = io::Error::new(
                     io::ErrorKind::UnexpectedEof,
                     "the peer ended the connection within TLS's handshake",
@@ -112,12 +119,17 @@ impl Encryption {
                 return Poll::Ready(Ok(0));
             }
             self.send_answers(socket, context)?;
-            match ready!(socket.poll_receive(context, &mut self.received, |received| make_room(received, buffers))) {
-                Ok(0) => return Poll::Ready(Ok(0)),
-                Ok(_) => {}
-                Err(error) => return Poll::Ready(Err(error)),
+            if ready!(self.poll_fill(socket, context, buffers))? == 0 {
+                return Poll::Ready(Ok(0));
             }
         }
+    }
+
+    /// Receives more of what is to be decrypted; 0 is the end.
+    fn poll_fill(&mut self, socket: &Socket, context: &mut Context<'_>, buffers: &Buffers) -> Poll<io::Result<usize>> {
+        let count = ready!(socket.poll_receive(context, &mut self.received, |received| make_room(received, buffers)))?;
+        self.received_in_all += count as u64;
+        Poll::Ready(Ok(count))
     }
 
     /// Sends what the session has appended of its own since there were so many bytes: a handshake's answer, and the alert of
@@ -293,6 +305,8 @@ mod tests {
             async |mut encryption, socket| {
                 let mut input = BytesMut::new();
                 assert_eq!(receive(&mut encryption, &socket, &mut input).await.unwrap(), 12);
+                assert!(!encryption.has_received());
+                assert_eq!(encryption.understood(), encryption.received_in_all);
                 for _ in 0..2 {
                     assert_eq!(receive(&mut encryption, &socket, &mut input).await.unwrap(), 0, "the end");
                 }
