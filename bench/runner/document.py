@@ -76,6 +76,14 @@ def replaced(document: str, name: str, content: str) -> str:
     return f"{document.rstrip()}\n\n{enclosed(name, content)}\n"
 
 
+def put(name: str, title: str, explanation: str, content: str) -> None:
+    """Puts what a program of its own has measured between its markers; a section that is not there yet comes last."""
+    text = FILE.read_text()
+    if begin(name) not in text:
+        text = f"{text.rstrip()}\n\n## {title}\n\n{explanation}\n"
+    FILE.write_text(replaced(text, name, content))
+
+
 def write() -> None:
     results = {name: store.load(name) for name in MEASUREMENTS}
     if not any(results.values()):
