@@ -16,7 +16,10 @@ mod target;
 mod url_list;
 mod watcher;
 
-use std::io::{self, Write};
+use std::{
+    cell::RefCell,
+    io::{self, Write},
+};
 
 use serow_load::{Results, Run, report};
 
@@ -44,21 +47,22 @@ pub(crate) fn run(arguments: BenchArguments) -> Result<(), Failure> {
     if words {
         print(&report::opening(&url, plan.duration, plan.threads, plan.connections))?;
     }
-    let mut watcher = Watcher::new(plan.duration);
+    let watcher = RefCell::new(Watcher::new(plan.duration));
     let run = Run::new(plan);
     interrupt::stop_on_signals(run.stopper()).map_err(Failure::System)?;
     let describe = |results| Results { url, socket, encryption, ..results };
     // What the script's `done` prints comes behind the report, as with wrk.
     let mut printed = Ok(());
     let outcome = run.run(
-        |step| watcher.show(step),
+        |step| watcher.borrow_mut().show(step),
         |results| {
+            watcher.borrow_mut().end();
             let results = describe(results);
             printed = present(&results, &written);
             results
         },
     );
-    watcher.end();
+    watcher.borrow_mut().end();
     let results = outcome.map_err(|failure| Failure::Bench(BenchFailure::Run(failure)))?;
     printed?;
     if written.fail_on_error && (results.errors.all() > 0 || results.requests == 0) {

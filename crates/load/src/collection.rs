@@ -19,13 +19,13 @@ pub(crate) struct Collection {
     step: Duration,
     /// When the first request was due.
     began: Duration,
-    planned_end: Option<Duration>,
     all: Stretch,
     rates: Distribution,
     course: Vec<Interval>,
+    last_response: Duration,
     last: Duration,
     unsent: u64,
-    interrupted: bool,
+    stopped: Option<Duration>,
 }
 
 impl Collection {
@@ -35,13 +35,13 @@ impl Collection {
             threads: plan.threads,
             step: step(plan),
             began,
-            planned_end: plan.duration.map(|duration| began + duration),
             all: Stretch::default(),
             rates: Distribution::new(),
             course: Vec::new(),
+            last_response: began,
             last: began,
             unsent: 0,
-            interrupted: false,
+            stopped: None,
         }
     }
 
@@ -62,9 +62,10 @@ impl Collection {
 
     /// A thread has ended.
     pub(crate) fn add_end(&mut self, end: &End) {
+        self.last_response = self.last_response.max(end.last_response);
         self.last = self.last.max(end.last);
         self.unsent += end.unsent;
-        self.interrupted |= end.interrupted;
+        self.stopped = self.stopped.max(end.stopped);
     }
 
     /// The steps up to this one are over: a thread that has not reported an earlier one has ended before.
@@ -95,12 +96,13 @@ impl Collection {
     /// All of it.
     pub(crate) fn into_results(mut self, plan: &Plan, began: SystemTime) -> Results {
         self.close_until(usize::MAX, &mut |_| {});
-        // To the last response; but a run that was to last longer did.
-        let end = match self.planned_end {
-            Some(planned) if !self.interrupted && plan.count.is_none() => self.last.max(planned),
-            _ => self.last,
+        let end = match (self.stopped, plan.duration) {
+            (Some(stopped), _) => stopped.max(self.last_response),
+            // Those who were given up after its end do not make it longer.
+            (None, Some(duration)) if plan.count.is_none() => self.last_response.max(self.began + duration),
+            (None, _) => self.last,
         };
-        let elapsed = end - self.began;
+        let elapsed = end.saturating_sub(self.began);
         if let Some(last) = self.course.last_mut() {
             last.length = elapsed.saturating_sub(last.start).clamp(Duration::from_millis(1), self.step);
         }
@@ -117,7 +119,7 @@ impl Collection {
             planned_rate: plan.rate,
             began,
             elapsed,
-            interrupted: self.interrupted,
+            interrupted: self.stopped.is_some(),
             requests,
             bytes,
             statuses: statuses.into_iter().collect(),

@@ -17,6 +17,8 @@ pub enum Failure {
     NotHttp {
         /// Which version was asked for.
         version: http::Version,
+        /// Which rule it broke.
+        reason: String,
         /// What it said first, as far as it can be shown.
         beginning: String,
     },
@@ -28,7 +30,10 @@ impl fmt::Display for Failure {
             Self::System(error) => write!(formatter, "the system refuses what the run needs: {error}"),
             Self::Script(error) => error.fmt(formatter),
             Self::ScriptRequest(error) => write!(formatter, "the script's request cannot be sent: {error}"),
-            Self::NotHttp { version, beginning } => {
+            Self::NotHttp { reason, beginning, .. } if beginning.starts_with("HTTP/1.") => {
+                write!(formatter, "{reason}; its answer begins with \"{beginning}\"")
+            }
+            Self::NotHttp { version, beginning, .. } => {
                 let version = report::version(*version);
                 write!(formatter, "the server does not speak {version}; its answer begins with \"{beginning}\"")
             }

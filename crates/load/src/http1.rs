@@ -23,13 +23,16 @@ use crate::{
 };
 
 /// Sends requests until the schedule has no more.
-pub(crate) async fn send(thread: Rc<Thread>) {
+pub(crate) async fn send(thread: &Rc<Thread>) {
+    let thread = Rc::clone(thread);
     let mut lane = Lane { deadline: thread.deadlines.register(), thread, place: Place::default(), connection: None };
     while let Some(permit) = poll_fn(|context| lane.poll_next(context)).await {
         if lane.connection.is_none() && !lane.open().await {
             continue;
         }
-        lane.thread.delay().await;
+        if lane.thread.delays {
+            lane.thread.delay().await;
+        }
         let Some(batch) = lane.thread.next_batch() else { break };
         lane.exchange(&batch, permit).await;
     }

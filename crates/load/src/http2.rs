@@ -2,7 +2,8 @@
 
 use std::{
     collections::VecDeque,
-    future::poll_fn,
+    future::{Future, poll_fn},
+    pin::Pin,
     rc::Rc,
     task::{Context, Poll},
     time::Duration,
@@ -23,7 +24,7 @@ use crate::{
 };
 
 /// Sends requests until the schedule has no more.
-pub(crate) async fn send(thread: Rc<Thread>) {
+pub(crate) async fn send(thread: &Rc<Thread>) {
     let mut place = Place::default();
     let deadline = thread.deadlines.register();
     let mut next = None;
@@ -43,11 +44,12 @@ pub(crate) async fn send(thread: Rc<Thread>) {
         };
         let connection = Http2::new(wire, Rc::clone(&thread.buffers), LIMITS, monotonic());
         let mut lanes = Lanes {
-            thread: &thread,
+            thread,
             place: &mut place,
             deadline: &deadline,
             connection,
             next: next.take(),
+            pause: None,
             open: VecDeque::new(),
             first: StreamId::new(1),
             active: 0,
@@ -65,6 +67,8 @@ struct Lanes<'a> {
     deadline: &'a Deadline,
     connection: Http2,
     next: Option<Pending>,
+    /// What a script wants to wait for before it sends that.
+    pause: Option<Pin<Box<dyn Future<Output = ()> + 'a>>>,
     /// What is under way on each stream from `first` on, in the order of their numbers.
     open: VecDeque<Option<UnderWay>>,
     first: StreamId,
@@ -143,6 +147,15 @@ impl Lanes<'_> {
                 let Poll::Ready(permit) = self.thread.schedule.poll_next(context, self.place) else { return };
                 self.next =
                     permit.and_then(|permit| Some(Pending { permit, batch: self.thread.next_batch()?, opened: 0 }));
+                if self.thread.delays && self.next.is_some() {
+                    self.pause = Some(Box::pin(self.thread.delay()));
+                }
+            }
+            if let Some(pause) = &mut self.pause {
+                if pause.as_mut().poll(context).is_pending() {
+                    return;
+                }
+                self.pause = None;
             }
             match &mut self.next {
                 None => self.stage = Stage::Finishing,
@@ -310,7 +323,7 @@ fn fault_of(code: ErrorCode) -> Fault {
 }
 
 /// A response may be as large as it likes: nothing of it is kept, so nothing is gained by windows. h2load has them as large.
-const LIMITS: Limits = Limits {
+pub(crate) const LIMITS: Limits = Limits {
     head: 1 << 20,
     fields: 1000,
     target: 8 * 1024,

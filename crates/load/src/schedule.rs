@@ -122,11 +122,6 @@ impl Schedule {
         }
     }
 
-    /// Whether no more requests are sent.
-    pub(crate) fn is_over(&self) -> bool {
-        self.over.get()
-    }
-
     /// How many requests that were due before this moment have not been sent.
     pub(crate) fn unsent(&self, end: Duration) -> u64 {
         let Some(pace) = &self.pace else { return 0 };

@@ -38,12 +38,14 @@ pub(crate) enum Report {
 
 /// What is known when a thread has ended.
 pub(crate) struct End {
-    /// When its last response was whole.
+    /// When its last response was whole; zero where there was none.
+    pub(crate) last_response: Duration,
+    /// When its last request was answered or given up; zero where there was none.
     pub(crate) last: Duration,
     /// Requests that were due and not sent.
     pub(crate) unsent: u64,
-    /// Whether it was stopped before its time.
-    pub(crate) interrupted: bool,
+    /// When it was stopped before its time, if it was.
+    pub(crate) stopped: Option<Duration>,
 }
 
 /// What a thread is given.
@@ -110,65 +112,119 @@ async fn send(thread: &Rc<Thread>, number: usize, start: Duration, reports: &Sen
         running.enter();
         spawn_local(async move {
             if running.plan.version == http::Version::HTTP_2 {
-                http2::send(Rc::clone(&running)).await;
+                http2::send(&running).await;
             } else {
-                http1::send(Rc::clone(&running)).await;
+                http1::send(&running).await;
             }
             running.leave();
         });
     }
-    report(thread, start, reports).await;
+    let began = start + thread.plan.warm_up;
+    let end = thread.plan.duration.map(|duration| began + duration);
+    let mut reporter = Reporter { thread, reports, began, end, stopped: None, requests: 0, at: start };
+    reporter.report().await;
 }
 
-/// Counts, until the last connection is done.
-async fn report(thread: &Rc<Thread>, start: Duration, reports: &Sender<Report>) {
-    let plan = &thread.plan;
-    let began = start + plan.warm_up;
-    if !plan.warm_up.is_zero() {
-        thread.schedule.set_counts(false);
-        wait_until(thread, began).await;
-        thread.schedule.set_counts(true);
-        drop(thread.tally.take());
+/// Reports what the thread counts, and ends it when it is time.
+struct Reporter<'a> {
+    thread: &'a Thread,
+    reports: &'a Sender<Report>,
+    /// When counting begins.
+    began: Duration,
+    /// When no more requests are sent, if that is known.
+    end: Option<Duration>,
+    /// When it was stopped before its time, if it was.
+    stopped: Option<Duration>,
+    /// Requests of this step, at the last tick.
+    requests: u64,
+    /// When that was.
+    at: Duration,
+}
+
+/// Whether a thread still has something to do.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Work {
+    Left,
+    Done,
+}
+
+impl Reporter<'_> {
+    async fn report(&mut self) {
+        if self.warm_up().await == Work::Left {
+            self.count().await;
+        }
+        let unsent = self.thread.schedule.unsent(self.end.or(self.stopped).unwrap_or_default().min(monotonic()));
+        let tally = &self.thread.tally;
+        let end = End { last_response: tally.last_response(), last: tally.last(), unsent, stopped: self.stopped };
+        self.say(Report::End(end));
     }
-    let end = plan.duration.map(|duration| began + duration);
-    let ticks_in_step = step(plan).as_millis() / TICK.as_millis();
-    let (mut tick, mut before, mut at) = (0_u32, 0, monotonic());
-    let mut interrupted = false;
-    loop {
-        tick += 1;
-        let is_done = wait_until(thread, (began + TICK * tick).min(end.unwrap_or(Duration::MAX).max(at))).await;
+
+    /// Nothing counts before the warm-up is over.
+    async fn warm_up(&mut self) -> Work {
+        self.thread.schedule.set_counts(self.began <= self.at);
+        let mut work = Work::Left;
+        while work == Work::Left && monotonic() < self.began {
+            work = self.wait_until(self.began.min(monotonic() + TICK)).await;
+        }
+        self.thread.schedule.set_counts(true);
+        drop(self.thread.tally.take());
+        work
+    }
+
+    /// Counts until the last connection is done.
+    async fn count(&mut self) {
+        let ticks_in_step = step(&self.thread.plan).as_millis() / TICK.as_millis();
+        let mut tick = 0_u32;
+        let mut work = Work::Left;
+        self.at = self.began;
+        while work == Work::Left {
+            tick += 1;
+            let next = self.began + TICK * tick;
+            let moment = self.end.filter(|end| self.at < *end).map_or(next, |end| end.min(next));
+            work = self.wait_until(moment).await;
+            self.sample();
+            if work == Work::Done || u128::from(tick) % ticks_in_step == 0 {
+                let number = (u128::from(tick - 1) / ticks_in_step) as usize;
+                self.say(Report::Step { number, stretch: Box::new(self.thread.tally.take()) });
+                self.requests = 0;
+            }
+        }
+    }
+
+    /// How fast it went since the last tick.
+    fn sample(&mut self) {
+        let (now, requests) = (monotonic(), self.thread.tally.requests());
+        let is_sending = self.end.is_none_or(|end| self.at < end) && self.stopped.is_none();
+        if let Some(rate) = rate(requests - self.requests, now - self.at).filter(|_| is_sending) {
+            self.say(Report::Rate(rate));
+        }
+        (self.requests, self.at) = (requests, now);
+    }
+
+    /// Waits until this moment, or until the last connection is done; ends the sending when it is time.
+    async fn wait_until(&mut self, moment: Duration) -> Work {
+        let instant = Instant::now() + moment.saturating_sub(monotonic());
+        let work = tokio::select! {
+            () = self.thread.finished.notified() => Work::Done,
+            () = sleep_until(instant) => Work::Left,
+        };
         let now = monotonic();
-        if let Some(rate) = rate(thread.tally.requests() - before, now - at) {
-            // Nobody listens only where the run is over already.
-            let _ = reports.send(Report::Rate(rate));
+        if self.end.is_some_and(|end| now >= end) {
+            self.thread.schedule.end();
+        } else if self.thread.is_stopped() {
+            self.stopped.get_or_insert(now);
+            self.thread.schedule.end();
         }
-        (before, at) = (thread.tally.requests(), now);
-        if end.is_some_and(|end| now >= end) {
-            thread.schedule.end();
-        } else if thread.is_stopped() && !thread.schedule.is_over() {
-            interrupted = true;
-            thread.schedule.end();
-        }
-        if is_done || u128::from(tick) % ticks_in_step == 0 {
-            let number = (u128::from(tick - 1) / ticks_in_step) as usize;
-            let stretch = Box::new(thread.tally.take());
-            before = 0;
-            let _ = reports.send(Report::Step { number, stretch });
-        }
-        if is_done {
-            let unsent = thread.schedule.unsent(end.unwrap_or(now).min(now));
-            let _ = reports.send(Report::End(End { last: thread.tally.last(), unsent, interrupted }));
-            return;
+        match self.stopped {
+            // Whoever stops it wants to see the report, not to wait for a server that hangs.
+            Some(stopped) if now >= stopped + GRACE => Work::Done,
+            _ => work,
         }
     }
-}
 
-/// Waits until this moment, or until the last connection is done; says whether it is.
-async fn wait_until(thread: &Thread, moment: Duration) -> bool {
-    let instant = Instant::now() + moment.saturating_sub(monotonic());
-    tokio::select! {
-        () = thread.finished.notified() => true,
-        () = sleep_until(instant) => false,
+    fn say(&self, report: Report) {
+        // Nobody listens only where the run is over already.
+        let _ = self.reports.send(report);
     }
 }
 
@@ -190,6 +246,9 @@ fn share(all: usize, several: usize, number: usize) -> usize {
 
 /// How often rates are sampled; wrk has the same.
 const TICK: Duration = Duration::from_millis(100);
+
+/// How long requests under way are awaited after somebody stopped the run.
+const GRACE: Duration = Duration::from_millis(500);
 
 /// Of a step, where nobody knows how long the run will be.
 const USUAL_TICKS: u128 = 5;

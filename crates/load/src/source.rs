@@ -47,11 +47,16 @@ impl Source {
         }
     }
 
-    /// How long to wait before the next request; none where nobody wants to.
-    pub(crate) fn delay(&mut self) -> Result<Option<Duration>, ScriptError> {
+    /// Whether [`Self::delay`] says anything.
+    pub(crate) fn has_delay(&self) -> bool {
+        matches!(self, Self::Script(script) if script.performer.has_delay())
+    }
+
+    /// How long to wait before the next request.
+    pub(crate) fn delay(&mut self) -> Result<Duration, ScriptError> {
         match self {
-            Self::Script(script) if script.performer.has_delay() => script.performer.delay().map(Some),
-            _ => Ok(None),
+            Self::Script(script) => script.performer.delay(),
+            Self::Mix(_) => Ok(Duration::ZERO),
         }
     }
 

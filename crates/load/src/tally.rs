@@ -5,6 +5,8 @@ use std::{
     time::Duration,
 };
 
+use serow_net::monotonic;
+
 use crate::{Distribution, Errors};
 
 /// What a thread counts. All of it belongs to the stretch since it was taken last.
@@ -18,6 +20,8 @@ pub(crate) struct Tally {
     connect_times: RefCell<Distribution>,
     statuses: RefCell<Statuses>,
     /// When the last response was whole.
+    last_response: Cell<Duration>,
+    /// When the last request was answered or given up.
     last: Cell<Duration>,
 }
 
@@ -55,6 +59,7 @@ impl Tally {
         self.requests.set(self.requests.get() + 1);
         self.latencies.borrow_mut().record_duration(latency);
         self.statuses.borrow_mut().count(status);
+        self.last_response.set(now);
         self.last.set(now);
         if status >= 400 {
             self.errors.set(Errors { status: self.errors.get().status + 1, ..self.errors.get() });
@@ -73,6 +78,7 @@ impl Tally {
             Fault::Protocol => errors.protocol += 1,
         }
         self.errors.set(errors);
+        self.last.set(monotonic());
     }
 
     /// Bytes received.
@@ -93,6 +99,11 @@ impl Tally {
     }
 
     /// When the last response was whole; zero before any.
+    pub(crate) fn last_response(&self) -> Duration {
+        self.last_response.get()
+    }
+
+    /// When the last request was answered or given up; zero before any.
     pub(crate) fn last(&self) -> Duration {
         self.last.get()
     }

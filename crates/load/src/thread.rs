@@ -32,7 +32,10 @@ pub(crate) struct Thread {
     pub(crate) tally: Tally,
     pub(crate) schedule: Schedule,
     source: RefCell<Source>,
+    /// Whether a script wants to see the responses.
     pub(crate) keeps_responses: bool,
+    /// Whether a script wants to wait before each request.
+    pub(crate) delays: bool,
     dialer: Dialer,
     shared: Arc<Shared>,
     /// Connections being opened: more at once only make the backlog overflow.
@@ -80,6 +83,7 @@ impl Thread {
             tally: Tally::default(),
             schedule,
             keeps_responses: source.wants_responses(),
+            delays: source.has_delay(),
             source: RefCell::new(source),
             dialer,
             shared,
@@ -101,13 +105,11 @@ impl Thread {
         })
     }
 
-    /// Waits before the next request, if somebody wants to.
-    #[inline]
+    /// Waits as long as the script wants to before the next request.
     pub(crate) async fn delay(&self) {
         let delay = self.source.borrow_mut().delay();
         match delay {
-            Ok(None) => {}
-            Ok(Some(time)) => sleep(time).await,
+            Ok(time) => sleep(time).await,
             Err(error) => self.fail(error.into()),
         }
     }
@@ -139,7 +141,7 @@ impl Thread {
     /// A whole response has come.
     #[inline]
     pub(crate) fn note_response(&self, status: u16, latency: Duration, now: Duration) {
-        if self.tally.last().is_zero() {
+        if self.tally.last_response().is_zero() {
             self.shared.heard.store(true, Ordering::Relaxed);
         }
         self.tally.note_response(status, latency, now);
@@ -155,7 +157,7 @@ impl Thread {
         };
         if fault == Fault::Protocol && !self.shared.heard.load(Ordering::Relaxed) {
             let beginning = not_understood[..not_understood.len().min(SHOWN)].escape_ascii().to_string();
-            self.fail(Failure::NotHttp { version: self.plan.version, beginning });
+            self.fail(Failure::NotHttp { version: self.plan.version, reason: broken.to_string(), beginning });
         }
         for _ in 0..requests {
             self.tally.note_fault(fault);

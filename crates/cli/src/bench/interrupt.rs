@@ -1,6 +1,9 @@
 //! Ctrl-C: the first one ends the run early, with its report; a second one ends the process at once.
 
-use std::{io, process, thread};
+use std::{
+    io, process, thread,
+    time::{Duration, Instant},
+};
 
 use serow_load::Stopper;
 use tokio::{
@@ -17,18 +20,23 @@ pub(crate) fn stop_on_signals(stopper: Stopper) -> io::Result<()> {
     };
     thread::Builder::new().name("signals".to_owned()).spawn(move || {
         runtime.block_on(async {
-            for _ in 0..2 {
+            let mut first: Option<Instant> = None;
+            while first.is_none_or(|first| first.elapsed() < SAME) {
                 tokio::select! {
                     _ = interrupt.recv() => {}
                     _ = terminate.recv() => {}
                 }
                 stopper.stop();
+                first.get_or_insert_with(Instant::now);
             }
         });
         process::exit(INTERRUPTED);
     })?;
     Ok(())
 }
+
+/// What comes so soon after the first is the same: timeout(1) sends its signal to the process and to its group.
+const SAME: Duration = Duration::from_millis(200);
 
 /// What shells give for a process that SIGINT has ended: 128 + 2.
 const INTERRUPTED: i32 = 130;
