@@ -6,11 +6,13 @@
 //! | a line while it goes | `live.rs` |
 //! | everything, for programs | `json.rs` |
 //! | how it went, for spreadsheets | `csv.rs` |
+//! | a page to look at | `html.rs` |
 //! | what several of them need | `figures.rs`, `histogram.rs`, `moment.rs` |
 
 mod csv;
 mod figures;
 mod histogram;
+mod html;
 mod json;
 mod live;
 mod moment;
@@ -19,6 +21,7 @@ mod units;
 
 pub use self::{
     csv::csv,
+    html::html,
     json::json,
     live::live,
     text::{opening, text},

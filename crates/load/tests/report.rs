@@ -1,5 +1,7 @@
 //! What is printed of runs, against files. With `BLESS=1` in the environment the files are written instead of compared.
 
+#[path = "report/page.rs"]
+mod page;
 #[path = "report/samples.rs"]
 mod samples;
 
@@ -42,6 +44,35 @@ fn courses() {
         assert!(lines.lines().all(|line| line.matches(',').count() == 9));
         lines
     });
+}
+
+/// With `PAGES=FOLDER` in the environment the pages are left there, to be looked at.
+#[test]
+fn pages() {
+    for (name, results) in samples::all().into_iter().chain([("long", samples::long())]) {
+        let page = report::html(&results);
+        if let Some(folder) = std::env::var_os("PAGES") {
+            fs::write(Path::new(&folder).join(name).with_extension("html"), &page).expect("the folder is writable");
+        }
+        page::check(&page).unwrap_or_else(|fault| panic!("{name}: {fault}"));
+    }
+}
+
+#[test]
+fn what_came_from_outside_means_nothing_to_a_page() {
+    let page = report::html(&samples::everything());
+    assert!(page.contains("https://example.org/search?q=&lt;script&gt;&quot;x&quot;&amp;b=&#39;"));
+    assert!(!page.contains("<script"));
+    let hostile = "</style><svg onload=x>\" '&amp;";
+    let results = Results {
+        url: hostile.into(),
+        socket: Some(hostile.into()),
+        encryption: Some(hostile.into()),
+        ..samples::usual()
+    };
+    let page = report::html(&results);
+    assert!(!page.contains("<svg onload") && page.matches("</style>").count() == 1);
+    page::check(&page).expect("a page");
 }
 
 fn each(samples: &[(&str, Results)], extension: &str, write: fn(&Results) -> String) {

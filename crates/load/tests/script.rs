@@ -1,5 +1,9 @@
 //! Scripts as the generator runs them: threads, phases and errors, without a network.
 
+#[path = "script/api.rs"]
+mod api;
+#[path = "script/errors.rs"]
+mod errors;
 #[path = "script/output.rs"]
 mod output;
 #[path = "script/samples.rs"]

@@ -8,7 +8,7 @@ use std::{
 
 use mlua::{AnyUserData, Lua, MetaMethod, Table, UserData, UserDataMethods, Value};
 
-use super::ScriptError;
+use super::{ScriptError, kind};
 
 /// An address in the hands of a script.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -27,9 +27,9 @@ impl Address {
     /// The address that a script gave.
     pub(super) fn of(value: &Value) -> Result<Self, ScriptError> {
         let address = value.as_userdata().and_then(|value| value.borrow::<Self>().ok().map(|address| *address));
-        let wrong =
-            || ScriptError::new(format_args!("an address of wrk.lookup is needed, not a {}", value.type_name()));
-        address.ok_or_else(wrong)
+        address.ok_or_else(|| {
+            ScriptError::new(format_args!("an address of wrk.lookup is needed, not a {} value", kind(value)))
+        })
     }
 }
 
@@ -51,7 +51,7 @@ pub(super) fn provide(lua: &Lua, wrk: &Table) -> mlua::Result<()> {
 fn lookup(host: &str, service: Option<&str>) -> Result<Vec<SocketAddr>, ScriptError> {
     let Some(port) = service.map_or(Some(0), port) else {
         let service = service.unwrap_or_default();
-        return Err(ScriptError::new(format_args!("unknown service {service:?}: give a number of a port instead")));
+        return Err(ScriptError::new(format_args!("unknown service {service:?}: give the number of a port instead")));
     };
     match (host, port).to_socket_addrs() {
         Ok(addresses) => Ok(addresses.collect()),

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, mpsc};
 
-use mlua::Function;
+use mlua::{AnyUserData, ObjectLike, Table};
 
 use super::{
     Script, ScriptError, ScriptTarget, Seat,
@@ -15,6 +15,7 @@ use crate::Results;
 /// The script in the main thread. The workers serve it until it is dropped.
 pub struct Conductor {
     state: State,
+    output: AnyUserData,
     script: Script,
     target: Arc<ScriptTarget>,
     threads: Vec<Link>,
@@ -30,8 +31,12 @@ impl Conductor {
     ///
     /// What is wrong with the script.
     pub fn load(script: &Script, target: ScriptTarget) -> Result<Self, ScriptError> {
-        let state = State::load(script, &target, |_, _| Ok(()))?;
-        Ok(Self { state, script: script.clone(), target: Arc::new(target), threads: Vec::new() })
+        let state = State::new(script.name(), &target)?;
+        let output: AnyUserData = state.lua.globals().get::<Table>("io")?.get("stdout")?;
+        // What scripts print goes through a buffer of C's, and ours does not: without this the order would change.
+        output.call_method::<()>("setvbuf", "line")?;
+        state.execute(script)?;
+        Ok(Self { state, output, script: script.clone(), target: Arc::new(target), threads: Vec::new() })
     }
 
     /// The two ends of a new thread: one for [`Self::set_up`], the other goes to the thread.
@@ -51,16 +56,7 @@ impl Conductor {
         let ThreadHandle(link) = handle;
         link.load()?;
         self.state.call("setup", ThreadObject::Other(link.clone()))?;
-        let target = Arc::clone(&self.target);
-        link.ask(move |lua, _| {
-            let arguments = lua.create_table()?;
-            let all = std::iter::once(&target.url).chain(&target.arguments);
-            for (index, argument) in all.enumerate() {
-                arguments.raw_set(index, argument.as_str())?;
-            }
-            let wrk: mlua::Table = lua.globals().get("wrk")?;
-            Ok(wrk.get::<Function>("init")?.call::<()>(arguments)?)
-        })?;
+        link.initialise()?;
         self.threads.push(link);
         Ok(())
     }
@@ -77,7 +73,7 @@ impl Conductor {
     /// Whether the script has something to say about the results.
     #[must_use]
     pub fn has_done(&self) -> bool {
-        self.state.defines("done")
+        self.state.global("done").is_some()
     }
 
     /// Calls `done(summary, latency, requests)`, if the script has it, and releases the threads. It may ask them for
@@ -87,12 +83,11 @@ impl Conductor {
     ///
     /// What is wrong with the script.
     pub fn done(self, results: &Results) -> Result<(), ScriptError> {
-        if !self.has_done() {
-            return Ok(());
-        }
-        let done: Function = self.state.lua.globals().get("done")?;
-        let result = statistics::arguments(&self.state.lua, results).and_then(|arguments| done.call::<()>(arguments));
-        self.state.flush();
-        Ok(result?)
+        let Some(done) = self.state.global("done") else { return Ok(()) };
+        let arguments = statistics::arguments(&self.state.lua, results)?;
+        let result = self.state.run(&done, "done", arguments);
+        // The last line may be without an end. If nobody reads it, that is no error of the script.
+        let _ = self.output.call_method::<()>("flush", ());
+        result
     }
 }

@@ -14,6 +14,18 @@ impl ScriptError {
         Self(lines.join(" ").into())
     }
 
+    /// An error of Lua's. If neither the message nor the stack says where it happened, `otherwise` does.
+    pub(super) fn located(error: &mlua::Error, otherwise: Option<&str>) -> Self {
+        let (message, traceback) = parts(error);
+        if begins_with_place(&message) {
+            return Self::new(message);
+        }
+        match traceback.lines().find_map(place).or(otherwise) {
+            Some(place) => Self::new(format_args!("{place}: {message}")),
+            None => Self::new(message),
+        }
+    }
+
     /// The peer of a conversation between threads is no more.
     pub(super) fn thread_ended() -> Self {
         Self::new("the thread has ended")
@@ -30,14 +42,7 @@ impl std::error::Error for ScriptError {}
 
 impl From<mlua::Error> for ScriptError {
     fn from(error: mlua::Error) -> Self {
-        let (message, traceback) = parts(&error);
-        if begins_with_place(&message) {
-            return Self::new(message);
-        }
-        match traceback.lines().find_map(place) {
-            Some(place) => Self::new(format_args!("{place}: {message}")),
-            None => Self::new(message),
-        }
+        Self::located(&error, None)
     }
 }
 
@@ -60,6 +65,9 @@ fn parts(error: &mlua::Error) -> (String, String) {
             None => (without_prelude(message).into(), String::new()),
         },
         mlua::Error::BadArgument { cause, .. } => parts(cause),
+        mlua::Error::FromLuaConversionError { from, message: Some(expected), .. } => {
+            (format!("{expected}, not {from}"), String::new())
+        }
         other => (other.to_string(), String::new()),
     }
 }
@@ -77,7 +85,7 @@ fn without_prelude(message: &str) -> &str {
 fn place(line: &str) -> Option<&str> {
     let (place, _) = line.trim().split_once(": in ")?;
     let (file, number) = place.rsplit_once(':')?;
-    (is_number(number) && file != PRELUDE).then_some(place)
+    (is_number(number) && file != PRELUDE && !file.starts_with(BINDING)).then_some(place)
 }
 
 /// Whether a message begins with something like `script.lua:3: `.
@@ -91,5 +99,34 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// What Lua calls the prelude.
-pub(super) const PRELUDE: &str = "wrk";
+/// What tracebacks call the prelude: no file has this name.
+pub(super) const PRELUDE: &str = "[serow]";
+
+/// How names of mlua's own chunks begin.
+const BINDING: &str = "__mlua";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_line_that_begins_with_the_place() {
+        let traceback = "\nstack traceback:\n\t[C]: in ?\n\t[serow]:40: in function 'format'\n\t\
+            __mlua_newindex:8: in metamethod '__newindex'\n\ta b.lua:7: in function 'request'\n\tz.lua:1: in main chunk";
+        let cases = [
+            ("a.lua:3: oh", "a.lua:3: oh"),
+            ("C:/a.lua:3: oh", "C:/a.lua:3: oh"),
+            ("oh", "a b.lua:7: oh"),
+            ("oh: no", "a b.lua:7: oh: no"),
+            ("[serow]:40: oh", "a b.lua:7: oh"),
+            ("one\n\n  two\r\nthree\n", "a b.lua:7: one two three"),
+        ];
+        for (message, expected) in cases {
+            let error = mlua::Error::RuntimeError(format!("{message}{traceback}"));
+            assert_eq!(ScriptError::from(error).to_string(), expected);
+        }
+        let nowhere = mlua::Error::RuntimeError("oh".into());
+        assert_eq!(ScriptError::from(nowhere.clone()).to_string(), "oh");
+        assert_eq!(ScriptError::located(&nowhere, Some("a.lua:1")).to_string(), "a.lua:1: oh");
+    }
+}

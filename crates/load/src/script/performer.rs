@@ -1,63 +1,19 @@
 //! The script in a worker's thread: it makes the requests and sees the responses.
 
-use std::{
-    net::SocketAddr,
-    rc::Rc,
-    sync::{Arc, mpsc},
-    time::Duration,
-};
+use std::{net::SocketAddr, rc::Rc, time::Duration};
 
 use bytes::Bytes;
 use mlua::{Function, LuaString, Value};
 use serow_message::Headers;
 
 use super::{
-    Script, ScriptError, ScriptTarget,
+    ScriptError,
+    fields::Fields,
+    kind,
+    seat::Inbox,
     state::State,
-    thread::{Message, Orders, ThreadObject},
+    thread::{Message, Orders},
 };
-
-/// What a thread needs to take part; goes to it, and becomes a [`Performer`] there.
-pub struct Seat {
-    messages: mpsc::Receiver<Message>,
-    script: Script,
-    target: Arc<ScriptTarget>,
-}
-
-impl Seat {
-    pub(super) fn new(messages: mpsc::Receiver<Message>, script: Script, target: Arc<ScriptTarget>) -> Self {
-        Self { messages, script, target }
-    }
-
-    /// Loads the script when the conductor sets this thread up, and serves it until the run begins. `None` if there will
-    /// be no run: why, the conductor knows.
-    #[must_use]
-    pub fn perform(self) -> Option<Performer> {
-        let orders = Rc::new(Orders::default());
-        orders.address.set(self.target.address);
-        let mut loaded: Option<State> = None;
-        loop {
-            match self.messages.recv().ok()? {
-                Message::Load(answer) => {
-                    let own = ThreadObject::Own(Rc::clone(&orders));
-                    let state = State::load(&self.script, &self.target, |_, wrk| wrk.set("thread", own));
-                    let (state, result) = match state {
-                        Ok(state) => (Some(state), Ok(())),
-                        Err(error) => (None, Err(error)),
-                    };
-                    loaded = state;
-                    answer.send(result).ok()?;
-                }
-                Message::Task(task) => {
-                    let state = loaded.as_ref()?;
-                    task(&state.lua, &orders);
-                    state.flush();
-                }
-                Message::Begin => return Performer::new(loaded?, orders, self).ok(),
-            }
-        }
-    }
-}
 
 /// The script in a worker's thread, which it never leaves.
 pub struct Performer {
@@ -69,24 +25,26 @@ pub struct Performer {
     wants_responses: bool,
     /// What the script gave last, which many scripts give again.
     last: Option<(LuaString, Bytes)>,
+    fields: Fields,
     orders: Rc<Orders>,
     state: State,
-    seat: Seat,
+    inbox: Inbox,
 }
 
 impl Performer {
-    fn new(state: State, orders: Rc<Orders>, seat: Seat) -> mlua::Result<Self> {
+    pub(super) fn new(state: State, orders: Rc<Orders>, inbox: Inbox) -> mlua::Result<Self> {
         Ok(Self {
             request: state.hooks.get("request")?,
             response: state.hooks.get("response")?,
             delay: state.hooks.get("delay")?,
-            is_static: !state.defines("request"),
-            has_delay: state.defines("delay"),
-            wants_responses: state.defines("response"),
+            is_static: state.global("request").is_none(),
+            has_delay: state.global("delay").is_some(),
+            wants_responses: state.global("response").is_some(),
             last: None,
+            fields: Fields::new(&state.lua)?,
             orders,
             state,
-            seat,
+            inbox,
         })
     }
 
@@ -114,7 +72,7 @@ impl Performer {
         self.orders.stopped.get()
     }
 
-    /// Where connections go from now on; `None` if that is no TCP address, and the script has not given one.
+    /// Where connections go that are opened from now on; `None` if the target has no TCP address and the script gave none.
     #[must_use]
     pub fn address(&self) -> Option<SocketAddr> {
         self.orders.address.get()
@@ -127,9 +85,9 @@ impl Performer {
     ///
     /// What is wrong with the script.
     pub fn request(&mut self) -> Result<Bytes, ScriptError> {
-        let text = match self.request.call::<Value>(())? {
+        let text = match self.state.run(&self.request, "request", ())? {
             Value::String(text) => text,
-            other => return Err(self.no_text(&other)),
+            other => return Err(self.misfit("request", "the text of a request", &other)),
         };
         if let Some((last, bytes)) = &self.last
             && last.to_pointer() == text.to_pointer()
@@ -147,14 +105,14 @@ impl Performer {
     ///
     /// What is wrong with the script.
     pub fn delay(&mut self) -> Result<Duration, ScriptError> {
-        let delay: Value = self.delay.call(())?;
+        let delay: Value = self.state.run(&self.delay, "delay", ())?;
         let milliseconds = match &delay {
-            Value::Integer(value) => Some(*value as f64),
-            Value::Number(value) => Some(*value),
-            _ => None,
+            Value::Nil => Some(0.0),
+            other => self.state.lua.coerce_number(other.clone()).ok().flatten(),
         };
-        let delay = milliseconds.and_then(|value| Duration::try_from_secs_f64(value.max(0.0) / 1000.0).ok());
-        delay.ok_or_else(|| self.error("delay() must return milliseconds"))
+        let seconds = milliseconds.map(|value| if value < 0.0 { 0.0 } else { value / 1000.0 });
+        let duration = seconds.and_then(|value| Duration::try_from_secs_f64(value).ok());
+        duration.ok_or_else(|| self.misfit("delay", "milliseconds", &delay))
     }
 
     /// Shows a response to the script.
@@ -163,30 +121,28 @@ impl Performer {
     ///
     /// What is wrong with the script.
     pub fn response(&mut self, status: u16, headers: &Headers, body: &[u8]) -> Result<(), ScriptError> {
-        let lua = &self.state.lua;
-        let fields = lua.create_table_with_capacity(0, headers.len())?;
-        for (name, value) in headers {
-            fields.raw_set(lua.create_string(name)?, lua.create_string(value)?)?;
-        }
-        Ok(self.response.call::<()>((status, fields, lua.create_string(body)?))?)
+        let fields = self.fields.table(&self.state.lua, headers)?;
+        self.state.run(&self.response, "response", (status, LuaString::wrap(body), fields, headers.len()))
     }
 
-    /// Answers what `done` in the main thread asks, until the conductor releases this thread.
+    /// Answers what the main thread asks, until the conductor releases this thread.
     pub fn serve_until_released(self) {
-        self.state.flush();
-        while let Ok(message) = self.seat.messages.recv() {
+        while let Ok(message) = self.inbox.recv() {
             if let Message::Task(task) = message {
                 task(&self.state.lua, &self.orders);
-                self.state.flush();
             }
         }
     }
 
-    fn no_text(&self, value: &Value) -> ScriptError {
-        self.error(format_args!("request() returned a {}, not the text of a request", value.type_name()))
-    }
-
-    fn error(&self, message: impl std::fmt::Display) -> ScriptError {
-        ScriptError::new(format_args!("{}: {message}", self.seat.script.name()))
+    #[cold]
+    fn misfit(&self, global: &str, wanted: &str, value: &Value) -> ScriptError {
+        let found = match value {
+            Value::Integer(number) => number.to_string(),
+            Value::Number(number) => number.to_string(),
+            Value::String(text) => format!("{:?}", text.to_string_lossy()),
+            other => format!("a {} value", kind(other)),
+        };
+        let message = format!("{global}() must return {wanted}, and returned {found}");
+        self.state.error(global, &mlua::Error::runtime(message))
     }
 }

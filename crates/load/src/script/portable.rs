@@ -2,7 +2,7 @@
 
 use mlua::{IntoLua, Lua, Value};
 
-use super::ScriptError;
+use super::{ScriptError, kind};
 
 /// A value that a state can hand to another one: a copy without any tie to where it comes from.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,8 +43,7 @@ impl Portable {
                 Self::Table(entries)
             }
             other => {
-                let kind = other.type_name();
-                return Err(ScriptError::new(format_args!("cannot hand a {kind} over to another thread")));
+                return Err(ScriptError::new(format_args!("cannot hand a {} over to another thread", kind(other))));
             }
         })
     }

@@ -2,8 +2,11 @@
 -- compiles. Called once with that table, before the script; brings what the generator calls for each request.
 local wrk = ...
 local next, rawget, rawset, tostring, type = next, rawget, rawset, tostring, type
-local lower = string.lower
+local error, getmetatable, setmetatable = error, getmetatable, setmetatable
+local len, lower = string.len, string.lower
+local new_table = require("table.new")
 local text = require("string.buffer").new(1024)
+local put, reset, made = text.put, text.reset, text.tostring
 
 -- How the name of a field is written in a table, if it is there in any spelling.
 local function spelling(fields, name)
@@ -31,39 +34,51 @@ local caseless = {
 
 setmetatable(wrk.headers, caseless)
 
-local function put_field(name, value)
+-- Objects count as text if they say how; other values are an error, whose line the caller is told.
+local function checked(value, what)
    local kind = type(value)
-   if kind ~= "string" and kind ~= "number" then
-      value = tostring(value)
+   if kind == "string" or kind == "number" then
+      return value
    end
-   text:put(name, ": ", value, "\r\n")
+   local meta = getmetatable(value)
+   if kind == "boolean" or type(meta) == "table" and meta.__tostring then
+      return tostring(value)
+   end
+   error(what .. " must be text, not a " .. kind .. " value", 3)
 end
 
 function wrk.format(method, path, headers, body)
-   body = body or wrk.body
-   text:reset()
-   text:put(method or wrk.method, " ", path or wrk.path, " HTTP/1.1\r\n")
+   reset(text)
+   put(text, checked(method or wrk.method, "the method"), " ", checked(path or wrk.path, "the path"), " HTTP/1.1\r\n")
    local has_host = false
-   for name, value in next, headers or wrk.headers do
-      local length = #name
+   headers = headers or wrk.headers
+   if type(headers) ~= "table" then
+      error("headers must be a table, not a " .. type(headers) .. " value", 2)
+   end
+   for name, value in next, headers do
+      name = checked(name, "the name of a field")
+      local length = len(name)
       if length == 4 and lower(name) == "host" then
          has_host = true
-         put_field(name, value)
-      elseif length ~= 14 or lower(name) ~= "content-length" then
-         put_field(name, value)
+      elseif length == 14 and lower(name) == "content-length" then
+         value = nil
+      end
+      if value ~= nil then
+         put(text, name, ": ", checked(value, name), "\r\n")
       end
    end
    local host = not has_host and wrk.headers["Host"]
    if host then
-      put_field("Host", host)
+      put(text, "Host: ", host, "\r\n")
    end
+   body = body or wrk.body
    if body then
-      body = tostring(body)
-      text:put("Content-Length: ", #body, "\r\n\r\n", body)
+      body = checked(body, "the body")
+      put(text, "Content-Length: ", len(body), "\r\n\r\n", body)
    else
-      text:put("\r\n")
+      put(text, "\r\n")
    end
-   return text:tostring()
+   return made(text)
 end
 
 function wrk.setup(thread)
@@ -97,9 +112,14 @@ function hooks.request()
    return wrk.request()
 end
 
-function hooks.response(status, headers, body)
+function hooks.response(status, body, fields, count)
    local response = response
    if type(response) == "function" then
+      -- A copy, since scripts may keep or change it.
+      local headers = new_table(0, count)
+      for name, value in next, fields do
+         headers[name] = value
+      end
       response(status, setmetatable(headers, caseless), body)
    end
 end
@@ -107,6 +127,10 @@ end
 function hooks.delay()
    local delay = delay
    return type(delay) == "function" and delay() or 0
+end
+
+package.preload.ffi = function()
+   error("scripts cannot use ffi here, since nothing would be safe from it", 3)
 end
 
 return hooks

@@ -1,58 +1,72 @@
 //! A Lua state with wrk's global table and a script in it.
 
-use mlua::{Function, Lua, Table, chunk::ChunkMode};
+use mlua::{FromLuaMulti, Function, IntoLua, IntoLuaMulti, Lua, Table, Value, chunk::ChunkMode};
 
-use super::{Script, ScriptError, ScriptTarget, address, error::PRELUDE};
+use super::{Script, ScriptError, ScriptTarget, address, debug, error::PRELUDE};
 
-/// A state in which a script was loaded.
+/// A Lua state for a script.
 pub(super) struct State {
     pub(super) lua: Lua,
     /// The global table, of which scripts may replace every function.
     pub(super) wrk: Table,
     /// What the prelude brings: `request`, `response`, `delay`.
     pub(super) hooks: Table,
-    flush: Function,
+    /// The name of the script.
+    script: Box<str>,
 }
 
 impl State {
-    /// Runs a script from its beginning to its end, so that what it defines is there. Before it, `prepare` may add to
-    /// the table `wrk`.
-    pub(super) fn load(
-        script: &Script,
-        target: &ScriptTarget,
-        prepare: impl FnOnce(&Lua, &Table) -> mlua::Result<()>,
-    ) -> Result<Self, ScriptError> {
+    /// A state with the table `wrk` in it, for a script of this name.
+    pub(super) fn new(script: &str, target: &ScriptTarget) -> mlua::Result<Self> {
         let lua = Lua::new();
         let wrk = global_table(&lua, target)?;
-        prepare(&lua, &wrk)?;
         lua.globals().set("wrk", &wrk)?;
-        let prelude = lua.load(include_str!("prelude.lua")).set_name(format!("={PRELUDE}"));
-        let hooks = prelude.call(&wrk)?;
-        let flush = lua.globals().get::<Table>("io")?.get("flush")?;
-        let state = Self { lua, wrk, hooks, flush };
-        let chunk = state.lua.load(script.text()).set_name(format!("@{}", script.name()));
-        // Compiled code is not checked by LuaJIT, and could do anything.
-        let result = chunk.set_mode(ChunkMode::Text).exec();
-        state.flush();
-        Ok(result.map(|()| state)?)
+        lua.globals().set("debug", debug::table(&lua)?)?;
+        let hooks = lua.load(include_str!("prelude.lua")).set_name(format!("={PRELUDE}")).call(&wrk)?;
+        Ok(Self { lua, wrk, hooks, script: script.into() })
     }
 
-    /// Calls a function of the global table.
-    pub(super) fn call(&self, name: &str, argument: impl mlua::IntoLua) -> Result<(), ScriptError> {
-        let result = self.wrk.get::<Function>(name).and_then(|function| function.call::<()>(argument));
-        self.flush();
-        Ok(result?)
+    /// Runs a script from its beginning to its end, so that what it defines is there.
+    pub(super) fn execute(&self, script: &Script) -> Result<(), ScriptError> {
+        // LuaJIT does not check compiled code, which could do anything.
+        let chunk = self.lua.load(script.text()).set_name(format!("@{}", script.name())).set_mode(ChunkMode::Text);
+        chunk.exec().map_err(|error| ScriptError::located(&error, Some(script.name())))
     }
 
-    /// Whether a global is a function.
-    pub(super) fn defines(&self, name: &str) -> bool {
-        self.lua.globals().get::<mlua::Value>(name).is_ok_and(|value| value.is_function())
+    /// Calls a function of the table `wrk`, which in turn calls a global of the same name.
+    pub(super) fn call(&self, name: &str, argument: impl IntoLua) -> Result<(), ScriptError> {
+        let result = self.wrk.get::<Function>(name).and_then(|function| function.call(argument));
+        result.map_err(|error| self.error(name, &error))
     }
 
-    /// What scripts print goes through C's buffer, what Rust prints does not: without this the order would change.
-    pub(super) fn flush(&self) {
-        // Nobody reads any more: no reason to end the run.
-        let _ = self.flush.call::<()>(());
+    /// Calls a function that belongs to a global.
+    #[inline]
+    pub(super) fn run<R: FromLuaMulti>(
+        &self,
+        function: &Function,
+        global: &str,
+        arguments: impl IntoLuaMulti,
+    ) -> Result<R, ScriptError> {
+        function.call(arguments).map_err(|error| self.error(global, &error))
+    }
+
+    /// A global, if it is a function.
+    pub(super) fn global(&self, name: &str) -> Option<Function> {
+        match self.lua.globals().get(name) {
+            Ok(Value::Function(function)) => Some(function),
+            _ => None,
+        }
+    }
+
+    /// An error in a global function.
+    #[cold]
+    pub(super) fn error(&self, global: &str, error: &mlua::Error) -> ScriptError {
+        // Of `return f()` nothing is left on the stack: then the beginning of the function has to do.
+        let place = self.global(global).and_then(|function| {
+            let info = function.info();
+            Some(format!("{}:{}", info.short_src?, info.line_defined?))
+        });
+        ScriptError::located(error, Some(place.as_deref().unwrap_or(&self.script)))
     }
 }
 

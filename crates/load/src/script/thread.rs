@@ -18,12 +18,17 @@ pub(super) struct Orders {
 /// What the main thread tells a worker.
 pub(super) enum Message {
     /// Load the script, and say how that went.
-    Load(mpsc::SyncSender<Result<(), ScriptError>>),
+    Load(Answer),
+    /// Call `init`, and say how that went.
+    Initialise(Answer),
     /// Do this with the state, between phases.
     Task(Task),
     /// The run begins.
     Begin,
 }
+
+/// How something went.
+type Answer = mpsc::SyncSender<Result<(), ScriptError>>;
 
 /// Something to be done with the state of another thread, in that thread.
 pub(super) type Task = Box<dyn FnOnce(&Lua, &Orders) + Send>;
@@ -35,9 +40,12 @@ pub(super) struct Link(pub(super) mpsc::Sender<Message>);
 impl Link {
     /// Has the worker load the script; waits until it has.
     pub(super) fn load(&self) -> Result<(), ScriptError> {
-        let (answer, answered) = mpsc::sync_channel(1);
-        self.send(Message::Load(answer))?;
-        answered.recv().map_err(|_| ScriptError::thread_ended())?
+        self.command(Message::Load)
+    }
+
+    /// Has the worker call `init`; waits until it has.
+    pub(super) fn initialise(&self) -> Result<(), ScriptError> {
+        self.command(Message::Initialise)
     }
 
     /// Has the worker do something with its state; waits for the result.
@@ -56,6 +64,12 @@ impl Link {
     /// Has the worker begin.
     pub(super) fn begin(&self) -> Result<(), ScriptError> {
         self.send(Message::Begin)
+    }
+
+    fn command(&self, command: impl FnOnce(Answer) -> Message) -> Result<(), ScriptError> {
+        let (answer, answered) = mpsc::sync_channel(1);
+        self.send(command(answer))?;
+        answered.recv().map_err(|_| ScriptError::thread_ended())?
     }
 
     fn send(&self, message: Message) -> Result<(), ScriptError> {

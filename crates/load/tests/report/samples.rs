@@ -161,6 +161,47 @@ pub(crate) fn everything() -> Results {
     }
 }
 
+/// Almost three hours in steps of a tenth of a second: busy, with two bad minutes, a pause and a few errors.
+pub(crate) fn long() -> Results {
+    const STEPS: u64 = 100_000;
+    let mut results = Results {
+        url: format!("http://backend.example/{}", "a/long/path/".repeat(12)),
+        threads: 4,
+        connections: 400,
+        connections_made: 400,
+        planned_duration: Some(Duration::from_secs(STEPS / 10)),
+        elapsed: Duration::from_secs(STEPS / 10),
+        errors: Errors { timeout: 120, read: 3, ..Errors::default() },
+        ..nothing()
+    };
+    results.course = (0..STEPS)
+        .map(|step| {
+            let noise = step.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 44;
+            let (slower, requests) = match step {
+                30_000..31_200 => (40, 900),
+                62_000..63_000 => (1, 0),
+                _ => (1, 12_000),
+            };
+            let requests = requests * (90_000 + noise % 20_000) / 100_000;
+            Interval {
+                errors: if (62_990..63_002).contains(&step) { 10 } else { u64::from(step % 33_333 == 9) },
+                median: (180_000 + noise % 30_000) * slower,
+                high: (900_000 + noise % 500_000) * slower,
+                longest: (2_000_000 + noise % 1000 * (noise % 30_000)) * slower,
+                ..interval(step, requests)
+            }
+        })
+        .collect();
+    for number in 0..400_000_u64 {
+        let slower = if number % 83 == 0 { 40 } else { 1 };
+        results.latencies.record((latency(number) + latency(number * 31 + 7) + latency(number * 17 + 5)) * slower);
+    }
+    results.requests = results.course.iter().map(|interval| interval.requests).sum();
+    results.bytes = results.requests * 141;
+    results.statuses = [(200, results.requests)].into();
+    results
+}
+
 /// All that was counted in the latencies was answered, and well.
 fn answered(results: Results) -> Results {
     let requests = results.latencies.count();
