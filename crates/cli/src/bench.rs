@@ -18,6 +18,7 @@ mod watcher;
 
 use std::{
     cell::RefCell,
+    fs,
     io::{self, Write},
 };
 
@@ -80,7 +81,12 @@ fn present(results: &Results, written: &ReportArguments) -> Result<(), Failure> 
     } else {
         print(&report::text(results, written.latency))?;
     }
-    Ok(())
+    match &written.html {
+        None => Ok(()),
+        Some(path) => {
+            fs::write(path, report::html(results)).map_err(|error| BenchFailure::Page(path.clone(), error).into())
+        }
+    }
 }
 
 fn print(text: &str) -> Result<(), Failure> {

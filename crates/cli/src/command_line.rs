@@ -116,7 +116,7 @@ Examples:
       an application server on its unix socket, a connection for each request
   serow bench --http2 -m 32 -k https://127.0.0.1:8443/
       32 requests at a time on each connection
-  serow bench -R 2000 -d 1m http://127.0.0.1:8080/
+  serow bench -R 2000 -d 1m --html report.html http://127.0.0.1:8080/
       2,000 requests each second, honest latencies, charts
   serow bench -n 1000 --body-file new.json -H 'Content-Type: application/json' --fail-on-error http://127.0.0.1:8080/api
       a thousand POST requests, and exit code 1 if one fails

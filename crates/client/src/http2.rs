@@ -87,7 +87,8 @@ impl Http2 {
         }
     }
 
-    /// The next event of any response. The windows of [`ClientEvent::Data`] are given back by [`Self::note_consumed`].
+    /// The next event of any response. What was received may have to be answered, and may let through what waited for a
+    /// window, without any event: [`Self::poll_flush`] comes next, whenever this is pending. The windows of [`ClientEvent::Data`] are given back by [`Self::note_consumed`].
     ///
     /// # Errors
     ///

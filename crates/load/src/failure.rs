@@ -30,6 +30,7 @@ impl fmt::Display for Failure {
             Self::System(error) => write!(formatter, "the system refuses what the run needs: {error}"),
             Self::Script(error) => error.fmt(formatter),
             Self::ScriptRequest(error) => write!(formatter, "the script's request cannot be sent: {error}"),
+            Self::NotHttp { reason, beginning, .. } if beginning.is_empty() => formatter.write_str(reason),
             Self::NotHttp { reason, beginning, .. } if beginning.starts_with("HTTP/1.") => {
                 write!(formatter, "{reason}; its answer begins with \"{beginning}\"")
             }

@@ -82,7 +82,7 @@ enum Outcome {
 impl Lane {
     /// The next permit; an idle connection that the server closes is let go of meanwhile.
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Permit>> {
-        let next = self.thread.schedule.poll_next(context, &mut self.place);
+        let next = self.thread.schedule.poll_next(context, &mut self.place, monotonic);
         if next.is_pending()
             && let Some(connection) = &mut self.connection
             && connection.poll_unusable(context).is_ready()

@@ -30,7 +30,10 @@ pub(crate) async fn send(thread: &Rc<Thread>) {
     let mut next = None;
     loop {
         if next.is_none() {
-            let Some(permit) = poll_fn(|context| thread.schedule.poll_next(context, &mut place)).await else { break };
+            let Some(permit) = poll_fn(|context| thread.schedule.poll_next(context, &mut place, monotonic)).await
+            else {
+                break;
+            };
             next = thread.next_batch().map(|batch| Pending { permit, batch, opened: 0 });
         }
         let wire = match thread.dial().await {
@@ -49,7 +52,7 @@ pub(crate) async fn send(thread: &Rc<Thread>) {
             deadline: &deadline,
             connection,
             next: next.take(),
-            pause: None,
+            pause: thread.delays.then(|| Box::pin(thread.delay()) as Pause<'_>),
             open: VecDeque::new(),
             first: StreamId::new(1),
             active: 0,
@@ -68,13 +71,16 @@ struct Lanes<'a> {
     connection: Http2,
     next: Option<Pending>,
     /// What a script wants to wait for before it sends that.
-    pause: Option<Pin<Box<dyn Future<Output = ()> + 'a>>>,
+    pause: Option<Pause<'a>>,
     /// What is under way on each stream from `first` on, in the order of their numbers.
     open: VecDeque<Option<UnderWay>>,
     first: StreamId,
     active: usize,
     stage: Stage,
 }
+
+/// What is waited for before a request is sent.
+type Pause<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
 
 /// What may be sent and has not been.
 struct Pending {
@@ -112,18 +118,15 @@ impl Lanes<'_> {
     /// Ready when the connection has nothing more to do.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
         loop {
-            self.open_requests(context);
-            let unsent = match self.connection.poll_flush(context) {
-                Poll::Ready(Err(broken)) => Some(broken),
-                _ => None,
-            };
             let received = self.connection.received();
             let outcome = self.take_events(context);
             self.thread.tally.note_bytes(self.connection.received() - received);
-            match outcome.and_then(|any| unsent.map_or(Ok(any), Err)) {
-                Ok(true) => continue,
-                Ok(false) => {}
-                Err(broken) => return self.end_broken(context, &broken),
+            if let Err(broken) = outcome {
+                return self.end_broken(context, &broken);
+            }
+            self.open_requests(context);
+            if let Poll::Ready(Err(broken)) = self.connection.poll_flush(context) {
+                return self.end_broken(context, &broken);
             }
             if self.active == 0 && self.stage == Stage::Finishing {
                 self.connection.begin_shutdown();
@@ -144,7 +147,9 @@ impl Lanes<'_> {
     fn open_requests(&mut self, context: &mut Context<'_>) {
         while self.stage == Stage::Opening && self.active < self.thread.plan.streams {
             if self.next.is_none() {
-                let Poll::Ready(permit) = self.thread.schedule.poll_next(context, self.place) else { return };
+                let Poll::Ready(permit) = self.thread.schedule.poll_next(context, self.place, monotonic) else {
+                    return;
+                };
                 self.next =
                     permit.and_then(|permit| Some(Pending { permit, batch: self.thread.next_batch()?, opened: 0 }));
                 if self.thread.delays && self.next.is_some() {
@@ -187,9 +192,8 @@ impl Lanes<'_> {
         }
     }
 
-    /// Takes what has come; says whether there is room for more requests than before.
-    fn take_events(&mut self, context: &mut Context<'_>) -> Result<bool, Broken> {
-        let mut any = false;
+    /// Takes what has come.
+    fn take_events(&mut self, context: &mut Context<'_>) -> Result<(), Broken> {
         while let Poll::Ready(event) = self.connection.poll_receive(context, monotonic()) {
             match event? {
                 ClientEvent::Response(response) if response.is_interim() => {}
@@ -201,7 +205,7 @@ impl Lanes<'_> {
                         under_way.kept = keeps.then(|| Kept { status, headers, body: BytesMut::new() });
                     }
                     if !response.has_body {
-                        any |= self.finish(response.stream);
+                        self.finish(response.stream);
                     }
                 }
                 ClientEvent::Data { stream, data } => {
@@ -212,17 +216,17 @@ impl Lanes<'_> {
                         kept.body.extend_from_slice(&data);
                     }
                 }
-                ClientEvent::End { stream, .. } => any |= self.finish(stream),
-                ClientEvent::Reset { stream, code } => any |= self.lose(stream, fault_of(code)),
+                ClientEvent::End { stream, .. } => self.finish(stream),
+                ClientEvent::Reset { stream, code } => self.lose(stream, fault_of(code)),
                 ClientEvent::GoAway { .. } => self.stage = Stage::Finishing,
             }
         }
-        Ok(any)
+        Ok(())
     }
 
     /// A whole response has come.
-    fn finish(&mut self, stream: StreamId) -> bool {
-        let Some(request) = self.take(stream) else { return false };
+    fn finish(&mut self, stream: StreamId) {
+        let Some(request) = self.take(stream) else { return };
         let now = monotonic();
         if now > request.sent + self.thread.plan.timeout {
             self.thread.tally.note_fault(Fault::Timeout);
@@ -232,16 +236,13 @@ impl Lanes<'_> {
         if let Some(kept) = request.kept {
             self.thread.show(&kept);
         }
-        true
     }
 
     /// There will be no whole response.
-    fn lose(&mut self, stream: StreamId, fault: Fault) -> bool {
-        let is_under_way = self.take(stream).is_some();
-        if is_under_way {
+    fn lose(&mut self, stream: StreamId, fault: Fault) {
+        if self.take(stream).is_some() {
             self.thread.tally.note_fault(fault);
         }
-        is_under_way
     }
 
     /// The connection is of no more use.

@@ -149,6 +149,10 @@ pub(crate) struct ReportArguments {
     #[arg(long)]
     pub(crate) csv: bool,
 
+    /// Write a page with charts into this file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+
     /// End with exit code 1 if any request failed, or had a status of 400 or above.
     #[arg(long)]
     pub(crate) fail_on_error: bool,

@@ -35,6 +35,8 @@ pub(crate) enum BenchFailure {
     },
     /// The run could not go on.
     Run(serow_load::Failure),
+    /// The page cannot be written.
+    Page(PathBuf, io::Error),
     /// Requests failed, and that was to be an error.
     Errors(Errors),
 }
@@ -65,6 +67,9 @@ impl fmt::Display for BenchFailure {
                  ask for fewer, or raise the limit: ulimit -n"
             ),
             Self::Run(failure) => failure.fmt(formatter),
+            Self::Page(path, error) => {
+                write!(formatter, "--html: cannot write {}: {error}; name another file", path.display())
+            }
             Self::Errors(errors) => write!(formatter, "{} (--fail-on-error)", kinds(*errors)),
         }
     }

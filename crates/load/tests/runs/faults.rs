@@ -1,0 +1,149 @@
+//! What goes wrong is counted by its kind, and the run goes on, and ends.
+
+use std::{
+    io::{Read, Write},
+    net::{Ipv4Addr, TcpListener},
+    sync::mpsc,
+    thread,
+    time::{Duration, Instant},
+};
+
+use serow_client::Destination;
+use serow_load::{Errors, Failure, Plan, Requests, Run};
+
+use crate::{VERSIONS, batch, plan, run, server::Counting};
+
+/// A server of raw bytes: says this to each connection that has said something, and closes it.
+fn raw(answer: &'static [u8]) -> Destination {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let destination = Destination::Tcp(listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for connection in listener.incoming() {
+            let mut connection = connection.unwrap();
+            let _ = connection.read(&mut [0; 4096]);
+            let _ = connection.write_all(answer);
+        }
+    });
+    destination
+}
+
+#[test]
+fn what_never_comes_is_a_timeout() {
+    for (version, streams) in VERSIONS {
+        let server = Counting::start();
+        let requests = Requests::Fixed(vec![(1, batch("GET", "/never", "")), (1, batch("GET", "/", ""))]);
+        let timeout = Duration::from_millis(300);
+        let plan = Plan { requests, timeout, threads: 1, count: Some(20), ..plan(server.tcp(), version, streams) };
+        let began = Instant::now();
+        let results = run(plan);
+        assert_eq!(
+            (results.requests, results.errors),
+            (10, Errors { timeout: 10, ..Errors::default() }),
+            "{version:?}"
+        );
+        assert!(began.elapsed() < Duration::from_secs(10), "{version:?}: {:?}", began.elapsed());
+    }
+}
+
+#[test]
+fn statuses_are_counted() {
+    for (version, streams) in VERSIONS {
+        let server = Counting::start();
+        let requests = Requests::Fixed(vec![(1, batch("GET", "/missing", "")), (3, batch("HEAD", "/", ""))]);
+        let results = run(Plan { requests, threads: 1, count: Some(40), ..plan(server.tcp(), version, streams) });
+        assert_eq!(results.statuses.into_iter().collect::<Vec<_>>(), [(200, 30), (404, 10)], "{version:?}");
+        assert_eq!(results.errors, Errors { status: 10, ..Errors::default() }, "{version:?}");
+    }
+}
+
+#[test]
+fn a_server_that_goes_and_comes_back() {
+    for (version, streams) in VERSIONS {
+        let server = Counting::start();
+        let Destination::Tcp(address) = server.tcp() else { panic!("a port") };
+        let plan =
+            Plan { count: None, duration: Some(Duration::from_millis(900)), ..plan(server.tcp(), version, streams) };
+        let running = thread::spawn(move || run(plan));
+        thread::sleep(Duration::from_millis(300));
+        server.stop();
+        thread::sleep(Duration::from_millis(200));
+        let back = serow::Server::new().listen(address.to_string()).workers(1).ignore_signals().bind().unwrap();
+        let stopper = back.stopper();
+        let (sender, requests) = mpsc::channel();
+        let serving = thread::spawn(move || {
+            back.run(move |_: serow::Request| {
+                let sender = sender.clone();
+                async move {
+                    let _ = sender.send(());
+                    "back"
+                }
+            })
+        });
+        let results = running.join().unwrap();
+        stopper.stop();
+        serving.join().unwrap().unwrap();
+        let after = requests.iter().count() as u64;
+        assert!(after > 0, "{version:?}: it came back");
+        assert!(results.errors.connect > 0, "{version:?}: {:?}", results.errors);
+        // Whatever reached a server was answered or counted as lost.
+        let (answered, lost) = (results.requests, results.errors.unanswered() - results.errors.connect);
+        let reached = server.count() + after;
+        assert!(answered <= reached && reached <= answered + lost, "{version:?}: {reached} {answered} {lost}");
+    }
+}
+
+#[test]
+fn what_is_no_http_ends_the_run() {
+    let banner = raw(b"SSH-2.0-OpenSSH_9.2\r\n");
+    for (version, streams) in VERSIONS {
+        let outcome = Run::new(plan(banner.clone(), version, streams)).run(|_| {}, |results| results);
+        let line = outcome.unwrap_err().to_string();
+        let named = if streams == 1 { "HTTP/1.1" } else { "HTTP/2" };
+        assert_eq!(
+            line,
+            format!("the server does not speak {named}; its answer begins with \"SSH-2.0-OpenSSH_9.2\\r\\n\"")
+        );
+    }
+    let broken = raw(b"HTTP/1.1 200 OK\r\ncontent-length: many\r\n\r\n");
+    let outcome = Run::new(plan(broken, http::Version::HTTP_11, 1)).run(|_| {}, |results| results);
+    let Err(failure @ Failure::NotHttp { .. }) = outcome else { panic!("{outcome:?}") };
+    assert!(failure.to_string().starts_with("the server does not keep to HTTP/1.1: "), "{failure}");
+}
+
+#[test]
+fn responses_that_are_cut_off_are_lost() {
+    let cases: [(&[u8], u64, u64); 4] = [
+        (b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf", 0, 10),
+        (b"", 0, 10),
+        (b"HTTP/1.1 200 OK\r\n\r\nuntil the end", 10, 0),
+        (b"HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n", 10, 0),
+    ];
+    for (answer, answered, lost) in cases {
+        let results = run(Plan { count: Some(10), ..plan(raw(answer), http::Version::HTTP_11, 1) });
+        let shown = answer.escape_ascii();
+        assert_eq!((results.requests, results.errors.read), (answered, lost), "{shown}");
+        assert_eq!(results.errors.all(), lost, "{shown}: {:?}", results.errors);
+    }
+}
+
+#[test]
+fn whoever_stops_it_gets_what_was_done() {
+    for (version, streams) in VERSIONS {
+        for path in ["/", "/never"] {
+            let server = Counting::start();
+            let requests = Requests::Fixed(vec![(1, batch("GET", path, ""))]);
+            let duration = Some(Duration::from_secs(100));
+            let run = Run::new(Plan { requests, duration, count: None, ..plan(server.tcp(), version, streams) });
+            let stopper = run.stopper();
+            thread::spawn(move || {
+                thread::sleep(Duration::from_millis(200));
+                stopper.stop();
+            });
+            let began = Instant::now();
+            let results = run.run(|_| {}, |results| results).unwrap();
+            assert!(began.elapsed() < Duration::from_secs(5), "{version:?} {path}");
+            assert!(results.interrupted, "{version:?} {path}");
+            assert_eq!(results.requests > 0, path == "/", "{version:?} {path}");
+        }
+    }
+}
