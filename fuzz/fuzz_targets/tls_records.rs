@@ -1,9 +1,10 @@
-//! A client that has shaken hands and then keeps to no rules: whatever it seals, nothing breaks, what is data comes as it
+//! A peer that has shaken hands and then keeps to no rules, on either side: whatever it seals, nothing breaks, what is data comes as it
 //! was sent, and what it does not read does not pile up.
 #![no_main]
 
 use std::{
     cell::RefCell,
+    collections::HashMap,
     sync::{Arc, Mutex},
 };
 
@@ -14,16 +15,24 @@ use aws_lc_rs::{
 };
 use bytes::BytesMut;
 use libfuzzer_sys::fuzz_target;
+use rcgen::generate_simple_self_signed;
 use rustls::{
-    CipherSuite, ClientConfig, ClientConnection, ConnectionTrafficSecrets, KeyLog, RootCertStore,
-    crypto::aws_lc_rs::default_provider,
+    CipherSuite, ClientConfig, ClientConnection, Connection, ConnectionTrafficSecrets, KeyLog, RootCertStore,
+    ServerConfig, ServerConnection,
+    crypto::aws_lc_rs::{Ticketer, default_provider},
+    pki_types::PrivateKeyDer,
     version::{TLS12, TLS13},
 };
-use serow_net::tls::{Certificates, LARGEST_RECORD, SelfSigned, TlsAcceptor, TlsError, TlsSession, TlsSettings};
+use serow_net::tls::{
+    Certificates, LARGEST_RECORD, SelfSigned, TlsAcceptor, TlsClientSettings, TlsConnector, TlsError, TlsSession,
+    TlsSettings, TlsVersion, TlsVersions, Trust,
+};
 
 #[derive(Debug, Arbitrary)]
 struct Script {
     is_13: bool,
+    /// Whether ours is the client's side.
+    is_client: bool,
     /// How many bytes come at once.
     piece: u16,
     steps: Vec<Step>,
@@ -43,6 +52,9 @@ enum Step {
     KeyUpdate {
         wish: bool,
     },
+    Ticket {
+        length: u8,
+    },
     Alert {
         level: u8,
         description: u8,
@@ -57,14 +69,20 @@ enum Step {
 }
 
 fuzz_target!(|script: Script| {
-    let (mut session, mut forger) = ENDS.with_borrow_mut(|ends| ends.shake_hands(script.is_13));
+    let (mut session, mut forger) =
+        ENDS.with_borrow(|ends| if script.is_client { ends.connect(script.is_13) } else { ends.accept(script.is_13) });
     let (mut received, mut plaintext, mut sealed) = (BytesMut::new(), BytesMut::new(), Vec::new());
     let (mut expected, mut closed, mut raw) = (Vec::new(), false, false);
     for step in script.steps {
         let record = match step {
             Step::Record { kind, content, zeroes } => forger.record(kind, content, zeroes),
             Step::Data { length, zeroes } => forger.record(DATA, vec![7; usize::from(length % 17_000)], zeroes),
-            Step::KeyUpdate { wish } => forger.record(HANDSHAKE, vec![24, 0, 0, 1, u8::from(wish)], 0),
+            Step::KeyUpdate { wish } => forger.record(HANDSHAKE, vec![KEY_UPDATE, 0, 0, 1, u8::from(wish)], 0),
+            Step::Ticket { length } => {
+                let mut message = vec![TICKET, 0, 0, 13u8.saturating_add(length), 0, 0, 1, 0, 1, 2, 3, 4, 0, 0, length];
+                message.resize(message.len() + usize::from(length) + 2, 0);
+                forger.record(HANDSHAKE, message, 0)
+            }
             Step::Alert { level, description } => forger.record(ALERT, vec![level, description], 0),
             Step::Raw(bytes) => Record { bytes, kind: 0, content: Vec::new() },
             Step::Seal { length, record } => {
@@ -74,8 +92,9 @@ fuzz_target!(|script: Script| {
                 continue;
             }
             Step::Close => {
+                let before = sealed.len();
                 session.close(&mut sealed);
-                assert!(sealed.len() <= LONGEST_ALERT);
+                assert!(sealed.len() - before <= LONGEST_ALERT);
                 sealed.clear();
                 continue;
             }
@@ -113,9 +132,12 @@ thread_local! {
 /// What all conversations share; all but the first go on with the session of another, which is quicker.
 struct Ends {
     acceptor: TlsAcceptor,
-    /// Of TLS 1.2, and of TLS 1.3.
+    /// Of TLS 1.2, and of TLS 1.3; as the others.
+    connectors: [TlsConnector; 2],
+    /// Of the library.
     clients: [Arc<ClientConfig>; 2],
-    secret: Arc<Secret>,
+    server: Arc<ServerConfig>,
+    secrets: Arc<Secrets>,
 }
 
 impl Ends {
@@ -125,75 +147,105 @@ impl Ends {
         roots.add(certificate.certificate().to_vec().into()).unwrap();
         let settings =
             TlsSettings { certificates: Certificates::SelfSigned(certificate), ..TlsSettings::self_signed().unwrap() };
-        let secret = Arc::new(Secret::default());
+        let secrets = Arc::new(Secrets::default());
+        let mut provider = default_provider();
+        provider.cipher_suites.retain(|suite| {
+            [CipherSuite::TLS13_AES_256_GCM_SHA384, CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384]
+                .contains(&suite.suite())
+        });
+        let provider = Arc::new(provider);
         let clients = [&TLS12, &TLS13].map(|version| {
-            let mut provider = default_provider();
-            provider.cipher_suites.retain(|suite| {
-                [CipherSuite::TLS13_AES_256_GCM_SHA384, CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384]
-                    .contains(&suite.suite())
-            });
-            let config = ClientConfig::builder_with_provider(Arc::new(provider)).with_protocol_versions(&[version]);
+            let config = ClientConfig::builder_with_provider(Arc::clone(&provider)).with_protocol_versions(&[version]);
             let mut config = config.unwrap().with_root_certificates(roots.clone()).with_no_client_auth();
             config.enable_secret_extraction = true;
-            config.key_log = Arc::clone(&secret) as _;
+            config.key_log = Arc::clone(&secrets) as _;
             Arc::new(config)
         });
-        Self { acceptor: TlsAcceptor::new(settings).unwrap(), clients, secret }
+        let connectors = [TlsVersion::Tls12, TlsVersion::Tls13].map(|version| {
+            let versions = TlsVersions { lowest: version, highest: version };
+            let settings = TlsClientSettings { trust: Trust::Unchecked, versions, ..TlsClientSettings::default() };
+            TlsConnector::new(settings).unwrap()
+        });
+        let own = generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+        let key = PrivateKeyDer::Pkcs8(own.signing_key.serialize_der().into());
+        let config = ServerConfig::builder_with_provider(provider).with_protocol_versions(&[&TLS12, &TLS13]);
+        let config = config.unwrap().with_no_client_auth().with_single_cert(vec![own.cert.der().clone()], key);
+        let mut server = config.unwrap();
+        server.ticketer = Ticketer::new().unwrap();
+        server.enable_secret_extraction = true;
+        server.key_log = Arc::clone(&secrets) as _;
+        Self { acceptor: TlsAcceptor::new(settings).unwrap(), connectors, clients, server: Arc::new(server), secrets }
     }
 
-    fn shake_hands(&mut self, is_13: bool) -> (TlsSession, Forger) {
+    /// A server of ours, and a client's place.
+    fn accept(&self, is_13: bool) -> (TlsSession, Forger) {
         let config = Arc::clone(&self.clients[usize::from(is_13)]);
-        let mut client = ClientConnection::new(config, "localhost".try_into().unwrap()).unwrap();
-        let mut session = TlsSession::accept(&self.acceptor).unwrap();
+        let client = ClientConnection::new(config, "localhost".try_into().unwrap()).unwrap();
+        self.shake_hands(TlsSession::accept(&self.acceptor).unwrap(), client.into(), is_13)
+    }
+
+    /// A client of ours, and a server's place.
+    fn connect(&self, is_13: bool) -> (TlsSession, Forger) {
+        let session = TlsSession::connect(&self.connectors[usize::from(is_13)], "localhost").unwrap();
+        let server = ServerConnection::new(Arc::clone(&self.server)).unwrap();
+        self.shake_hands(session, server.into(), is_13)
+    }
+
+    fn shake_hands(&self, mut session: TlsSession, mut peer: Connection, is_13: bool) -> (TlsSession, Forger) {
         let (mut received, mut sealed) = (BytesMut::new(), Vec::new());
+        session.begin(&mut sealed);
         loop {
-            let mut flight = Vec::new();
-            while client.wants_write() {
-                client.write_tls(&mut flight).unwrap();
-            }
-            received.extend_from_slice(&flight);
-            session.receive(&mut received, &mut BytesMut::new(), &mut sealed).unwrap();
             let answer = std::mem::take(&mut sealed);
             let mut rest = &answer[..];
             while !rest.is_empty() {
-                client.read_tls(&mut rest).unwrap();
-                client.process_new_packets().unwrap();
+                peer.read_tls(&mut rest).unwrap();
+                peer.process_new_packets().unwrap();
             }
-            if flight.is_empty() && answer.is_empty() {
+            let mut flight = Vec::new();
+            while peer.wants_write() {
+                peer.write_tls(&mut flight).unwrap();
+            }
+            received.extend_from_slice(&flight);
+            session.receive(&mut received, &mut BytesMut::new(), &mut sealed).unwrap();
+            if flight.is_empty() && sealed.is_empty() {
                 break;
             }
         }
-        let forger = if is_13 {
-            Forger::of_secret(self.secret.0.lock().unwrap().clone())
-        } else {
-            let (sequence, secrets) = client.dangerous_extract_secrets().unwrap().tx;
-            let ConnectionTrafficSecrets::Aes256Gcm { key, iv } = secrets else { panic!("another cipher") };
-            Forger { sequence, ..Forger::new(key.as_ref(), iv.as_ref(), None) }
+        let label = match &peer {
+            Connection::Client(_) => "CLIENT_TRAFFIC_SECRET_0",
+            Connection::Server(_) => "SERVER_TRAFFIC_SECRET_0",
         };
-        (session, forger)
+        let (sequence, secrets) = peer.dangerous_extract_secrets().unwrap().tx;
+        let ConnectionTrafficSecrets::Aes256Gcm { key, iv } = secrets else { panic!("another cipher") };
+        let secret = is_13.then(|| self.secrets.of(label));
+        (session, Forger { sequence, ..Forger::new(key.as_ref(), iv.as_ref(), secret) })
     }
 }
 
-/// Of what the client's keys are made after the handshake.
+/// Of what the keys after the handshake are made, as peers tell.
 #[derive(Debug, Default)]
-struct Secret(Mutex<Vec<u8>>);
+struct Secrets(Mutex<HashMap<String, Vec<u8>>>);
 
-impl KeyLog for Secret {
-    fn log(&self, label: &str, _client_random: &[u8], secret: &[u8]) {
-        if label == "CLIENT_TRAFFIC_SECRET_0" {
-            *self.0.lock().unwrap() = secret.to_vec();
-        }
+impl Secrets {
+    fn of(&self, label: &str) -> Vec<u8> {
+        self.0.lock().unwrap()[label].clone()
     }
 }
 
-/// What a client could encrypt who keeps to no rules.
+impl KeyLog for Secrets {
+    fn log(&self, label: &str, _client_random: &[u8], secret: &[u8]) {
+        self.0.lock().unwrap().insert(label.to_owned(), secret.to_vec());
+    }
+}
+
+/// What a peer could encrypt who keeps to no rules.
 struct Forger {
     key: LessSafeKey,
     iv: [u8; 12],
     sequence: u64,
     /// In TLS 1.3.
     secret: Option<Vec<u8>>,
-    /// What the server has of a message of the handshake.
+    /// What our side has of a message of the handshake.
     message: Vec<u8>,
 }
 
@@ -238,13 +290,21 @@ impl Forger {
         Record { bytes: [head, text].concat(), kind: if kind == 0 { u8::MAX } else { kind }, content }
     }
 
-    /// What was accepted of a message may be the last part of new keys.
+    /// What was accepted of messages may be the last part of new keys, maybe with tickets in front of it.
     fn note_accepted(&mut self, record: &Record) {
-        if record.kind == HANDSHAKE
-            && let Some(secret) = &self.secret
-        {
-            self.message.extend_from_slice(&record.content);
-            if self.message.len() == 5 {
+        if record.kind != HANDSHAKE || self.secret.is_none() {
+            return;
+        }
+        self.message.extend_from_slice(&record.content);
+        while let Some(&[kind, high, middle, low]) = self.message.first_chunk() {
+            let length = 4 + u32::from_be_bytes([0, high, middle, low]) as usize;
+            if self.message.len() < length {
+                return;
+            }
+            self.message.drain(..length);
+            if kind == KEY_UPDATE
+                && let Some(secret) = &self.secret
+            {
                 *self = Self::of_secret(expand(secret, "traffic upd", 48));
             }
         }
@@ -272,6 +332,8 @@ fn expand(secret: &[u8], label: &str, length: usize) -> Vec<u8> {
 
 const DATA: u8 = 23;
 const HANDSHAKE: u8 = 22;
+const KEY_UPDATE: u8 = 24;
+const TICKET: u8 = 4;
 const ALERT: u8 = 21;
 
 /// In TLS 1.2: a header, an explicit nonce, two bytes and a tag.

@@ -12,6 +12,7 @@
 //! | what is printed of a run | `report.rs` |
 //! | what a run brought | `results.rs`, `distribution.rs` |
 //! | why it could not go on | `failure.rs` |
+//! | who gets which bytes when, over one connection | `waterfall.rs` |
 #![forbid(unsafe_code)]
 
 mod batch;
@@ -31,6 +32,7 @@ mod sender;
 mod source;
 mod tally;
 mod thread;
+pub mod waterfall;
 
 pub use self::{
     batch::{Batch, BatchError, Parts, Written},

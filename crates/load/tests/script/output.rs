@@ -46,3 +46,29 @@ fn report() {
 fn play_report() {
     play(include_str!("report.lua"));
 }
+
+#[test]
+fn in_order() {
+    let expected = "loaded\nloaded\nsetup\ninit\nask 1\nanswered\nseen\nask 2\nanswered\nseen\ndone without an end\n";
+    assert_eq!(printed("output::play_in_order"), expected);
+}
+
+#[test]
+#[ignore = "the other half of `in_order`"]
+fn play_in_order() {
+    let script = "print('loaded')
+        function setup() print('setup') end
+        function init() print('init') end
+        function request() n = (n or 0) + 1 print('ask ' .. n) return 'text' end
+        function response() io.write('seen\\n') end
+        function done() io.write('done without an end') end";
+    let mut run = Run::of(script);
+    (run.threads, run.requests) = (1, 2);
+    run.answer = |_| {
+        println!("answered");
+        (200, Vec::new(), b"")
+    };
+    println!("BEGIN");
+    run.play().expect("a script without errors");
+    println!("\nEND");
+}

@@ -7,7 +7,8 @@ use serow_net::tls::{TlsAcceptor, TlsVersion};
 
 use crate::{
     authority::{Authority, Issued},
-    ends::{Delivery, Server, Site, VERSIONS, Witness, connect, exchange},
+    ends::{Delivery, Server, Site, VERSIONS, connect, exchange},
+    witness::Witness,
 };
 
 /// The certificate that a client is shown which asks for this name, and understands these signatures.

@@ -3,7 +3,7 @@
 use std::{
     future::poll_fn,
     io::{self, Read, Write},
-    net::{Shutdown, TcpListener},
+    net::{Shutdown, TcpListener, TcpStream},
     thread,
     time::Duration,
 };
@@ -11,11 +11,14 @@ use std::{
 use bytes::BytesMut;
 use serow_net::{
     Buffers, Destination, More, Wire,
-    tls::{TlsConnector, TlsSession, TlsVersion},
+    tls::{TlsConnector, TlsError, TlsSession, TlsVersion},
 };
 use tokio::{runtime, time::timeout};
 
-use crate::ends::Site;
+use crate::{
+    authority::Authority,
+    ends::{Delivery, Server, Site, VERSIONS},
+};
 
 /// A connection to a server, encrypted.
 pub(crate) struct Dialed {
@@ -103,4 +106,69 @@ fn who_does_not_speak_tls() {
         assert_eq!(error.to_string(), line);
     }
     server.join().unwrap();
+}
+
+/// In TLS 1.2 they come in one piece, and are received without waiting for more.
+#[test]
+fn words_that_come_with_the_last_flight() {
+    let site = Site::new();
+    for version in VERSIONS {
+        let acceptor = site.acceptor();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let destination = Destination::Tcp(listener.local_addr().unwrap());
+        let server = thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            serve(&mut stream, Server::new(&acceptor), b"the first words").unwrap();
+        });
+        run(async {
+            let mut dialed = dial(&destination, &site.connector(version)).await.unwrap();
+            assert!(version == TlsVersion::Tls13 || dialed.wire.has_undecrypted());
+            assert_eq!((dialed.input.len(), dialed.receive().await.unwrap()), (0, 15));
+            assert_eq!(dialed.input, "the first words");
+            dialed.end().await.unwrap();
+            assert!(dialed.wire.session().unwrap().is_closed_by_peer());
+        });
+        server.join().unwrap();
+    }
+}
+
+/// Whoever is not believed hears why.
+#[test]
+fn a_server_that_is_not_believed() {
+    let (site, other) = (Site::new(), Site::with(Authority::named("another"), &[]));
+    for version in VERSIONS {
+        let acceptor = site.acceptor();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let destination = Destination::Tcp(listener.local_addr().unwrap());
+        let server = thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            serve(&mut stream, Server::new(&acceptor), b"never").unwrap_err().to_string()
+        });
+        let Err(error) = run(dial(&destination, &other.connector(version))) else { panic!("{version:?}") };
+        let line = "the peer's certificate is from an authority that is not trusted here, or its chain is incomplete";
+        assert_eq!(error.to_string(), line);
+        let error = error.downcast::<TlsError>().unwrap();
+        assert!(matches!(error, TlsError::Certificate(_)));
+        assert_eq!(server.join().unwrap(), "the peer does not accept the certificate (alert unknown_ca)");
+    }
+}
+
+/// Says so much as soon as that is possible, and goodbye when the client has.
+fn serve(stream: &mut TcpStream, mut server: Server, words: &[u8]) -> io::Result<()> {
+    let mut buffer = [0; 4096];
+    while server.closed == 0 {
+        let count = stream.read(&mut buffer)?;
+        if count == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let before = server.established;
+        let outcome = server.receive(&buffer[..count], Delivery::Whole);
+        if server.established > before {
+            server.session.seal(words, words.len(), &mut server.sealed).map_err(io::Error::other)?;
+        }
+        stream.write_all(&std::mem::take(&mut server.sealed))?;
+        outcome.map_err(io::Error::other)?;
+    }
+    server.session.close(&mut server.sealed);
+    stream.write_all(&server.sealed)
 }

@@ -20,3 +20,4 @@ mod nginx;
 mod openssl;
 mod settings;
 mod theirs;
+mod witness;

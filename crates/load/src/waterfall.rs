@@ -1,0 +1,38 @@
+//! Who gets which bytes when: several resources over one connection of HTTP/2, with priorities.
+//!
+//! It shows whether a server's priorities work (RFC 9218): what is urgent and asked for late has to overtake what is under
+//! way, on slow links too.
+//!
+//! | what | file |
+//! | --- | --- |
+//! | what is asked for, as it is written | `wish.rs` |
+//! | how it is fetched | `plan.rs` |
+//! | fetching it: what is due when, and what comes | `fetch.rs`, `agenda.rs`, `chain.rs` |
+//! | what came when | `recording.rs` |
+//! | when the link carried whose bytes | `bandwidth.rs` |
+//! | a drawing, a drawing of characters, and everything for other programs | `svg.rs`, `text.rs`, `json.rs` |
+//! | what is written in both | `axis.rs`, `caption.rs`, `figures.rs` |
+
+mod agenda;
+mod axis;
+mod bandwidth;
+mod caption;
+mod chain;
+mod fetch;
+mod figures;
+mod json;
+mod plan;
+mod recording;
+mod svg;
+mod text;
+mod wish;
+
+pub use self::{
+    fetch::{FetchError, fetch},
+    json::json,
+    plan::{Plan, Signals},
+    recording::{Ending, Outcome, Piece, Recording, Resource},
+    svg::svg,
+    text::text,
+    wish::{Change, Wish, WishError, read_wishes},
+};

@@ -1,0 +1,120 @@
+//! When the link carried whose bytes.
+//!
+//! What comes is noticed in lumps: a record of TLS can be used when its last byte is there, and what waits for a lost packet
+//! comes all at once. The link carried it one byte after the other. So bytes are drawn as late as a link of the rate that
+//! this one has shown can have carried them.
+
+use std::time::Duration;
+
+use super::{Recording, Resource};
+
+/// When the link was busy with whose bytes.
+#[derive(Clone, Debug)]
+pub(super) struct Bandwidth {
+    /// The best rate over a while, in bytes each second.
+    pub(super) rate: f64,
+    /// In the order of time; none overlaps another.
+    passages: Vec<Passage>,
+}
+
+/// The link was busy with bytes of the resource with this number; in seconds from the beginning.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Passage {
+    resource: usize,
+    begins: f64,
+    ends: f64,
+}
+
+/// Bytes that were noticed at a moment.
+#[derive(Clone, Copy, Debug)]
+struct Arrival {
+    resource: usize,
+    moment: f64,
+    bytes: f64,
+}
+
+impl Bandwidth {
+    /// `None` where no byte came.
+    pub(super) fn of(recording: &Recording) -> Option<Self> {
+        let arrivals = arrivals(&recording.resources);
+        let last = arrivals.last()?.moment;
+        let asked = recording.resources.iter().filter_map(|resource| resource.asked).min().unwrap_or_default();
+        let least = (last - asked.as_secs_f64()).max(SHORTEST);
+        let rate = best_rate(&arrivals, last / WINDOWS)
+            .unwrap_or_else(|| arrivals.iter().map(|arrival| arrival.bytes).sum::<f64>() / least);
+        Some(Self { rate, passages: passages(&arrivals, rate) })
+    }
+
+    /// What share of the rate each of several slices of this time carried, of one resource or of all.
+    pub(super) fn shares(&self, resource: Option<usize>, time: Duration, slices: usize) -> Vec<f64> {
+        let mut shares = vec![0.0; slices];
+        let length = time.as_secs_f64().max(SHORTEST) / slices.max(1) as f64;
+        let wanted = |passage: &&Passage| resource.is_none_or(|resource| resource == passage.resource);
+        for passage in self.passages.iter().filter(wanted) {
+            // A fraction of a slice too many at the end is cut off by the shares' own length.
+            let (first, last) = ((passage.begins / length) as usize, (passage.ends / length) as usize);
+            for (number, share) in shares.iter_mut().enumerate().take(last + 1).skip(first) {
+                let (begins, ends) = (number as f64 * length, (number + 1) as f64 * length);
+                *share += (passage.ends.min(ends) - passage.begins.max(begins)).max(0.0) / length;
+            }
+        }
+        shares
+    }
+}
+
+fn arrivals(resources: &[Resource]) -> Vec<Arrival> {
+    let mut arrivals: Vec<_> = (resources.iter().enumerate())
+        .flat_map(|(resource, of)| {
+            let arrival = move |piece: &super::Piece| Arrival {
+                resource,
+                moment: piece.moment.as_secs_f64(),
+                bytes: piece.bytes as f64,
+            };
+            of.pieces.iter().map(arrival)
+        })
+        .collect();
+    arrivals.sort_by(|one, other| one.moment.total_cmp(&other.moment));
+    arrivals
+}
+
+/// The best rate over a window of this many seconds, or hardly more; `None` where all came in less. The first lump of a
+/// window came before it.
+fn best_rate(arrivals: &[Arrival], window: f64) -> Option<f64> {
+    let mut best: Option<f64> = None;
+    // What came behind the first of a window, up to its last, which walks ahead.
+    let (mut bytes, mut ends) = (0.0, arrivals.iter());
+    let mut last = ends.next()?;
+    for (first, second) in arrivals.iter().zip(arrivals.iter().skip(1)) {
+        while last.moment - first.moment < window {
+            let Some(next) = ends.next() else { return best };
+            last = next;
+            bytes += next.bytes;
+        }
+        let rate = bytes / (last.moment - first.moment).max(SHORTEST);
+        best = Some(best.map_or(rate, |best| best.max(rate)));
+        bytes -= second.bytes;
+    }
+    best
+}
+
+fn passages(arrivals: &[Arrival], rate: f64) -> Vec<Passage> {
+    let mut free = f64::INFINITY;
+    let backwards = arrivals.iter().rev().map(|arrival| {
+        let ends = arrival.moment.min(free);
+        let begins = (ends - arrival.bytes / rate).max(0.0);
+        free = begins;
+        Passage { resource: arrival.resource, begins, ends }
+    });
+    let mut passages: Vec<_> = backwards.collect();
+    passages.reverse();
+    passages
+}
+
+/// A twentieth of the time: shorter windows have lumps, longer ones the time in which nothing came.
+const WINDOWS: f64 = 20.0;
+
+/// A nanosecond, in seconds: no time is shorter.
+const SHORTEST: f64 = 1e-9;
+
+#[cfg(test)]
+mod tests;

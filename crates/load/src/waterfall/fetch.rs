@@ -1,0 +1,183 @@
+//! Fetching resources over one connection, and noting what comes when.
+
+use std::{
+    cell::Cell,
+    error::Error,
+    fmt,
+    future::poll_fn,
+    io,
+    pin::pin,
+    rc::Rc,
+    task::{Context, Poll},
+    time::{Duration, SystemTime},
+};
+
+use serow_client::{Broken, Buffers, Destination, DialError, Http2};
+use serow_net::{Alarm, Wire, monotonic, tls::TlsVersion};
+
+use self::exchanges::Exchanges;
+use super::{Ending, Plan, Recording, Resource, agenda::Agenda};
+use crate::{BatchError, http2::LIMITS};
+
+mod exchanges;
+
+/// Why there is nothing to show.
+#[derive(Debug)]
+pub enum FetchError {
+    /// A request cannot be sent.
+    Request(BatchError),
+    /// The system refuses what is needed.
+    System(io::Error),
+    /// There is no connection.
+    Connection(DialError),
+    /// What the server says is not HTTP/2; the beginning of it, as far as it can be shown.
+    NotHttp2(String),
+    /// The server ended the connection without a word.
+    Mute,
+}
+
+/// Fetches what is planned, until `interrupted` is ready at the latest.
+///
+/// # Errors
+///
+/// Where there is nothing to show, since no HTTP/2 was spoken. What went wrong later is said in the recording.
+///
+/// # Panics
+///
+/// Outside a tokio runtime with I/O and time enabled.
+pub async fn fetch(plan: &Plan, interrupted: impl Future<Output = ()>) -> Result<Recording, FetchError> {
+    let alarm = Alarm::new().map_err(FetchError::System)?;
+    let buffers = Rc::new(Buffers::new());
+    let (began, connected) = (monotonic(), Cell::new(Duration::ZERO));
+    let dialed = plan.dialer.dial_observed(&buffers, || connected.set(monotonic())).await;
+    let wire = dialed.map_err(FetchError::Connection)?;
+    let (connected, now) = (connected.get(), monotonic());
+    let recording = Recording {
+        origin: plan.origin.clone(),
+        socket: match &plan.dialer.destination {
+            Destination::Tcp(_) => None,
+            unix @ Destination::Unix(_) => Some(unix.to_string()),
+        },
+        signals: plan.signals,
+        connecting: connected - began,
+        handshake: plan.dialer.encryption.is_some().then(|| now - connected),
+        encryption: encryption(&wire),
+        began: SystemTime::now(),
+        clock: now,
+        resources: plan.wishes.iter().cloned().map(Resource::new).collect(),
+        elapsed: Duration::ZERO,
+        ending: Ending::Complete,
+    };
+    let connection = Http2::new(wire, buffers, LIMITS, now);
+    let exchanges = Exchanges::new(plan, connection, recording).map_err(FetchError::Request)?;
+    let mut fetching = Fetching { agenda: Agenda::new(&plan.wishes), exchanges, alarm, start: now, heard: now, plan };
+    let mut interrupted = pin!(interrupted);
+    let ending = poll_fn(|context| {
+        if interrupted.as_mut().poll(context).is_ready() {
+            return Poll::Ready(Ok(Ending::Interrupted));
+        }
+        fetching.poll(context)
+    });
+    let ending = ending.await?;
+    let elapsed = monotonic() - now;
+    Ok(Recording { elapsed, ending, ..fetching.exchanges.into_recording() })
+}
+
+/// A connection with what is to be said on it.
+struct Fetching<'a> {
+    plan: &'a Plan,
+    agenda: Agenda,
+    exchanges: Exchanges,
+    alarm: Alarm,
+    start: Duration,
+    /// When something came last, or was asked for.
+    heard: Duration,
+}
+
+impl Fetching<'_> {
+    /// Ready at the end.
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<Ending, FetchError>> {
+        loop {
+            let now = monotonic();
+            if self.exchanges.take_events(context) {
+                self.heard = now;
+            }
+            while let Some(step) = self.agenda.take_due(now - self.start) {
+                self.exchanges.take_step(step);
+                self.heard = now;
+            }
+            self.exchanges.open_requests();
+            self.exchanges.flush(context);
+            if !self.exchanges.are_under_way() && !self.agenda.has_requests() {
+                self.exchanges.take_leave(context);
+                return Poll::Ready(Ok(Ending::Complete));
+            }
+            if let Some(broken) = self.exchanges.broken() {
+                return Poll::Ready(self.judge(broken).map(Ending::Broken));
+            }
+            if self.is_silent(now) {
+                return Poll::Ready(Ok(Ending::Silence(self.plan.patience)));
+            }
+            if let Some(moment) = self.next_moment() {
+                self.alarm.set(moment).map_err(FetchError::System)?;
+            }
+            if self.alarm.poll_ring(context).map_err(FetchError::System)?.is_pending() {
+                return Poll::Pending;
+            }
+            self.exchanges.handle_timeout();
+        }
+    }
+
+    /// When something is to be done though nothing comes.
+    fn next_moment(&self) -> Option<Duration> {
+        let step = self.agenda.next_moment().map(|moment| self.start + moment);
+        let patience = self.exchanges.are_under_way().then(|| self.heard + self.plan.patience);
+        [step, patience, self.exchanges.deadline()].into_iter().flatten().min()
+    }
+
+    fn is_silent(&self, now: Duration) -> bool {
+        self.exchanges.are_under_way() && now >= self.heard + self.plan.patience
+    }
+
+    /// Whether a broken connection was one of HTTP/2 at all.
+    fn judge(&self, broken: &Broken) -> Result<String, FetchError> {
+        let beginning = self.exchanges.not_understood();
+        match broken {
+            Broken::Http2(_) if beginning.starts_with(b"HTTP/") => {
+                let line = beginning.split(|byte| matches!(byte, b'\r' | b'\n')).next().unwrap_or_default();
+                Err(FetchError::NotHttp2(line[..line.len().min(SHOWN)].escape_ascii().to_string()))
+            }
+            Broken::Closed | Broken::Lost(_) if self.exchanges.is_mute() => Err(FetchError::Mute),
+            broken => Ok(self.exchanges.farewell().unwrap_or_else(|| broken.to_string())),
+        }
+    }
+}
+
+/// The version of TLS and the cipher suite.
+fn encryption(wire: &Wire) -> Option<String> {
+    let description = wire.description()?;
+    let version = match description.version() {
+        TlsVersion::Tls12 => "TLS 1.2",
+        TlsVersion::Tls13 => "TLS 1.3",
+    };
+    Some(format!("{version}, {}", description.cipher_suite()))
+}
+
+impl fmt::Display for FetchError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Request(error) => error.fmt(formatter),
+            Self::System(error) => write!(formatter, "the system refuses what a connection needs: {error}"),
+            Self::Connection(error) => error.fmt(formatter),
+            Self::NotHttp2(beginning) => {
+                write!(formatter, "the server does not speak HTTP/2; its answer begins with \"{beginning}\"")
+            }
+            Self::Mute => formatter.write_str("the server closes the connection without an answer in HTTP/2"),
+        }
+    }
+}
+
+impl Error for FetchError {}
+
+/// Bytes of an answer that is none that are shown: a status line.
+const SHOWN: usize = 60;

@@ -1,0 +1,45 @@
+//! How resources are fetched.
+
+use std::time::Duration;
+
+use serow_client::{Dialer, Origin};
+
+use super::Wish;
+
+/// What is fetched, and how.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The server, as the URLs name it.
+    pub origin: Origin,
+    /// How the connection is opened. It has to speak HTTP/2.
+    pub dialer: Dialer,
+    /// What is asked for; what is asked for at the same moment, in this order.
+    pub wishes: Vec<Wish>,
+    /// Header fields of all requests, beside those that follow from the wish.
+    pub headers: Vec<(String, String)>,
+    /// In which words priorities are said.
+    pub signals: Signals,
+    /// For how long nothing may come of what was asked for.
+    pub patience: Duration,
+}
+
+/// In which words priorities are said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Signals {
+    /// The header field `priority`, and PRIORITY_UPDATE for what changes.
+    #[default]
+    Rfc9218,
+    /// A tree of streams, as Chromium builds it, for servers that know no other. It cannot say what changes.
+    Rfc7540,
+}
+
+impl Signals {
+    /// As people write it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rfc9218 => "RFC 9218",
+            Self::Rfc7540 => "RFC 7540",
+        }
+    }
+}
