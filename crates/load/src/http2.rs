@@ -1,7 +1,8 @@
 //! A connection's place in the run, over HTTP/2: many requests at once.
 
+mod under_way;
+
 use std::{
-    collections::VecDeque,
     future::{Future, poll_fn},
     pin::Pin,
     rc::Rc,
@@ -15,6 +16,7 @@ use serow_http2::{Asking, ClientEvent, ErrorCode, Limits, OpenError, StreamId};
 use serow_net::{Deadline, monotonic};
 use tokio::time::sleep;
 
+use self::under_way::{Request, UnderWay};
 use crate::{
     Batch,
     schedule::{Permit, Place},
@@ -53,9 +55,7 @@ pub(crate) async fn send(thread: &Rc<Thread>) {
             connection,
             next: next.take(),
             pause: thread.delays.then(|| Box::pin(thread.delay()) as Pause<'_>),
-            open: VecDeque::new(),
-            first: StreamId::new(1),
-            active: 0,
+            under_way: UnderWay::new(),
             stage: Stage::Opening,
         };
         poll_fn(|context| lanes.poll(context)).await;
@@ -72,10 +72,7 @@ struct Lanes<'a> {
     next: Option<Pending>,
     /// What a script wants to wait for before it sends that.
     pause: Option<Pause<'a>>,
-    /// What is under way on each stream from `first` on, in the order of their numbers.
-    open: VecDeque<Option<UnderWay>>,
-    first: StreamId,
-    active: usize,
+    under_way: UnderWay,
     stage: Stage,
 }
 
@@ -88,15 +85,6 @@ struct Pending {
     batch: Rc<Batch>,
     /// How many of the batch are under way.
     opened: usize,
-}
-
-/// A request under way.
-struct UnderWay {
-    began: Duration,
-    sent: Duration,
-    status: u16,
-    /// The response, where a script wants to see it.
-    kept: Option<Kept>,
 }
 
 /// Whether requests are opened on a connection.
@@ -128,7 +116,7 @@ impl Lanes<'_> {
             if let Poll::Ready(Err(broken)) = self.connection.poll_flush(context) {
                 return self.end_broken(context, &broken);
             }
-            if self.active == 0 && self.stage == Stage::Finishing {
+            if self.under_way.count() == 0 && self.stage == Stage::Finishing {
                 self.connection.begin_shutdown();
             }
             if self.connection.is_finished() {
@@ -145,7 +133,7 @@ impl Lanes<'_> {
 
     /// Opens what may be opened.
     fn open_requests(&mut self, context: &mut Context<'_>) {
-        while self.stage == Stage::Opening && self.active < self.thread.plan.streams {
+        while self.stage == Stage::Opening && self.under_way.count() < self.thread.plan.streams {
             if self.next.is_none() {
                 let Poll::Ready(permit) = self.thread.schedule.poll_next(context, self.place, monotonic) else {
                     return;
@@ -181,12 +169,11 @@ impl Lanes<'_> {
         }
     }
 
-    fn begin(&mut self, request: UnderWay) {
-        if self.active == 0 {
+    fn begin(&mut self, request: Request) {
+        if self.under_way.count() == 0 {
             self.deadline.set(self.thread.plan.timeout);
         }
-        self.active += 1;
-        self.open.push_back(Some(request));
+        self.under_way.push(request);
         if !self.thread.plan.keep_alive {
             self.stage = Stage::Finishing;
         }
@@ -199,10 +186,10 @@ impl Lanes<'_> {
                 ClientEvent::Response(response) if response.is_interim() => {}
                 ClientEvent::Response(response) => {
                     let (status, keeps) = (response.head.status.as_u16(), self.thread.keeps_responses);
-                    if let Some(under_way) = self.find(response.stream) {
-                        under_way.status = status;
+                    if let Some(request) = self.under_way.find(response.stream) {
+                        request.status = status;
                         let headers = response.head.headers;
-                        under_way.kept = keeps.then(|| Kept { status, headers, body: BytesMut::new() });
+                        request.kept = keeps.then(|| Kept { status, headers, body: BytesMut::new() });
                     }
                     if !response.has_body {
                         self.finish(response.stream);
@@ -211,7 +198,7 @@ impl Lanes<'_> {
                 ClientEvent::Data { stream, data } => {
                     self.connection.note_consumed(stream, data.len());
                     if self.thread.keeps_responses
-                        && let Some(UnderWay { kept: Some(kept), .. }) = self.find(stream)
+                        && let Some(Request { kept: Some(kept), .. }) = self.under_way.find(stream)
                     {
                         kept.body.extend_from_slice(&data);
                     }
@@ -247,7 +234,7 @@ impl Lanes<'_> {
 
     /// The connection is of no more use.
     fn end_broken(&mut self, context: &mut Context<'_>, broken: &Broken) -> Poll<()> {
-        self.thread.note_broken(broken, self.active as u64, self.connection.not_understood());
+        self.thread.note_broken(broken, self.under_way.count() as u64, self.connection.not_understood());
         self.deadline.clear();
         // What is to be told the server, as far as the kernel takes it.
         let _ = self.connection.poll_flush(context);
@@ -259,53 +246,28 @@ impl Lanes<'_> {
         let now = monotonic();
         self.connection.handle_timeout(now);
         let timeout = self.thread.plan.timeout;
-        for place in 0..self.open.len() {
-            if self.open[place].as_ref().is_some_and(|request| request.sent + timeout <= now) {
-                let stream = StreamId::new(self.first.get() + 2 * place as u32);
-                self.connection.reset(stream, ErrorCode::CANCEL);
-                self.open[place] = None;
-                self.active -= 1;
-                self.thread.tally.note_fault(Fault::Timeout);
+        // They were sent in the order of their streams, so the oldest is the first whose time is over.
+        while let Some((stream, sent)) = self.under_way.oldest() {
+            if sent + timeout > now {
+                return self.deadline.set(sent + timeout - now);
             }
+            self.connection.reset(stream, ErrorCode::CANCEL);
+            self.lose(stream, Fault::Timeout);
         }
-        self.drop_finished();
-        match self.open.front() {
-            Some(Some(oldest)) => self.deadline.set((oldest.sent + timeout).saturating_sub(now)),
-            _ => self.deadline.clear(),
-        }
-    }
-
-    fn place(&self, stream: StreamId) -> Option<usize> {
-        Some(stream.get().checked_sub(self.first.get())? as usize / 2)
-    }
-
-    fn find(&mut self, stream: StreamId) -> Option<&mut UnderWay> {
-        let place = self.place(stream)?;
-        self.open.get_mut(place)?.as_mut()
     }
 
     /// Takes a request off the list.
-    fn take(&mut self, stream: StreamId) -> Option<UnderWay> {
-        let place = self.place(stream)?;
-        let request = self.open.get_mut(place)?.take()?;
-        self.active -= 1;
-        if self.active == 0 {
+    fn take(&mut self, stream: StreamId) -> Option<Request> {
+        let request = self.under_way.take(stream);
+        if self.under_way.count() == 0 {
             self.deadline.clear();
         }
-        self.drop_finished();
-        Some(request)
-    }
-
-    fn drop_finished(&mut self) {
-        while let Some(None) = self.open.front() {
-            self.open.pop_front();
-            self.first = StreamId::new(self.first.get() + 2);
-        }
+        request
     }
 }
 
 /// Opens the next request of those that may be sent. One that cannot be sent at all is passed over.
-fn open(connection: &mut Http2, pending: &mut Pending, thread: &Thread) -> Result<UnderWay, OpenError> {
+fn open(connection: &mut Http2, pending: &mut Pending, thread: &Thread) -> Result<Request, OpenError> {
     let written = &pending.batch.requests()[pending.opened];
     let asking = Asking { scheme: thread.plan.origin.scheme_name(), ..Asking::default() };
     let opened = connection.open(&written.head, &written.body, asking);
@@ -314,7 +276,7 @@ fn open(connection: &mut Http2, pending: &mut Pending, thread: &Thread) -> Resul
     }
     opened?;
     let sent = monotonic();
-    Ok(UnderWay { began: pending.permit.due.unwrap_or(sent), sent, status: 0, kept: None })
+    Ok(Request { began: pending.permit.due.unwrap_or(sent), sent, status: 0, kept: None })
 }
 
 /// What it is to a client that its stream was cut off.

@@ -3,7 +3,9 @@
 use std::{net::ToSocketAddrs, path::PathBuf, time::Duration};
 
 use serow::Scheme;
-use serow_client::{ClientEncryption, Destination, Dialer, Origin, Protocol, TlsClientSettings, TlsConnector, Trust};
+use serow_client::{
+    ClientEncryption, Destination, Dialer, Origin, Protocol, Resumption, TlsClientSettings, TlsConnector, Trust,
+};
 
 use super::{BenchFailure, probe};
 use crate::arguments::ConnectionArguments;
@@ -46,7 +48,9 @@ fn encryption(origin: &Origin, written: &ConnectionArguments) -> Result<ClientEn
         None => Trust::System,
     };
     let protocol = if written.http2 { Protocol::Http2 } else { Protocol::Http1 };
-    let settings = TlsClientSettings { trust, protocols: vec![protocol], ..TlsClientSettings::default() };
+    // Those who come are new, as most visitors are: none goes on with the session of another.
+    let resumption = Resumption::Off;
+    let settings = TlsClientSettings { trust, protocols: vec![protocol], resumption, ..TlsClientSettings::default() };
     let connector = TlsConnector::new(settings).map_err(BenchFailure::Tls)?;
     // A server that knows nothing of ALPN speaks HTTP/1.1.
     let must = written.http2.then_some(protocol);

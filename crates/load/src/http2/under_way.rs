@@ -1,0 +1,110 @@
+//! What is under way on the streams of a connection.
+
+use std::{collections::VecDeque, time::Duration};
+
+use serow_http2::StreamId;
+
+use crate::source::Kept;
+
+/// A request under way.
+pub(super) struct Request {
+    /// From when its latency counts.
+    pub(super) began: Duration,
+    /// From when its timeout does.
+    pub(super) sent: Duration,
+    /// Of its response, once there is a head.
+    pub(super) status: u16,
+    /// The response, where a script wants to see it.
+    pub(super) kept: Option<Kept>,
+}
+
+/// The requests of a connection. Streams are opened in the order of their numbers (RFC 9113 §5.1.1), so each is found by
+/// its distance from the oldest.
+pub(super) struct UnderWay {
+    requests: VecDeque<Option<Request>>,
+    /// The stream of the first of them.
+    first: StreamId,
+    count: usize,
+}
+
+impl UnderWay {
+    /// None, on a new connection.
+    pub(super) fn new() -> Self {
+        Self { requests: VecDeque::new(), first: StreamId::new(1), count: 0 }
+    }
+
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// One more, on the next stream.
+    pub(super) fn push(&mut self, request: Request) {
+        self.count += 1;
+        self.requests.push_back(Some(request));
+    }
+
+    /// The one on this stream.
+    pub(super) fn find(&mut self, stream: StreamId) -> Option<&mut Request> {
+        let place = self.place(stream)?;
+        self.requests.get_mut(place)?.as_mut()
+    }
+
+    /// The one on this stream, which is over.
+    pub(super) fn take(&mut self, stream: StreamId) -> Option<Request> {
+        let place = self.place(stream)?;
+        let request = self.requests.get_mut(place)?.take()?;
+        self.count -= 1;
+        while let Some(None) = self.requests.front() {
+            self.requests.pop_front();
+            self.first = StreamId::new(self.first.get() + 2);
+        }
+        Some(request)
+    }
+
+    /// The stream of the oldest, and when it was sent.
+    pub(super) fn oldest(&self) -> Option<(StreamId, Duration)> {
+        // What is over at the front has been dropped.
+        let request = self.requests.front()?.as_ref()?;
+        Some((self.first, request.sent))
+    }
+
+    fn place(&self, stream: StreamId) -> Option<usize> {
+        Some(stream.get().checked_sub(self.first.get())? as usize / 2)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(sent: u64) -> Request {
+        let sent = Duration::from_secs(sent);
+        Request { began: sent, sent, status: 0, kept: None }
+    }
+
+    #[test]
+    fn streams_end_in_any_order() {
+        let mut under_way = UnderWay::new();
+        (0..5).for_each(|number| under_way.push(request(number)));
+        let sent = |taken: Option<Request>| taken.map(|request| request.sent.as_secs());
+        let oldest = |under_way: &UnderWay| under_way.oldest().map(|(stream, sent)| (stream.get(), sent.as_secs()));
+        // Numbers of streams, what was taken, and what is the oldest then.
+        let cases = [
+            (5, Some(2), Some((1, 0))),
+            (1, Some(0), Some((3, 1))),
+            (1, None, Some((3, 1))),
+            (3, Some(1), Some((7, 3))),
+            (11, None, Some((7, 3))),
+            (9, Some(4), Some((7, 3))),
+            (7, Some(3), None),
+        ];
+        for (stream, expected, rest) in cases {
+            assert_eq!(sent(under_way.take(StreamId::new(stream))), expected, "{stream}");
+            assert_eq!(oldest(&under_way), rest, "{stream}");
+        }
+        assert_eq!(under_way.count(), 0);
+        under_way.push(request(9));
+        assert!(under_way.find(StreamId::new(11)).is_some());
+    }
+}
