@@ -16,18 +16,17 @@ mod labels;
 mod percentiles;
 mod plot;
 
-use super::columns::columns;
+use super::columns::Columns;
 use crate::Results;
 
 /// All of a run.
 pub(super) fn all(results: &Results) -> Vec<String> {
-    let columns = columns(&results.course, MOST_COLUMNS);
-    let together = results.course.len().div_ceil(columns.len().max(1));
+    let columns = Columns::of(&results.course, MOST_COLUMNS);
     vec![
         histogram::chart(&results.latencies),
         percentiles::chart(&results.latencies),
-        course::throughput(&columns, together, results.planned_rate),
-        course::latencies(&columns, together),
+        course::throughput(&columns, results.planned_rate),
+        course::latencies(&columns),
     ]
 }
 

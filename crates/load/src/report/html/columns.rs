@@ -2,6 +2,14 @@
 
 use crate::Interval;
 
+/// All of it.
+pub(super) struct Columns {
+    /// The columns, in order.
+    pub(super) columns: Vec<Column>,
+    /// How many intervals each of them is made of.
+    pub(super) together: usize,
+}
+
 /// One or more intervals that are drawn as one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Column {
@@ -24,7 +32,7 @@ pub(super) struct Column {
 /// Latencies in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Latencies {
-    /// The middle one of the medians.
+    /// The middle one of the medians, each as often as there were responses.
     pub(super) median: u64,
     /// The largest of those that 99 % do not exceed.
     pub(super) high: u64,
@@ -67,31 +75,37 @@ impl Column {
 
 impl Latencies {
     fn of(intervals: &[Interval]) -> Option<Self> {
-        let answered = || intervals.iter().filter(|interval| interval.requests > 0);
-        let mut medians: Vec<_> = answered().map(|interval| interval.median).collect();
-        medians.sort_unstable();
+        let mut answered: Vec<_> = intervals.iter().filter(|interval| interval.requests > 0).collect();
+        answered.sort_unstable_by_key(|interval| interval.median);
+        let requests: u64 = answered.iter().map(|interval| interval.requests).sum();
+        let mut counted = 0;
+        let middle = answered.iter().find(|interval| {
+            counted += interval.requests;
+            counted * 2 >= requests
+        });
         Some(Self {
-            median: *medians.get(medians.len() / 2)?,
-            high: answered().map(|interval| interval.high).max()?,
-            longest: answered().map(|interval| interval.longest).max()?,
+            median: middle?.median,
+            high: answered.iter().map(|interval| interval.high).max()?,
+            longest: answered.iter().map(|interval| interval.longest).max()?,
         })
     }
 }
 
-/// The course in at most so many columns, each of as many intervals; a last interval that is much shorter than the others
-/// is put to the one before.
-pub(super) fn columns(course: &[Interval], most: usize) -> Vec<Column> {
-    let whole = match course {
-        [first, .., last] if last.length < first.length / 2 => course.len() - 1,
-        _ => course.len(),
-    };
-    let each = whole.div_ceil(most.max(1)).max(1);
-    let number = whole.div_ceil(each);
-    let pieces = (0..number).map(|column| {
-        let end = if column + 1 == number { course.len() } else { (column + 1) * each };
-        course.get(column * each..end).unwrap_or_default()
-    });
-    pieces.filter_map(Column::of).collect()
+impl Columns {
+    /// The course in at most so many columns; a last interval that is much shorter than the others is put to the one before.
+    pub(super) fn of(course: &[Interval], most: usize) -> Self {
+        let whole = match course {
+            [first, .., last] if last.length < first.length / 2 => course.len() - 1,
+            _ => course.len(),
+        };
+        let together = whole.div_ceil(most.max(1)).max(1);
+        let number = whole.div_ceil(together);
+        let pieces = (0..number).map(|column| {
+            let end = if column + 1 == number { course.len() } else { (column + 1) * together };
+            course.get(column * together..end).unwrap_or_default()
+        });
+        Self { columns: pieces.filter_map(Column::of).collect(), together }
+    }
 }
 
 #[cfg(test)]
@@ -121,9 +135,13 @@ mod tests {
         lengths.iter().enumerate().map(interval).collect()
     }
 
+    fn columns(lengths: &[u64], most: usize) -> Vec<Column> {
+        Columns::of(&course(lengths), most).columns
+    }
+
     #[test]
     fn intervals_are_put_together() {
-        let found = columns(&course(&[100, 100, 100, 100, 100, 7]), 3);
+        let found = columns(&[100, 100, 100, 100, 100, 7], 3);
         assert_eq!(found.len(), 3);
         let ends: Vec<_> = found.iter().map(|column| (column.end * 1000.0).round()).collect();
         assert_eq!(ends, [200.0, 400.0, 507.0]);
@@ -139,15 +157,32 @@ mod tests {
     #[test]
     fn few_and_none() {
         assert_eq!(columns(&[], 10), []);
-        let single = columns(&course(&[3]), 10);
+        let single = columns(&[3], 10);
         assert_eq!((single.len(), single[0].latencies), (1, None));
-        assert_eq!(columns(&course(&[100, 100, 60]), 10).len(), 3);
-        assert_eq!(columns(&course(&[100, 7]), 10).len(), 1);
+        assert_eq!(columns(&[100, 100, 60], 10).len(), 3);
+        assert_eq!(columns(&[100, 7], 10).len(), 1);
+        for (lengths, together) in [(&[][..], 1), (&[100; 10], 1), (&[100; 11], 2), (&[100; 31], 4)] {
+            assert_eq!(Columns::of(&course(lengths), 10).together, together);
+        }
+        // A leftover makes no difference.
+        let mut lengths = [100; 11];
+        lengths[10] = 1;
+        let columns = Columns::of(&course(&lengths), 10);
+        assert_eq!((columns.columns.len(), columns.together), (10, 1));
+    }
+
+    #[test]
+    fn medians_count_as_often_as_there_were_responses() {
+        let mut course = course(&[100, 100, 100]);
+        for (interval, (requests, median)) in course.iter_mut().zip([(1000, 50), (900, 40), (2, 9000)]) {
+            (interval.requests, interval.median) = (requests, median);
+        }
+        assert_eq!(Latencies::of(&course).map(|latencies| latencies.median), Some(50));
     }
 
     #[test]
     fn a_hundred_thousand() {
-        let found = columns(&course(&[100; 100_000]), 240);
+        let found = columns(&[100; 100_000], 240);
         assert!((200..=240).contains(&found.len()), "{}", found.len());
         assert!(found.windows(2).all(|pair| pair[0].end == pair[1].start));
         assert_eq!(found.iter().map(|column| column.requests).sum::<u64>(), 5_000_000);

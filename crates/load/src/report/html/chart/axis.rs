@@ -113,24 +113,24 @@ fn multiples(step: f64, low: f64, high: f64) -> Vec<f64> {
     (0..=number).map(|multiple| (first + multiple as f64) * step).collect()
 }
 
-/// Round numbers between two others, about as far from each other as factors: powers of ten with their doubles and halves,
-/// or without, or only some of them; where there is not even a factor of three, at equal differences.
+/// Round numbers between two others, about as far from each other as factors: powers of ten with some numbers between them,
+/// or without, or only some of them. Where there are too few of those, at equal differences.
 fn round_factors(low: f64, high: f64, most: usize) -> Vec<f64> {
-    let within = |value: &f64| (low * (1.0 - TINY)..=high * (1.0 + TINY)).contains(value);
-    let decades = || low.log10().floor() as i32..=high.log10().ceil() as i32;
-    if high / low >= 10.0 {
-        for factors in [&ROUND[..], &ROUND[..1]] {
-            let values = decades().flat_map(|decade| factors.iter().map(move |factor| factor * 10_f64.powi(decade)));
-            let values: Vec<_> = values.filter(within).collect();
-            if values.len() <= most {
-                return values;
-            }
+    let powers = || (low.log10().floor() as i32..=high.log10().ceil() as i32).map(|power| 10_f64.powi(power));
+    let among = |factors: &[f64]| -> Vec<f64> {
+        let values = powers().flat_map(|power| factors.iter().map(move |factor| factor * power));
+        values.filter(|value| (low * (1.0 - TINY)..=high * (1.0 + TINY)).contains(value)).collect()
+    };
+    let values = [&FINE[..], &ROUND, &[1.0]].into_iter().map(among).find(|values| values.len() <= most);
+    match values {
+        Some(values) if values.len() < FEWEST => multiples(round_step((high - low) / most.max(1) as f64), low, high),
+        Some(values) => values,
+        None => {
+            let powers = among(&[1.0]);
+            let each = powers.len().div_ceil(most.max(1)).max(1);
+            powers.into_iter().step_by(each).collect()
         }
-        let powers: Vec<_> = decades().map(|decade| 10_f64.powi(decade)).filter(within).collect();
-        let each = powers.len().div_ceil(most.max(1));
-        return powers.into_iter().step_by(each.max(1)).collect();
     }
-    multiples(round_step((high - low) / most.max(1) as f64), low, high)
 }
 
 /// The next of 1, 2 and 5 times a power of ten below.
@@ -163,6 +163,12 @@ const TIMES: [TimeUnit; 6] = [
 ];
 
 const ROUND: [f64; 3] = [1.0, 2.0, 5.0];
+
+/// Between two powers of ten, each about as far from the next.
+const FINE: [f64; 8] = [1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0];
+
+/// Fewer do not show that the scale is not an even one.
+const FEWEST: usize = 3;
 
 /// What calculating may be off by.
 const TINY: f64 = 1e-9;
@@ -220,7 +226,7 @@ mod tests {
             (62e3, 6.9e6, &["50 µs", "100 µs", "200 µs", "500 µs", "1 ms", "2 ms", "5 ms", "10 ms"][..]),
             (62e3, 69e6, &["100 µs", "1 ms", "10 ms", "100 ms"]),
             (80.0, 90e9, &["100 ns", "10 µs", "1 ms", "100 ms", "10 s"]),
-            (85e3, 85e3, &["50 µs", "60 µs", "70 µs", "80 µs", "90 µs", "100 µs"]),
+            (85e3, 85e3, &["50 µs", "60 µs", "80 µs", "100 µs"]),
             (100e3, 100e3, &["100 µs", "105 µs", "110 µs", "115 µs", "120 µs"]),
             (0.0, 0.0, &["1 ns", "1.05 ns", "1.1 ns", "1.15 ns", "1.2 ns"]),
         ] {

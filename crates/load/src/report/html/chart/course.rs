@@ -2,7 +2,7 @@
 
 use super::{
     super::{
-        columns::{Column, Latencies},
+        columns::{Column, Columns, Latencies},
         quantity,
     },
     axis::Axis,
@@ -10,17 +10,17 @@ use super::{
     plot::{Plot, Step},
 };
 
-/// Responses each second, and below them errors each second, if there are any. `together` says how many intervals are drawn
-/// as one.
-pub(super) fn throughput(columns: &[Column], together: usize, planned: Option<f64>) -> String {
+/// Responses each second, and below them errors each second, if there are any.
+pub(super) fn throughput(drawn: &Columns, planned: Option<f64>) -> String {
+    let Columns { columns, together } = drawn;
     let mut explanation = String::from("Responses each second.");
-    if together > 1 {
+    if *together > 1 {
         explanation += &format!(
             " Each point stands for {together} intervals: the line is their mean, the darker area reaches from the slowest \
              to the fastest."
         );
     }
-    let mut plots = rates(columns, together, planned);
+    let mut plots = rates(columns, *together > 1, planned);
     if columns.iter().any(|column| column.errors > 0) {
         plots += &format!("\n<h3>Errors each second</h3>\n{}", errors(columns));
     }
@@ -28,9 +28,10 @@ pub(super) fn throughput(columns: &[Column], together: usize, planned: Option<f6
 }
 
 /// The median, 99 % and longest of the latencies.
-pub(super) fn latencies(columns: &[Column], together: usize) -> String {
+pub(super) fn latencies(drawn: &Columns) -> String {
+    let Columns { columns, together } = drawn;
     let mut explanation = String::from("Of the responses of each interval, on a logarithmic scale.");
-    if together > 1 {
+    if *together > 1 {
         explanation += &format!(
             " Each point stands for {together} intervals: the middle one of their medians, the highest of the others."
         );
@@ -42,7 +43,7 @@ pub(super) fn latencies(columns: &[Column], together: usize) -> String {
     figure("Latency over time", &explanation, legend, &lines)
 }
 
-fn rates(columns: &[Column], together: usize, planned: Option<f64>) -> String {
+fn rates(columns: &[Column], ranges: bool, planned: Option<f64>) -> String {
     if columns.is_empty() {
         return nothing("The run ended before there was anything to draw.");
     }
@@ -55,7 +56,7 @@ fn rates(columns: &[Column], together: usize, planned: Option<f64>) -> String {
     let steps: Vec<_> = columns.iter().map(|column| Step::at(column.start, column.end, column.rate())).collect();
     let filled: Vec<_> = steps.iter().map(|step| Step { low: 0.0, ..*step }).collect();
     plot.area("first light", &filled);
-    if together > 1 {
+    if ranges {
         let range = columns.iter().filter(|column| column.slowest <= column.fastest);
         let steps: Vec<_> = range
             .map(|column| Step { from: column.start, to: column.end, low: column.slowest, high: column.fastest })
@@ -139,7 +140,7 @@ const LEAST_HEIGHT: f64 = 0.04;
 
 const HORIZONTAL_TICKS: usize = 6;
 const VERTICAL_TICKS: usize = 5;
-const LATENCY_TICKS: usize = 8;
+const LATENCY_TICKS: usize = 10;
 
 #[cfg(test)]
 mod tests {
@@ -158,38 +159,43 @@ mod tests {
         }
     }
 
+    fn drawn(columns: &[Column]) -> Columns {
+        Columns { columns: columns.to_vec(), together: 1 }
+    }
+
     #[test]
     fn errors_are_drawn_where_there_are_any() {
-        let calm = throughput(&[column(0.0, 10, 0), column(1.0, 12, 0)], 1, None);
-        let bad = throughput(&[column(0.0, 10, 0), column(1.0, 12, 1)], 1, None);
+        let calm = throughput(&drawn(&[column(0.0, 10, 0), column(1.0, 12, 0)]), None);
+        let bad = throughput(&drawn(&[column(0.0, 10, 0), column(1.0, 12, 1)]), None);
         assert!(!calm.contains("Errors each second") && bad.contains("Errors each second"));
         assert!(bad.contains("1.00\u{a0}s to 2.00\u{a0}s: 12.0 responses each second, 1 error"), "{bad}");
     }
 
     #[test]
     fn what_was_planned_is_in_the_drawing() {
-        let drawing = throughput(&[column(0.0, 10, 0)], 1, Some(1000.0));
+        let drawing = throughput(&drawn(&[column(0.0, 10, 0)]), Some(1000.0));
         assert!(drawing.contains("planned: 1,000") && drawing.contains(">1.5k</text>"), "{drawing}");
     }
 
     #[test]
     fn a_pause_is_a_gap() {
-        let drawing = latencies(&[column(0.0, 1, 0), column(1.0, 0, 0), column(2.0, 1, 0)], 1);
+        let drawing = latencies(&drawn(&[column(0.0, 1, 0), column(1.0, 0, 0), column(2.0, 1, 0)]));
         assert_eq!(drawing.matches('M').count(), 2 * 3 + "Median".matches('M').count(), "{drawing}");
     }
 
     #[test]
     fn of_nothing() {
-        assert!(throughput(&[], 1, Some(5.0)).contains("before there was anything"));
-        let silent = latencies(&[column(0.0, 0, 3)], 1);
+        assert!(throughput(&drawn(&[]), Some(5.0)).contains("before there was anything"));
+        let silent = latencies(&drawn(&[column(0.0, 0, 3)]));
         assert!(silent.contains("There was no response.") && !silent.contains("legend"));
     }
 
     #[test]
     fn what_is_put_together_is_said() {
         let column = Column { slowest: 3.0, fastest: 30.0, ..column(0.0, 10, 0) };
-        let drawing = throughput(&[column], 417, None);
+        let drawn = Columns { columns: vec![column], together: 417 };
+        let drawing = throughput(&drawn, None);
         assert!(drawing.contains("417 intervals") && drawing.contains("\"area first\""));
-        assert!(latencies(&[column], 417).contains("417 intervals"));
+        assert!(latencies(&drawn).contains("417 intervals"));
     }
 }

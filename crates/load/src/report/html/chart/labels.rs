@@ -90,7 +90,7 @@ fn length(tick: &Tick) -> f64 {
 /// A drawing on a screen of 360 pixels, without what is beside it.
 const NARROW: f64 = 250.0;
 
-/// The narrowest one on a screen of more than 640 pixels, up to which the style sheet hides labels.
+/// The narrowest one on a screen of more than 520 pixels, up to which the style sheet hides labels.
 const WIDE: f64 = 400.0;
 
 /// What is between a drawing and the edge of the page, at least.

@@ -74,7 +74,7 @@ fn ticks(end: f64) -> Vec<(f64, String)> {
 /// Steps that can be told apart on the width of a page.
 const MOST_STEPS: f64 = 200.0;
 
-const VERTICAL_TICKS: usize = 8;
+const VERTICAL_TICKS: usize = 10;
 
 #[cfg(test)]
 mod tests {
