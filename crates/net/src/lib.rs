@@ -9,6 +9,7 @@ mod connect;
 pub mod deadlines;
 mod listener;
 pub mod pacing;
+pub mod process;
 pub mod proxy_protocol;
 mod socket;
 mod tcp_info;

@@ -1,0 +1,105 @@
+//! What a process does to itself before it really begins: putting sockets where others expect them, going into the
+//! background.
+
+use std::{
+    fs, io,
+    os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd},
+};
+
+use rustix::io::{Errno, FdFlags, fcntl_getfd};
+
+/// Moves a descriptor to this number. Programs that are executed do not inherit it, until its close-on-exec flag is cleared.
+///
+/// What the parent process left open at the number is closed.
+///
+/// # Errors
+///
+/// `EBUSY` where the number is that of a descriptor of this program, which its close-on-exec flag tells from one that was
+/// handed over; `EBADF` where the number is above the limit of the process.
+pub fn place(descriptor: OwnedFd, number: RawFd) -> io::Result<OwnedFd> {
+    if descriptor.as_raw_fd() == number {
+        return Ok(descriptor);
+    }
+    if number < 0 {
+        return Err(Errno::BADF.into());
+    }
+    // SAFETY: the borrow serves one call, which says EBADF if the number is not that of an open descriptor.
+    let there = unsafe { BorrowedFd::borrow_raw(number) };
+    if fcntl_getfd(there).is_ok_and(|flags| flags.contains(FdFlags::CLOEXEC)) {
+        return Err(Errno::BUSY.into());
+    }
+    // SAFETY: dup3 takes any two numbers. If it closes one, that came by exec from the parent process: Rust sets
+    // close-on-exec on all that it opens, so no part of this program owns it.
+    if unsafe { libc::dup3(descriptor.as_raw_fd(), number, libc::O_CLOEXEC) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: dup3 has just opened it, and nobody else knows of it.
+    Ok(unsafe { OwnedFd::from_raw_fd(number) })
+}
+
+/// Which of two processes this is, after [`fork`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The one that was there before.
+    Parent,
+    /// The new one.
+    Child,
+}
+
+/// Splits this process in two.
+///
+/// # Errors
+///
+/// `EBUSY` in a process with several threads, of which the child would have one only, and locks that nobody opens; else
+/// those of fork(2).
+pub fn fork() -> io::Result<Side> {
+    if fs::read_dir("/proc/self/task")?.count() != 1 {
+        return Err(Errno::BUSY.into());
+    }
+    // SAFETY: there is no other thread, so the child has all that the parent has, and may go on with any of it.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        0 => Ok(Side::Child),
+        _ => Ok(Side::Parent),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::UdpSocket;
+
+    use rustix::io::fcntl_dupfd_cloexec;
+
+    use super::*;
+
+    #[test]
+    fn a_socket_is_where_it_was_put() {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        // Far from what the tests beside this one open.
+        let lifted = fcntl_dupfd_cloexec(&socket, 700).unwrap();
+        let number = lifted.as_raw_fd() + 50;
+        let placed = place(lifted, number).unwrap();
+        assert_eq!(placed.as_raw_fd(), number);
+        assert!(fcntl_getfd(&placed).unwrap().contains(FdFlags::CLOEXEC));
+        let placed = UdpSocket::from(placed);
+        assert_eq!(placed.local_addr().unwrap(), socket.local_addr().unwrap());
+    }
+
+    #[test]
+    fn what_belongs_to_the_program_is_left_alone() {
+        let (one, other) = (UdpSocket::bind("127.0.0.1:0").unwrap(), UdpSocket::bind("127.0.0.1:0").unwrap());
+        let error = place(one.into(), other.as_raw_fd()).unwrap_err();
+        assert_eq!(Errno::from_io_error(&error), Some(Errno::BUSY));
+        let third = UdpSocket::bind("127.0.0.1:0").unwrap();
+        assert_eq!(Errno::from_io_error(&place(third.into(), -1).unwrap_err()), Some(Errno::BADF));
+    }
+
+    #[test]
+    fn several_threads_do_not_fork() {
+        let (sender, receiver) = std::sync::mpsc::channel::<()>();
+        let other = std::thread::spawn(move || receiver.recv().is_err());
+        assert_eq!(Errno::from_io_error(&fork().unwrap_err()), Some(Errno::BUSY));
+        drop(sender);
+        assert!(other.join().unwrap());
+    }
+}

@@ -1,0 +1,237 @@
+//! Waits for what happens, tells the machine, and does what it says.
+
+use std::{
+    collections::HashMap,
+    io,
+    time::{Duration, Instant},
+};
+
+use rustix::process::{Pid, WaitOptions, kill_process, wait};
+use tokio::{
+    signal::unix::{Signal, SignalKind, signal},
+    sync::mpsc::{self, Receiver, Sender},
+    task::{AbortHandle, spawn_local},
+    time::sleep,
+};
+
+use crate::{
+    Settings, SignalName,
+    environment::{self, Environment},
+    health, log,
+    machine::{Action, Event, Machine, MachineSettings, Readiness},
+    notifications::{Notifications, tell_parent},
+    sockets::Sockets,
+    status_file::StatusFile,
+    worker,
+};
+
+/// A machine that runs.
+pub(crate) struct Driver<'a> {
+    settings: &'a Settings,
+    sockets: &'a Sockets,
+    environment: Environment,
+    status_file: Option<StatusFile>,
+    machine: Machine,
+    began: Instant,
+    /// What is listened to and asked for each worker.
+    tasks: HashMap<u32, Tasks>,
+    /// How many workers were spawned.
+    spawned: u64,
+    sender: Sender<Event>,
+    receiver: Receiver<Event>,
+}
+
+/// The tasks of a worker end with it.
+#[derive(Default)]
+struct Tasks(Vec<AbortHandle>);
+
+impl Drop for Tasks {
+    fn drop(&mut self) {
+        self.0.iter().for_each(AbortHandle::abort);
+    }
+}
+
+impl<'a> Driver<'a> {
+    /// Nothing runs yet.
+    pub(crate) fn new(settings: &'a Settings, sockets: &'a Sockets, status_file: Option<StatusFile>) -> Self {
+        let environment = Environment::new(settings);
+        let rules = environment::rules(&environment.variables());
+        let (sender, receiver) = mpsc::channel(EVENTS_AHEAD);
+        Self {
+            settings,
+            sockets,
+            environment,
+            status_file,
+            machine: Machine::new(machine_settings(settings), rules),
+            began: Instant::now(),
+            tasks: HashMap::new(),
+            spawned: 0,
+            sender,
+            receiver,
+        }
+    }
+
+    /// Runs until it is told to stop and all workers have ended. In a local runtime of tokio.
+    pub(crate) async fn run(mut self) -> io::Result<()> {
+        let mut signals = Signals::listen()?;
+        loop {
+            self.machine.handle(self.began.elapsed(), Event::Tick);
+            if self.act() == Next::End {
+                return Ok(());
+            }
+            let event = self.poll_event(&mut signals).await;
+            self.machine.set_rules(environment::rules(&self.environment.variables()));
+            self.reap();
+            if let Some(event) = event {
+                self.machine.handle(self.began.elapsed(), event);
+            }
+        }
+    }
+
+    /// What happens next; nothing where time passes, or children end.
+    async fn poll_event(&mut self, signals: &mut Signals) -> Option<Event> {
+        let pause = self.machine.deadline().map(|deadline| deadline.saturating_sub(self.began.elapsed()));
+        let pause = match pause {
+            // A file may say something else in the meantime.
+            Some(pause) if self.environment.may_change() => pause.min(LONGEST_PAUSE),
+            Some(pause) => pause,
+            None => Duration::MAX,
+        };
+        tokio::select! {
+            event = signals.poll() => event,
+            event = self.receiver.recv() => event,
+            () = sleep(pause) => None,
+        }
+    }
+
+    /// Takes all children that have ended. As process 1 of a container this one gets those of others too.
+    fn reap(&mut self) {
+        while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
+            let pid = pid.as_raw_nonzero().get().unsigned_abs();
+            self.tasks.remove(&pid);
+            self.machine.handle(self.began.elapsed(), Event::Exited(pid, status.as_raw()));
+        }
+    }
+
+    fn act(&mut self) -> Next {
+        while let Some(action) = self.machine.poll_action() {
+            match action {
+                Action::Spawn(generation) => {
+                    let event = self.spawn(generation).unwrap_or_else(|error| Event::NotSpawned(error.to_string()));
+                    self.machine.handle(self.began.elapsed(), event);
+                }
+                Action::Kill(signal, pids) => kill(&signal, &pids),
+                Action::Log(line) => log::line(&line),
+                Action::WriteStatus(workers) => self.write(|file| file.write(&workers)),
+                Action::WriteFailure(generation, status) => self.write(|file| file.write_failure(generation, status)),
+                Action::Ready => {
+                    self.write(|file| {
+                        file.clear_failure();
+                        Ok(())
+                    });
+                    tell_parent("READY=1");
+                }
+                Action::Exit => {
+                    tell_parent("STOPPING=1");
+                    return Next::End;
+                }
+            }
+        }
+        Next::Wait
+    }
+
+    fn spawn(&mut self, generation: u64) -> io::Result<Event> {
+        self.spawned += 1;
+        let notifications = Notifications::bind(self.spawned)
+            .inspect_err(|error| log::line(&format!("workers cannot say that they are ready: {error}")))
+            .ok();
+        let variables = self.environment.variables();
+        let address = notifications.as_ref().map(Notifications::address);
+        let pid = worker::spawn(self.settings, self.sockets, variables, generation, address)?;
+        let mut tasks = Tasks::default();
+        if let Some(notifications) = notifications {
+            tasks.0.push(spawn_local(notifications.listen(pid, self.sender.clone())).abort_handle());
+        }
+        if let Some(Ok(question)) = self.settings.health.as_ref().map(|url| url.question(generation, pid)) {
+            tasks.0.push(spawn_local(health::wait(question, pid, self.sender.clone())).abort_handle());
+        }
+        self.tasks.insert(pid, tasks);
+        Ok(Event::Spawned { generation, pid })
+    }
+
+    fn write(&mut self, write: impl FnOnce(&mut StatusFile) -> io::Result<()>) {
+        if let Some(file) = &mut self.status_file
+            && let Err(error) = write(file)
+        {
+            log::line(&format!("failed to write the status file: {error}"));
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Next {
+    Wait,
+    End,
+}
+
+fn machine_settings(settings: &Settings) -> MachineSettings {
+    MachineSettings {
+        workers: settings.workers,
+        interval: settings.interval,
+        readiness: match settings.health {
+            None => Readiness::Interval,
+            Some(_) => Readiness::Health(settings.start_timeout),
+        },
+        signal_on_hup: settings.signal_on_hup.name().to_owned(),
+        signal_on_term: settings.signal_on_term.name().to_owned(),
+    }
+}
+
+/// Whoever has ended already needs no signal.
+fn kill(signal: &str, pids: &[u32]) {
+    let Ok(name) = signal.parse::<SignalName>() else { return };
+    for pid in pids.iter().filter_map(|pid| Pid::from_raw(i32::try_from(*pid).ok()?)) {
+        let _ = kill_process(pid, name.signal());
+    }
+}
+
+/// The signals that mean something.
+struct Signals {
+    hangup: Signal,
+    terminate: Signal,
+    interrupt: Signal,
+    quit: Signal,
+    alarm: Signal,
+    child: Signal,
+}
+
+impl Signals {
+    fn listen() -> io::Result<Self> {
+        Ok(Self {
+            hangup: signal(SignalKind::hangup())?,
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            quit: signal(SignalKind::quit())?,
+            alarm: signal(SignalKind::alarm())?,
+            child: signal(SignalKind::child())?,
+        })
+    }
+
+    async fn poll(&mut self) -> Option<Event> {
+        tokio::select! {
+            _ = self.terminate.recv() => Some(Event::Stop("TERM")),
+            _ = self.interrupt.recv() => Some(Event::Stop("INT")),
+            _ = self.quit.recv() => Some(Event::Stop("QUIT")),
+            _ = self.hangup.recv() => Some(Event::Hangup),
+            // Server::Starter looks around at this one too.
+            _ = self.alarm.recv() => None,
+            _ = self.child.recv() => None,
+        }
+    }
+}
+
+/// Events that wait to be taken: workers that say more have to wait.
+const EVENTS_AHEAD: usize = 64;
+
+/// Server::Starter reads the files of variables as often, where there is automatic restart.
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);

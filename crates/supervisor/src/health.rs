@@ -1,0 +1,90 @@
+//! Asking a new worker whether it is up.
+
+mod url;
+
+use std::{future::poll_fn, net::ToSocketAddrs, rc::Rc, time::Duration};
+
+use serow_client::{
+    Buffers, ClientEncryption, Destination, Dialer, Http1, Protocol, Resumption, TlsClientSettings, TlsConnector, Trust,
+};
+use serow_http1::{Event as HttpEvent, Limits};
+use serow_message::{BodyLength, Headers, Known, Method, RequestHead, StatusCode, Target, Version};
+use tokio::{
+    sync::mpsc::Sender,
+    time::{sleep, timeout},
+};
+
+pub use self::url::{HealthUrl, HealthUrlError};
+use self::url::{Place, Question};
+use crate::machine::Event;
+
+/// Asks until the answer has status 200, and says so.
+pub(crate) async fn wait(question: Question, pid: u32, events: Sender<Event>) {
+    loop {
+        for dialer in dialers(&question) {
+            if let Ok(true) = timeout(PATIENCE, is_healthy(&dialer, &question)).await {
+                // Nobody listens any more where the supervisor has ended.
+                let _ = events.send(Event::Healthy(pid)).await;
+                return;
+            }
+        }
+        sleep(PAUSE).await;
+    }
+}
+
+/// A dialer for each address. What a name stands for may change.
+fn dialers(question: &Question) -> Vec<Dialer> {
+    let destinations: Vec<_> = match &question.place {
+        Place::Unix(path) => vec![Destination::Unix(path.clone())],
+        Place::Tcp(host, port) => {
+            let addresses = (host.as_str(), *port).to_socket_addrs();
+            addresses.into_iter().flatten().map(Destination::Tcp).collect()
+        }
+    };
+    let encryption = question.server_name.as_ref().and_then(|name| {
+        // It is our own worker, and its certificate is made out to another name than the one it is asked at.
+        let protocols = vec![Protocol::Http1];
+        let resumption = Resumption::Off;
+        let settings = TlsClientSettings { trust: Trust::Unchecked, protocols, resumption, ..Default::default() };
+        let connector = TlsConnector::new(settings).ok()?;
+        Some(ClientEncryption { connector, server_name: name.clone(), protocol: None })
+    });
+    if question.server_name.is_some() && encryption.is_none() {
+        return Vec::new();
+    }
+    let dialer = |destination| Dialer { destination, encryption: encryption.clone(), patience: PATIENCE };
+    destinations.into_iter().map(dialer).collect()
+}
+
+/// One request on a connection of its own: which worker gets the next connection, the kernel decides.
+async fn is_healthy(dialer: &Dialer, question: &Question) -> bool {
+    let buffers: Rc<Buffers> = Rc::default();
+    let Ok(wire) = dialer.dial(&buffers).await else { return false };
+    let mut connection = Http1::new(wire, buffers, Limits::default());
+    let Some(head) = head(question) else { return false };
+    if connection.send_head(&head, BodyLength::Known(0)).is_err()
+        || poll_fn(|context| connection.poll_flush(context)).await.is_err()
+    {
+        return false;
+    }
+    loop {
+        match poll_fn(|context| connection.poll_receive(context)).await {
+            Ok(HttpEvent::Head(response)) if response.is_interim() => {}
+            Ok(HttpEvent::Head(response)) => return response.head.status == StatusCode::OK,
+            _ => return false,
+        }
+    }
+}
+
+fn head(question: &Question) -> Option<RequestHead> {
+    let mut headers = Headers::new();
+    headers.insert(Known::Host, question.authority.clone()).ok()?;
+    let target = Target::parse(question.path.clone().into(), false).ok()?;
+    Some(RequestHead { method: Method::GET, target, version: Version::HTTP_11, headers })
+}
+
+/// For an answer. A worker that needs longer for such a question is not up.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Between two questions.
+const PAUSE: Duration = Duration::from_millis(100);
