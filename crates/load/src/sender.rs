@@ -168,7 +168,7 @@ impl Reporter<'_> {
             work = self.wait_until(self.began.min(monotonic() + TICK)).await;
         }
         self.thread.schedule.set_counts(true);
-        drop(self.thread.tally.take());
+        self.thread.tally.begin();
         work
     }
 

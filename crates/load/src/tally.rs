@@ -112,6 +112,13 @@ impl Tally {
         self.last.get()
     }
 
+    /// The warm-up is over: of its bytes and connections nothing is kept. Its requests were never counted.
+    pub(crate) fn begin(&self) {
+        self.bytes.take();
+        self.connections.take();
+        self.connect_times.take();
+    }
+
     /// Begins a new stretch; what was counted in the one before.
     pub(crate) fn take(&self) -> Stretch {
         Stretch {

@@ -74,12 +74,14 @@ fn those_under_way_at_the_end_are_awaited() {
 #[test]
 fn the_warm_up_does_not_count() {
     for (version, streams) in VERSIONS {
-        let server = Counting::start();
-        let warm_up = Duration::from_millis(150);
-        let results = run(Plan { warm_up, count: Some(100), ..plan(server.tcp(), version, streams) });
-        assert!(server.count() > 100, "{version:?}: {}", server.count());
-        // Nor do responses that come behind its end to requests that went before.
-        assert_eq!((results.requests, results.errors.all()), (100, 0), "{version:?}");
+        for rate in [None, Some(2000.0)] {
+            let server = Counting::start();
+            let warm_up = Duration::from_millis(150);
+            let results = run(Plan { warm_up, rate, count: Some(100), ..plan(server.tcp(), version, streams) });
+            assert!(server.count() > 100, "{version:?} {rate:?}: {}", server.count());
+            // Nor do responses that come behind its end to requests that went before.
+            assert_eq!((results.requests, results.errors.all()), (100, 0), "{version:?} {rate:?}");
+        }
     }
 }
 
