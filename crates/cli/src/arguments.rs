@@ -10,6 +10,7 @@ mod listening;
 mod logging;
 mod timeouts;
 mod tls;
+mod waterfall;
 
 use std::path::PathBuf;
 
@@ -17,7 +18,10 @@ use clap::{Args, ValueEnum};
 
 pub(crate) use self::{
     admin::{AdminArguments, StatusArguments},
-    bench::{BenchArguments, ConnectionArguments, LoadArguments, ReportArguments, RequestArguments},
+    bench::{
+        BenchArguments, BenchCommand, ConnectionArguments, LoadArguments, ReportArguments, RequestArguments,
+        ServerArguments,
+    },
     caching::CachingArguments,
     content::{ContentArguments, ListingArgument, SymlinksArgument},
     http::{HttpArguments, VersionsOfHttp},
@@ -26,6 +30,7 @@ pub(crate) use self::{
     logging::{LevelArgument, LogArgument, LogFormatArgument, LoggingArguments},
     timeouts::TimeoutArguments,
     tls::{CertificateArgument, ClientArgument, TlsArguments, VersionsArgument},
+    waterfall::WaterfallArguments,
 };
 
 /// The options of `serow files`.

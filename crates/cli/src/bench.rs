@@ -12,7 +12,7 @@ mod failure;
 mod interrupt;
 mod plan;
 mod probe;
-mod target;
+pub(crate) mod target;
 mod url_list;
 mod watcher;
 
@@ -27,12 +27,16 @@ use serow_load::{Results, Run, report};
 pub(crate) use self::failure::BenchFailure;
 use self::{plan::Prepared, watcher::Watcher};
 use crate::{
-    arguments::{BenchArguments, ReportArguments},
+    arguments::{BenchArguments, BenchCommand, ReportArguments},
     failure::Failure,
+    waterfall,
 };
 
 /// Makes load and prints what came of it.
 pub(crate) fn run(arguments: BenchArguments) -> Result<(), Failure> {
+    if let Some(BenchCommand::Waterfall(arguments)) = arguments.other {
+        return waterfall::run(*arguments);
+    }
     if arguments.version {
         return print(&format!("serow {} (serow bench; wrk's command line)\n", env!("CARGO_PKG_VERSION")));
     }

@@ -39,7 +39,7 @@ pub(crate) enum Command {
     ///
     /// Each connection sends the next request as soon as it has its response; with -R, requests are sent at planned
     /// moments. Ctrl-C ends it early, with the report of what was done.
-    #[command(override_usage = "serow bench [OPTIONS] URL", after_help = BENCH_EXAMPLES)]
+    #[command(override_usage = "serow bench [OPTIONS] URL\n       serow bench waterfall [OPTIONS] URL...", after_help = BENCH_EXAMPLES)]
     Bench(Box<BenchArguments>),
     /// Print how a running server is doing.
     ///
@@ -59,7 +59,11 @@ impl CommandLine {
         if !arguments.get(1).is_some_and(names_command) {
             arguments.insert(1.min(arguments.len()), "files".into());
         }
-        let command = arguments.get(1).and_then(|command| command.to_str()).unwrap_or_default().to_owned();
+        let command = match [1, 2].map(|place| arguments.get(place).and_then(|word| word.to_str()).unwrap_or_default())
+        {
+            ["bench", "waterfall"] => "bench waterfall".to_owned(),
+            [command, _] => command.to_owned(),
+        };
         let parsed = Self::try_parse_from(arguments).map(|line| line.command);
         parsed.map_err(|error| Failure::of_command_line(&command, error))
     }
@@ -122,6 +126,8 @@ Examples:
       a thousand POST requests, and exit code 1 if one fails
   serow bench -s post.lua http://127.0.0.1:8080/ -- one two
       wrk's scripts
+  serow bench waterfall https://example.com/picture.png,u=5 /script.js,u=1,after=10s
+      who gets which bytes when, over one connection: serow bench waterfall --help
 
 Values:
   numbers: 100 1k 2M; times: 10 500ms 90s 5m 1h";

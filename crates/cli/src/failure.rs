@@ -5,7 +5,7 @@ use std::{io, path::PathBuf, process::ExitCode};
 use clap::error::ErrorKind;
 use serow_files::FilesError;
 
-use crate::{admin::NoAnswer, bench::BenchFailure, misuse};
+use crate::{admin::NoAnswer, bench::BenchFailure, misuse, waterfall::WaterfallFailure};
 
 /// Why a command ended.
 #[derive(Debug)]
@@ -24,6 +24,8 @@ pub(crate) enum Failure {
     Admin(serow::Error),
     /// The load generator cannot do what it is to do.
     Bench(BenchFailure),
+    /// There is nothing to draw, or not all that was asked for.
+    Waterfall(WaterfallFailure),
     /// A running server does not say how it is.
     Status(NoAnswer),
     /// Standard output cannot be written to.
@@ -56,6 +58,7 @@ impl Failure {
             Self::Admin(error) => format!("--admin: {}", error.to_string().replace("with --listen", "with --admin")),
             Self::Status(no_answer) => no_answer.to_string(),
             Self::Bench(failure) => failure.to_string(),
+            Self::Waterfall(failure) => failure.to_string(),
             Self::Output(error) => format!("cannot write to standard output: {error}"),
             Self::System(error) => format!("the system refuses what a server needs: {error}"),
         };

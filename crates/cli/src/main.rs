@@ -8,6 +8,7 @@
 //! | serving a folder | `folder.rs` |
 //! | handlers around it, where there is TLS | `strict_transport.rs`, `to_tls.rs` |
 //! | making load | `bench.rs` |
+//! | who gets which bytes when | `waterfall.rs` |
 //! | how the server is doing: who tells it, who asks | `admin.rs` |
 //! | a line for each request | `access_log.rs` |
 //! | a line for what goes wrong | `error_log.rs` |
@@ -29,6 +30,7 @@ mod misuse;
 mod settings;
 mod strict_transport;
 mod to_tls;
+mod waterfall;
 mod written;
 
 use std::{

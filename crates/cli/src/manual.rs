@@ -18,21 +18,25 @@ fn text() -> String {
     text.push_str("<!-- Made by `serow manual > docs/manual.md`; do not edit. -->\n\n");
     text.push_str(&description(&command));
     for command in command.get_subcommands().filter(|command| !command.is_hide_set() && command.get_name() != "help") {
-        text.push_str(&section(command));
+        text.push_str(&section("serow", command));
+        for below in command.get_subcommands() {
+            text.push_str(&section(&format!("serow {}", command.get_name()), below));
+        }
     }
     text.truncate(text.trim_end().len());
     text.push('\n');
     text
 }
 
-/// A command and its options.
-fn section(command: &Command) -> String {
+/// A command and its options; `before` is what stands before its name.
+fn section(before: &str, command: &Command) -> String {
     let name = command.get_name();
     let positionals = command.get_positionals().map(|positional| match positional.get_action() {
         ArgAction::Append => format!(" [{}...]", value_name(positional)),
         _ => format!(" [{}]", value_name(positional)),
     });
-    let mut text = format!("## serow {name}{} [OPTIONS]\n\n{}", positionals.collect::<String>(), description(command));
+    let mut text =
+        format!("## {before} {name}{} [OPTIONS]\n\n{}", positionals.collect::<String>(), description(command));
     let mut heading = None;
     let is_told =
         |argument: &&Arg| !argument.is_hide_set() && !matches!(argument.get_id().as_str(), "help" | "version");

@@ -29,7 +29,7 @@ pub(crate) fn line(command: &str, error: &clap::Error) -> String {
             "an option has a value that is no text in UTF-8; only folders and files may".to_owned()
         }
         ErrorKind::MissingRequiredArgument => match option.as_str() {
-            "<URL>" => format!("a URL is missing; write one, as in http://127.0.0.1:8080/; {help}"),
+            "<URL>" | "<URL>..." => format!("a URL is missing; write one, as in http://127.0.0.1:8080/; {help}"),
             missing => format!("{missing} is missing; {help}"),
         },
         _ => first_line(error, &help),

@@ -50,6 +50,8 @@ pub enum DialError {
     Connect(io::Error),
     /// It was made, and TLS failed.
     Tls(io::Error),
+    /// It was made, and the server's certificate is not believed.
+    Certificate(io::Error),
     /// The name is none that a certificate could be for.
     ServerName(TlsError),
     /// TLS is there, and the server does not agree to speak this inside.
@@ -92,7 +94,8 @@ impl Dialer {
         if let Some(encryption) = &self.encryption {
             let session = TlsSession::connect(&encryption.connector, &encryption.server_name);
             wire.encrypt(session.map_err(DialError::ServerName)?, BytesMut::new());
-            poll_fn(|context| wire.poll_handshake(context, buffers)).await.map_err(DialError::Tls)?;
+            let agreed = poll_fn(|context| wire.poll_handshake(context, buffers)).await;
+            agreed.map_err(|error| DialError::of_handshake(error, encryption.protocol))?;
             if let Some(wanted) = encryption.protocol
                 && wire.session().and_then(TlsSession::protocol) != Some(wanted)
             {
@@ -103,10 +106,21 @@ impl Dialer {
     }
 }
 
+impl DialError {
+    /// A handshake went wrong in which this was to be agreed upon.
+    fn of_handshake(error: io::Error, protocol: Option<Protocol>) -> Self {
+        match (error.get_ref().and_then(|cause| cause.downcast_ref()), protocol) {
+            (Some(TlsError::Certificate(_)), _) => Self::Certificate(error),
+            (Some(cause), Some(protocol)) if cause.is_of_protocols() => Self::Protocol(protocol),
+            _ => Self::Tls(error),
+        }
+    }
+}
+
 impl fmt::Display for DialError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Connect(error) | Self::Tls(error) => error.fmt(formatter),
+            Self::Connect(error) | Self::Tls(error) | Self::Certificate(error) => error.fmt(formatter),
             Self::ServerName(error) => error.fmt(formatter),
             Self::Protocol(Protocol::Http1) => formatter.write_str("the server does not agree to HTTP/1.1 (ALPN)"),
             Self::Protocol(Protocol::Http2) => formatter.write_str("the server does not agree to HTTP/2 (ALPN)"),

@@ -1,13 +1,12 @@
 //! The client's side of a connection.
 
-use alloc::vec::Vec;
 use core::{fmt, time::Duration};
 
 use bytes::BytesMut;
-use serow_message::{BodyLength, Headers, Known, Method, Misuse, Priority, RequestHead, TargetForm};
+use serow_message::{BodyLength, Known, Method, Priority, RequestHead, TargetForm};
 
 use crate::{
-    ClientEvent, Counters, ErrorCode, Limits, ProtocolError, ReceivedResponse, Sender, StreamId, Turn,
+    ClientEvent, Endpoint, ErrorCode, Limits, ProtocolError, ReceivedResponse, Sender, StreamId,
     connection::{Connection, Leaving, Step},
     frame::{self, Dependency, HeadersStart},
     hpack::Pseudo,
@@ -16,10 +15,12 @@ use crate::{
 };
 
 /// Sends requests and receives responses, many at once, each on its stream. It is driven as a
-/// [`Server`](crate::Server) is; requests are begun by [`Self::open`].
+/// [`Server`](crate::Server) is; requests are begun by [`Client::open`], and there is never a head to be written.
+pub type Client = Endpoint<ClientRole>;
+
+/// The role of a [`Client`], and what it keeps for itself.
 #[derive(Debug)]
-pub struct Client {
-    connection: Connection,
+pub struct ClientRole {
     /// The server takes no stream above this one; those that are open are told one by one.
     refused_above: StreamId,
 }
@@ -50,7 +51,8 @@ impl Client {
     /// The state of a new connection; preface and settings are queued at once.
     #[must_use]
     pub fn new(limits: Limits, now: Duration) -> Self {
-        Self { connection: Connection::new(Sender::Server, limits, now), refused_above: StreamId::MAX }
+        let role = ClientRole { refused_above: StreamId::MAX };
+        Self { connection: Connection::new(Sender::Server, limits, now), role }
     }
 
     /// Begins a request; its head is queued at once, since streams begin in the order of their numbers. What its headers
@@ -162,7 +164,7 @@ impl Client {
     pub fn receive(&mut self, input: &mut BytesMut, now: Duration) -> Result<Option<ClientEvent>, ProtocolError> {
         // RFC 9113 §6.8: the server never looked at these.
         let last = self.connection.streams.iter().next_back().map(|last| last.id);
-        if let Some(stream) = last.filter(|last| *last > self.refused_above) {
+        if let Some(stream) = last.filter(|last| *last > self.role.refused_above) {
             self.connection.forget(stream);
             return Ok(Some(ClientEvent::Reset { stream, code: ErrorCode::REFUSED_STREAM }));
         }
@@ -175,78 +177,10 @@ impl Client {
             Step::Reset { stream, code } => ClientEvent::Reset { stream, code },
             Step::TooLarge { stream } => self.give_up(stream, ErrorCode::CANCEL),
             Step::GoAway { last_stream, code } => {
-                self.refused_above = self.refused_above.min(last_stream);
+                self.role.refused_above = self.role.refused_above.min(last_stream);
                 ClientEvent::GoAway { code }
             }
         }))
-    }
-
-    /// Whether frames wait that go before everything else.
-    #[must_use]
-    pub fn has_control(&self) -> bool {
-        !self.connection.control.is_empty()
-    }
-
-    /// Appends them.
-    pub fn write_control(&mut self, output: &mut Vec<u8>) {
-        self.connection.write_control(output);
-    }
-
-    /// See [`Server::set_ready`](crate::Server::set_ready).
-    pub fn set_ready(&mut self, stream: StreamId, ready: bool) {
-        self.connection.set_ready(stream, ready);
-    }
-
-    /// See [`Server::next_turn`](crate::Server::next_turn); there is never a head to be written.
-    pub fn next_turn(&mut self, room: usize) -> Option<Turn> {
-        self.connection.next_turn(room)
-    }
-
-    /// See [`Server::write_data`](crate::Server::write_data).
-    ///
-    /// # Errors
-    ///
-    /// As there.
-    pub fn write_data(&mut self, stream: StreamId, data: &[u8], end: bool, output: &mut Vec<u8>) -> Result<(), Misuse> {
-        self.begin_data(stream, data.len(), end, output)?;
-        output.extend_from_slice(data);
-        Ok(())
-    }
-
-    /// See [`Server::begin_data`](crate::Server::begin_data).
-    ///
-    /// # Errors
-    ///
-    /// As there.
-    pub fn begin_data(
-        &mut self,
-        stream: StreamId,
-        length: usize,
-        end: bool,
-        output: &mut Vec<u8>,
-    ) -> Result<(), Misuse> {
-        self.connection.begin_data(stream, length, end, output)
-    }
-
-    /// Ends the request with trailers.
-    ///
-    /// # Errors
-    ///
-    /// Before the announced length.
-    pub fn write_trailers(&mut self, stream: StreamId, trailers: &Headers, output: &mut Vec<u8>) -> Result<(), Misuse> {
-        self.connection.write_trailers(stream, trailers, output)
-    }
-
-    /// Cuts a stream off.
-    pub fn reset(&mut self, stream: StreamId, code: ErrorCode) {
-        if self.connection.streams.peek(stream).is_some() {
-            self.connection.cut_off(stream, code);
-        }
-    }
-
-    /// See [`Server::note_consumed`](crate::Server::note_consumed).
-    pub fn note_consumed(&mut self, stream: StreamId, bytes: usize) {
-        self.connection.note_consumed(stream, bytes);
     }
 
     /// Says how urgent a response is (RFC 9218 §7.1); also orders what is sent on the stream.
@@ -261,50 +195,6 @@ impl Client {
     #[must_use]
     pub fn allows_extended_connect(&self) -> bool {
         self.connection.allowed.enable_connect_protocol
-    }
-
-    /// Opens no more requests; those that are open go on.
-    pub fn begin_shutdown(&mut self) {
-        self.connection.begin_shutdown();
-    }
-
-    /// Ends the connection over something of our own.
-    pub fn fail(&mut self, code: ErrorCode, reason: &'static str) {
-        self.connection.fail(code, reason);
-    }
-
-    /// Whether the connection is to be closed once all is flushed.
-    #[must_use]
-    pub fn is_finished(&self) -> bool {
-        self.connection.is_finished()
-    }
-
-    /// How many streams are open.
-    #[must_use]
-    pub fn active_streams(&self) -> usize {
-        self.connection.streams.len()
-    }
-
-    /// When [`Self::handle_timeout`] is to be called, if nothing happens before.
-    #[must_use]
-    pub fn deadline(&self) -> Option<Duration> {
-        self.connection.deadline()
-    }
-
-    /// The deadline may have passed.
-    pub fn handle_timeout(&mut self, now: Duration) {
-        self.connection.handle_timeout(now);
-    }
-
-    /// Gives back memory that is kept for the next response.
-    pub fn release_memory(&mut self) {
-        self.connection.release_memory();
-    }
-
-    /// What was counted.
-    #[must_use]
-    pub fn counters(&self) -> Counters {
-        self.connection.counters
     }
 
     /// A response's head has come, or an interim one.

@@ -10,6 +10,7 @@ mod closing;
 mod connection;
 mod counters;
 pub mod dependency;
+mod endpoint;
 mod error;
 mod event;
 mod fields;
@@ -33,13 +34,14 @@ mod window;
 pub use serow_message::{BodyLength, Misuse};
 
 pub use self::{
-    client::{Asking, Client, OpenError},
+    client::{Asking, Client, ClientRole, OpenError},
     counters::Counters,
+    endpoint::Endpoint,
     error::{ErrorCode, ProtocolError},
     event::{ClientEvent, Event, ReceivedRequest, ReceivedResponse},
     limits::Limits,
     sending::Turn,
-    server::Server,
+    server::{Server, ServerRole},
     settings::{Applied, Sender, Settings, SettingsUpdate},
     stream_id::StreamId,
 };

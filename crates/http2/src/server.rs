@@ -10,7 +10,7 @@ use serow_message::{
 };
 
 use crate::{
-    Counters, ErrorCode, Event, Limits, ProtocolError, Sender, StreamId, Turn,
+    Endpoint, ErrorCode, Event, Limits, ProtocolError, Sender, StreamId,
     connection::{Connection, Leaving, Step, schedule},
     frame::HeadersStart,
     request::{self, Accepted, Answer, Rejected},
@@ -19,25 +19,24 @@ use crate::{
 
 /// Receives requests and sends responses, many at once, each on its stream.
 ///
-/// 1. Append what was read to a buffer, and call [`Self::receive`] until it gives `None`.
-/// 2. Give the response of each request by [`Self::send_head`], and say by [`Self::set_ready`] when a piece of its body
-///    is there.
-/// 3. While the socket takes something: first [`Self::write_control`], then turn by turn ([`Self::next_turn`])
-///    [`Self::write_head`] and [`Self::write_data`], [`Self::write_trailers`].
-/// 4. Say what was read of requests' bodies ([`Self::note_consumed`]), or that nobody will ([`Self::abandon_body`]).
-/// 5. Call [`Self::handle_timeout`] at [`Self::deadline`], and close when [`Self::is_finished`].
-///
-/// A call for a stream that is over does nothing, or is out of turn: the client may cut any stream off at any time.
+/// 1. Append what was read to a buffer, and call [`Server::receive`] until it gives `None`.
+/// 2. Give the response of each request by [`Server::send_head`], and say by [`Server::set_ready`] when a piece of its
+///    body is there.
+/// 3. While the socket takes something: first [`Server::write_control`], then turn by turn ([`Server::next_turn`])
+///    [`Server::write_head`] and [`Server::write_data`], [`Server::write_trailers`].
+/// 4. Say what was read of requests' bodies ([`Server::note_consumed`]), or that nobody will ([`Server::abandon_body`]).
+/// 5. Call [`Server::handle_timeout`] at [`Server::deadline`], and close when [`Server::is_finished`].
+pub type Server = Endpoint<ServerRole>;
+
+/// The role of a [`Server`], which keeps nothing of its own.
 #[derive(Debug)]
-pub struct Server {
-    connection: Connection,
-}
+pub struct ServerRole;
 
 impl Server {
     /// The state of a new connection; its settings are queued at once.
     #[must_use]
     pub fn new(limits: Limits, now: Duration) -> Self {
-        Self { connection: Connection::new(Sender::Client, limits, now) }
+        Self { connection: Connection::new(Sender::Client, limits, now), role: ServerRole }
     }
 
     /// Takes frames from the front of the input until there is an event; `None` where more input is needed.
@@ -68,19 +67,6 @@ impl Server {
                 Err(ProtocolError::Stream { .. }) => {}
             }
         }
-    }
-
-    /// Whether frames wait that go before everything else.
-    #[must_use]
-    pub fn has_control(&self) -> bool {
-        !self.connection.control.is_empty()
-    }
-
-    /// Appends them. To be called when the client has taken what went before: those that wait are counted, and a client
-    /// that asks for answers and does not read them is cut off.
-    #[inline]
-    pub fn write_control(&mut self, output: &mut Vec<u8>) {
-        self.connection.write_control(output);
     }
 
     /// The head of the response is there; it is written when its turn comes. What `headers` say of length and connection
@@ -170,20 +156,6 @@ impl Server {
         self.peek(stream).is_some_and(|stream| stream.sending == Sending::Length(0))
     }
 
-    /// Whether a piece of the stream's body, or its end, is there to be sent. While it is, the stream gets turns.
-    #[inline]
-    pub fn set_ready(&mut self, stream: StreamId, ready: bool) {
-        self.connection.set_ready(stream, ready);
-    }
-
-    /// Whose turn it is to send, and how much: as far as the windows and the peer's frames allow, and at most `room`. A
-    /// head gets its turn, with `bytes` 0, also where the windows are shut. Whoever has nothing to send in its turn says
-    /// so by [`Self::set_ready`]; otherwise it is asked again.
-    #[inline]
-    pub fn next_turn(&mut self, room: usize) -> Option<Turn> {
-        self.connection.next_turn(room)
-    }
-
     /// Writes the head of the stream whose turn it is; `date` is the value of the field that is added where the response
     /// has none of its own. Where no body follows, the response is whole.
     ///
@@ -193,58 +165,6 @@ impl Server {
     #[inline]
     pub fn write_head(&mut self, stream: StreamId, date: &[u8], output: &mut Vec<u8>) -> Result<(), Misuse> {
         self.connection.write_head(stream, date, output)
-    }
-
-    /// Writes a piece of the body as one frame; `end` says that it is the last. An empty last one needs no turn.
-    ///
-    /// # Errors
-    ///
-    /// Before the head, more bytes than the turn or the announced length allow, or an end before that: nothing was
-    /// written. Then the stream must be [reset](Self::reset), so that the client does not take the response for whole.
-    #[inline]
-    pub fn write_data(&mut self, stream: StreamId, data: &[u8], end: bool, output: &mut Vec<u8>) -> Result<(), Misuse> {
-        self.begin_data(stream, data.len(), end, output)?;
-        output.extend_from_slice(data);
-        Ok(())
-    }
-
-    /// The same, without the data: the caller appends `length` bytes itself.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::write_data`].
-    #[inline]
-    pub fn begin_data(
-        &mut self,
-        stream: StreamId,
-        length: usize,
-        end: bool,
-        output: &mut Vec<u8>,
-    ) -> Result<(), Misuse> {
-        self.connection.begin_data(stream, length, end, output)
-    }
-
-    /// Ends the response with trailers; they are left out where the client did not say `te: trailers` (RFC 9110 §6.5.1).
-    /// Needs no turn.
-    ///
-    /// # Errors
-    ///
-    /// Before the head, or before the announced length.
-    pub fn write_trailers(&mut self, stream: StreamId, trailers: &Headers, output: &mut Vec<u8>) -> Result<(), Misuse> {
-        self.connection.write_trailers(stream, trailers, output)
-    }
-
-    /// Cuts a stream off.
-    pub fn reset(&mut self, stream: StreamId, code: ErrorCode) {
-        if self.peek(stream).is_some() {
-            self.connection.cut_off(stream, code);
-        }
-    }
-
-    /// So many bytes of the stream's body were used by their reader: the client may send more in their place.
-    #[inline]
-    pub fn note_consumed(&mut self, stream: StreamId, bytes: usize) {
-        self.connection.note_consumed(stream, bytes);
     }
 
     /// Nobody will read the rest of the stream's body. What comes of it is passed over, and when the response is whole and
@@ -285,39 +205,16 @@ impl Server {
         self.connection.streams.iter().filter(waits).map(|stream| stream.id)
     }
 
-    /// Tells the client to open no more streams (RFC 9113 §6.8): GOAWAY that allows all, and PING. With the answer to that
-    /// the last stream is known and told.
-    pub fn begin_shutdown(&mut self) {
-        self.connection.begin_shutdown();
-    }
-
-    /// The same at once, for a client that does not answer: later streams are passed over.
+    /// [Leaves](Self::begin_shutdown) at once, for a client that does not answer: later streams are passed over.
     pub fn finish_shutdown(&mut self) {
         self.connection.begin_shutdown();
         self.connection.finish_shutdown();
-    }
-
-    /// Ends the connection over something of our own.
-    pub fn fail(&mut self, code: ErrorCode, reason: &'static str) {
-        self.connection.fail(code, reason);
-    }
-
-    /// Whether the connection is to be closed once all is flushed: shut down, with no stream left, or failed.
-    #[must_use]
-    pub fn is_finished(&self) -> bool {
-        self.connection.is_finished()
     }
 
     /// Whether the connection is being shut down, by either side.
     #[must_use]
     pub fn is_leaving(&self) -> bool {
         self.connection.peer_leaves || self.connection.leaving != Leaving::Stay
-    }
-
-    /// How many streams are open.
-    #[must_use]
-    pub fn active_streams(&self) -> usize {
-        self.connection.streams.len()
     }
 
     /// Whether no stream is open, and no frame has begun to come.
@@ -330,28 +227,6 @@ impl Server {
     #[must_use]
     pub fn is_within_block(&self) -> bool {
         self.connection.block.is_some()
-    }
-
-    /// When [`Self::handle_timeout`] is to be called, if nothing happens before.
-    #[must_use]
-    pub fn deadline(&self) -> Option<Duration> {
-        self.connection.deadline()
-    }
-
-    /// The deadline may have passed.
-    pub fn handle_timeout(&mut self, now: Duration) {
-        self.connection.handle_timeout(now);
-    }
-
-    /// Gives back memory that is kept for the next request. To be called when that may be long in coming.
-    pub fn release_memory(&mut self) {
-        self.connection.release_memory();
-    }
-
-    /// What was counted.
-    #[must_use]
-    pub fn counters(&self) -> Counters {
-        self.connection.counters
     }
 
     fn peek(&self, stream: StreamId) -> Option<&Stream> {

@@ -42,6 +42,9 @@ impl Distribution {
 
     /// All values of another one as well.
     pub fn merge(&mut self, other: &Self) {
+        if other.count() == 0 {
+            return;
+        }
         // Both have the same bounds, so nothing can be out of range.
         let _ = self.0.add(&other.0);
     }

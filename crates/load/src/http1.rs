@@ -27,11 +27,11 @@ pub(crate) async fn send(thread: &Rc<Thread>) {
     let thread = Rc::clone(thread);
     let mut lane = Lane { deadline: thread.deadlines.register(), thread, place: Place::default(), connection: None };
     while let Some(permit) = poll_fn(|context| lane.poll_next(context)).await {
-        if lane.connection.is_none() && !lane.open().await {
+        if lane.connection.is_none() && !lane.open(permit).await {
             continue;
         }
-        if lane.thread.delays {
-            lane.thread.delay().await;
+        if lane.thread.delays && !lane.thread.delay().await {
+            break;
         }
         let Some(batch) = lane.thread.next_batch() else { break };
         lane.exchange(&batch, permit).await;
@@ -54,6 +54,7 @@ struct Exchange<'a> {
     stage: Stage,
     /// The response, where a script wants to see it.
     kept: Option<Kept>,
+    counts: bool,
     began: Duration,
     limit: Duration,
     /// Bytes that the connection had received before.
@@ -93,7 +94,7 @@ impl Lane {
     }
 
     /// Opens a connection; says whether there is one.
-    async fn open(&mut self) -> bool {
+    async fn open(&mut self, permit: Permit) -> bool {
         match self.thread.dial().await {
             Ok(wire) => {
                 let buffers = Rc::clone(&self.thread.buffers);
@@ -101,7 +102,7 @@ impl Lane {
                 true
             }
             Err(_) => {
-                self.thread.tally.note_fault(Fault::Connect);
+                self.thread.tally.note_faults(Fault::Connect, usize::from(permit.counts));
                 sleep(RECONNECT_PAUSE).await;
                 false
             }
@@ -119,6 +120,7 @@ impl Lane {
             answered: 0,
             stage: Stage::Unannounced,
             kept: None,
+            counts: permit.counts,
             began: permit.due.unwrap_or(sent),
             limit: sent + thread.plan.timeout,
             received: connection.received(),
@@ -126,16 +128,19 @@ impl Lane {
         connection.send_written(batch.text().clone());
         let outcome = poll_fn(|context| exchange.poll(context, connection, thread, &self.deadline)).await;
         thread.tally.note_bytes(connection.received() - exchange.received);
-        let unanswered = (batch.requests().len() - exchange.answered) as u64;
+        let unanswered = if permit.counts { batch.requests().len() - exchange.answered } else { 0 };
         self.deadline.clear();
         match outcome {
             Outcome::Answered(Next::Reuse) if thread.plan.keep_alive => return,
             Outcome::Answered(_) => {
-                (0..unanswered).for_each(|_| thread.tally.note_fault(Fault::Read));
+                thread.tally.note_faults(Fault::Read, unanswered);
                 poll_fn(|context| close(context, connection)).await;
             }
-            Outcome::Broken(broken) => thread.note_broken(&broken, unanswered, connection.not_understood()),
-            Outcome::TimedOut => (0..unanswered).for_each(|_| thread.tally.note_fault(Fault::Timeout)),
+            Outcome::Broken(broken) => {
+                let fault = thread.judge(&broken, connection.not_understood());
+                thread.tally.note_faults(fault, unanswered);
+            }
+            Outcome::TimedOut => thread.tally.note_faults(Fault::Timeout, unanswered),
         }
         self.connection = None;
     }
@@ -214,8 +219,10 @@ impl Exchange<'_> {
         let now = monotonic();
         self.answered += 1;
         match std::mem::replace(&mut self.stage, Stage::Unannounced) {
-            Stage::Body(status) if now <= self.limit => thread.note_response(status, now - self.began, now),
-            _ => thread.tally.note_fault(Fault::Timeout),
+            Stage::Body(status) if now <= self.limit => {
+                thread.note_response(self.counts, status, now - self.began, now);
+            }
+            _ => thread.tally.note_faults(Fault::Timeout, usize::from(self.counts)),
         }
         if let Some(kept) = self.kept.take() {
             thread.show(&kept);

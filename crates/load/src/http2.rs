@@ -41,8 +41,8 @@ pub(crate) async fn send(thread: &Rc<Thread>) {
         let wire = match thread.dial().await {
             Ok(wire) => wire,
             Err(_) => {
-                let lost = next.take().map_or(0, |pending| pending.unopened());
-                (0..lost).for_each(|_| thread.tally.note_fault(Fault::Connect));
+                let lost = next.take().filter(|pending| pending.permit.counts);
+                thread.tally.note_faults(Fault::Connect, lost.map_or(0, |pending| pending.unopened()));
                 sleep(RECONNECT_PAUSE).await;
                 continue;
             }
@@ -76,8 +76,8 @@ struct Lanes<'a> {
     stage: Stage,
 }
 
-/// What is waited for before a request is sent.
-type Pause<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
+/// What is waited for before a request is sent; says whether it is to be sent then.
+type Pause<'a> = Pin<Box<dyn Future<Output = bool> + 'a>>;
 
 /// What may be sent and has not been.
 struct Pending {
@@ -122,6 +122,10 @@ impl Lanes<'_> {
             if self.connection.is_finished() {
                 // The farewell, as far as the kernel takes it.
                 let _ = self.connection.poll_flush(context);
+                if !self.thread.plan.keep_alive {
+                    // As over HTTP/1.1: a port for each request would be taken for a minute.
+                    self.connection.wire().socket().reset_on_close();
+                }
                 return Poll::Ready(());
             }
             if self.deadline.poll_expired(context).is_pending() {
@@ -145,10 +149,9 @@ impl Lanes<'_> {
                 }
             }
             if let Some(pause) = &mut self.pause {
-                if pause.as_mut().poll(context).is_pending() {
-                    return;
-                }
+                let Poll::Ready(goes_on) = pause.as_mut().poll(context) else { return };
                 self.pause = None;
+                self.next.take_if(|_| !goes_on);
             }
             match &mut self.next {
                 None => self.stage = Stage::Finishing,
@@ -159,7 +162,9 @@ impl Lanes<'_> {
                         Ok(request) => self.begin(request),
                         Err(OpenError::WouldBlock) => return,
                         Err(OpenError::Leaving) => self.stage = Stage::Finishing,
-                        Err(OpenError::Misuse) => self.thread.tally.note_fault(Fault::Protocol),
+                        Err(OpenError::Misuse) => {
+                            self.thread.tally.note_faults(Fault::Protocol, usize::from(pending.permit.counts));
+                        }
                     }
                     if is_last {
                         self.next = None;
@@ -216,9 +221,9 @@ impl Lanes<'_> {
         let Some(request) = self.take(stream) else { return };
         let now = monotonic();
         if now > request.sent + self.thread.plan.timeout {
-            self.thread.tally.note_fault(Fault::Timeout);
+            self.thread.tally.note_faults(Fault::Timeout, usize::from(request.counts));
         } else {
-            self.thread.note_response(request.status, now - request.began, now);
+            self.thread.note_response(request.counts, request.status, now - request.began, now);
         }
         if let Some(kept) = request.kept {
             self.thread.show(&kept);
@@ -227,14 +232,15 @@ impl Lanes<'_> {
 
     /// There will be no whole response.
     fn lose(&mut self, stream: StreamId, fault: Fault) {
-        if self.take(stream).is_some() {
-            self.thread.tally.note_fault(fault);
+        if let Some(request) = self.take(stream) {
+            self.thread.tally.note_faults(fault, usize::from(request.counts));
         }
     }
 
     /// The connection is of no more use.
     fn end_broken(&mut self, context: &mut Context<'_>, broken: &Broken) -> Poll<()> {
-        self.thread.note_broken(broken, self.under_way.count() as u64, self.connection.not_understood());
+        let fault = self.thread.judge(broken, self.connection.not_understood());
+        self.thread.tally.note_faults(fault, self.under_way.counted());
         self.deadline.clear();
         // What is to be told the server, as far as the kernel takes it.
         let _ = self.connection.poll_flush(context);
@@ -276,7 +282,8 @@ fn open(connection: &mut Http2, pending: &mut Pending, thread: &Thread) -> Resul
     }
     opened?;
     let sent = monotonic();
-    Ok(Request { began: pending.permit.due.unwrap_or(sent), sent, status: 0, kept: None })
+    let Permit { due, counts } = pending.permit;
+    Ok(Request { counts, began: due.unwrap_or(sent), sent, status: 0, kept: None })
 }
 
 /// What it is to a client that its stream was cut off.

@@ -93,7 +93,8 @@ impl Run {
         if let Some(failure) = collect(&reports, &mut collection, &mut watch) {
             return Err(failure);
         }
-        let began = SystemTime::now() - (monotonic() - (start + plan.warm_up));
+        // A run that was stopped in its warm-up never came to its beginning.
+        let began = SystemTime::now() - monotonic().saturating_sub(start + plan.warm_up);
         let results = describe(collection.into_results(&plan, began));
         if let Some(conductor) = conductor {
             conductor.done(&results)?;

@@ -21,15 +21,28 @@ pub(crate) struct Schedule {
     pace: Option<Pace>,
     /// How many may still be sent, by all threads; where that is limited.
     left: Option<Arc<AtomicU64>>,
-    /// While it is not, requests are not among those.
+    /// Whether requests without a planned moment are among those.
     counts: Cell<bool>,
     over: Cell<bool>,
     issued: Cell<u64>,
 }
 
+/// The moments of one thread that are planned.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moments {
+    /// The first.
+    pub(crate) start: Duration,
+    /// How many follow each second.
+    pub(crate) per_second: f64,
+    /// Requests that are due before this are of the warm-up.
+    pub(crate) counted: Duration,
+    /// Moments from here on are not planned, if there is an end.
+    pub(crate) end: Option<Duration>,
+}
+
 /// Planned moments, at equal distances.
 struct Pace {
-    start: Duration,
+    moments: Moments,
     /// Nanoseconds.
     interval: f64,
     /// The number of the next moment that nobody has reserved.
@@ -51,6 +64,8 @@ pub(crate) struct Place {
 pub(crate) struct Permit {
     /// When it was to be sent, where that was planned.
     pub(crate) due: Option<Duration>,
+    /// Whether what comes of it is counted: not in the warm-up.
+    pub(crate) counts: bool,
 }
 
 impl Schedule {
@@ -59,11 +74,11 @@ impl Schedule {
         Self { pace: None, left, counts: Cell::new(true), over: Cell::new(false), issued: Cell::new(0) }
     }
 
-    /// So many requests each second, the first at `start`.
-    pub(crate) fn planned(start: Duration, per_second: f64, left: Option<Arc<AtomicU64>>) -> Self {
+    /// Requests at these moments.
+    pub(crate) fn planned(moments: Moments, left: Option<Arc<AtomicU64>>) -> Self {
         let pace = Pace {
-            start,
-            interval: 1e9 / per_second,
+            moments,
+            interval: 1e9 / moments.per_second,
             next: Cell::new(0),
             waiting: RefCell::default(),
             first: Notify::new(),
@@ -82,37 +97,38 @@ impl Schedule {
         if self.over.get() {
             return Poll::Ready(None);
         }
-        let due = match &self.pace {
-            None => None,
+        let permit = match &self.pace {
+            None => Permit { due: None, counts: self.counts.get() },
             Some(pace) => {
                 let due = *place.reserved.get_or_insert_with(|| pace.reserve());
                 if now() < due {
                     pace.wait(context, due);
                     return Poll::Pending;
                 }
-                Some(due)
+                if pace.moments.end.is_some_and(|end| due >= end) {
+                    return Poll::Ready(None);
+                }
+                Permit { due: Some(due), counts: due >= pace.moments.counted }
             }
         };
-        if !self.take() {
+        if permit.counts && !self.take() {
             self.end();
             return Poll::Ready(None);
         }
         place.reserved = None;
         self.issued.set(self.issued.get() + 1);
-        Poll::Ready(Some(Permit { due }))
+        Poll::Ready(Some(permit))
     }
 
     /// Whether there is still one to be sent; then it is one fewer.
     fn take(&self) -> bool {
-        match &self.left {
-            Some(left) if self.counts.get() => {
-                left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok()
-            }
-            _ => true,
-        }
+        let one_fewer = |left: &Arc<AtomicU64>| {
+            left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok()
+        };
+        self.left.as_ref().is_none_or(one_fewer)
     }
 
-    /// Whether requests count from now on, against those that may be sent and those that were planned.
+    /// Whether requests without a planned moment count from now on.
     pub(crate) fn set_counts(&self, counts: bool) {
         self.counts.set(counts);
     }
@@ -130,7 +146,7 @@ impl Schedule {
     /// How many requests that were due before this moment have not been sent.
     pub(crate) fn unsent(&self, end: Duration) -> u64 {
         let Some(pace) = &self.pace else { return 0 };
-        let due = ((end.saturating_sub(pace.start)).as_nanos() as f64 / pace.interval).ceil() as u64;
+        let due = ((end.saturating_sub(pace.moments.start)).as_nanos() as f64 / pace.interval).ceil() as u64;
         let unsent = due.saturating_sub(self.issued.get());
         match &self.left {
             Some(left) => unsent.min(left.load(Ordering::Relaxed)),
@@ -164,7 +180,7 @@ impl Pace {
     fn reserve(&self) -> Duration {
         let number = self.next.get();
         self.next.set(number + 1);
-        self.start + Duration::from_nanos((number as f64 * self.interval) as u64)
+        self.moments.start + Duration::from_nanos((number as f64 * self.interval) as u64)
     }
 
     /// The task is woken at this moment, which it has reserved.

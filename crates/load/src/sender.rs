@@ -153,7 +153,8 @@ impl Reporter<'_> {
         if self.warm_up().await == Work::Left {
             self.count().await;
         }
-        let unsent = self.thread.schedule.unsent(self.end.or(self.stopped).unwrap_or_default().min(monotonic()));
+        let end = self.end.into_iter().chain(self.stopped).min();
+        let unsent = end.map_or(0, |end| self.thread.schedule.unsent(end.min(monotonic())));
         let tally = &self.thread.tally;
         let end = End { last_response: tally.last_response(), last: tally.last(), unsent, stopped: self.stopped };
         self.say(Report::End(end));
@@ -167,7 +168,7 @@ impl Reporter<'_> {
             work = self.wait_until(self.began.min(monotonic() + TICK)).await;
         }
         self.thread.schedule.set_counts(true);
-        drop(self.thread.tally.take());
+        self.thread.tally.begin();
         work
     }
 
@@ -209,17 +210,22 @@ impl Reporter<'_> {
             () = sleep_until(instant) => Work::Left,
         };
         let now = monotonic();
-        if self.end.is_some_and(|end| now >= end) {
-            self.thread.schedule.end();
-        } else if self.thread.is_stopped() {
+        if self.thread.is_stopped() {
             self.stopped.get_or_insert(now);
-            self.thread.schedule.end();
+            self.thread.end();
+        } else if self.end.is_some_and(|end| self.is_over(end, now)) {
+            self.thread.end();
         }
         match self.stopped {
             // Whoever stops it wants to see the report, not to wait for a server that hangs.
             Some(stopped) if now >= stopped + GRACE => Work::Done,
             _ => work,
         }
+    }
+
+    /// Whether the time is over, and what was planned within it has been sent, or is too late.
+    fn is_over(&self, end: Duration, now: Duration) -> bool {
+        now >= end && (now >= end + LATENESS || self.thread.schedule.unsent(end) == 0)
     }
 
     fn say(&self, report: Report) {
@@ -246,6 +252,9 @@ fn share(all: usize, several: usize, number: usize) -> usize {
 
 /// How often rates are sampled; wrk has the same.
 const TICK: Duration = Duration::from_millis(100);
+
+/// How late planned requests may be sent behind the end: a busy machine lets a thread wait for some hundredths of a second.
+const LATENESS: Duration = TICK;
 
 /// How long requests under way are awaited after somebody stopped the run.
 const GRACE: Duration = Duration::from_millis(500);

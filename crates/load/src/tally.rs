@@ -66,17 +66,21 @@ impl Tally {
         }
     }
 
-    /// A request without one.
+    /// So many requests without one.
     #[cold]
-    pub(crate) fn note_fault(&self, fault: Fault) {
-        let mut errors = self.errors.get();
-        match fault {
-            Fault::Connect => errors.connect += 1,
-            Fault::Read => errors.read += 1,
-            Fault::Write => errors.write += 1,
-            Fault::Timeout => errors.timeout += 1,
-            Fault::Protocol => errors.protocol += 1,
+    pub(crate) fn note_faults(&self, fault: Fault, requests: usize) {
+        if requests == 0 {
+            return;
         }
+        let mut errors = self.errors.get();
+        let kind = match fault {
+            Fault::Connect => &mut errors.connect,
+            Fault::Read => &mut errors.read,
+            Fault::Write => &mut errors.write,
+            Fault::Timeout => &mut errors.timeout,
+            Fault::Protocol => &mut errors.protocol,
+        };
+        *kind += requests as u64;
         self.errors.set(errors);
         self.last.set(monotonic());
     }
@@ -106,6 +110,13 @@ impl Tally {
     /// When the last request was answered or given up; zero before any.
     pub(crate) fn last(&self) -> Duration {
         self.last.get()
+    }
+
+    /// The warm-up is over: of its bytes and connections nothing is kept. Its requests were never counted.
+    pub(crate) fn begin(&self) {
+        self.bytes.take();
+        self.connections.take();
+        self.connect_times.take();
     }
 
     /// Begins a new stretch; what was counted in the one before.

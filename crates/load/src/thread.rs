@@ -19,7 +19,7 @@ use tokio::{
 
 use crate::{
     Batch, Failure, Plan,
-    schedule::Schedule,
+    schedule::{Moments, Schedule},
     source::{Kept, Source},
     tally::{Fault, Tally},
 };
@@ -44,6 +44,9 @@ pub(crate) struct Thread {
     /// Connections that still send.
     active: Cell<usize>,
     pub(crate) finished: Notify,
+    /// Whether nothing more is sent at all, not even what may be.
+    ended: Cell<bool>,
+    ending: Notify,
 }
 
 /// What all threads share.
@@ -74,7 +77,14 @@ impl Thread {
             Some(rate) => {
                 // The threads take turns: the moments of all together have equal distances.
                 let offset = Duration::from_secs_f64(number as f64 / rate);
-                Schedule::planned(start + offset, rate / plan.threads as f64, shared.left.clone())
+                let counted = start + plan.warm_up;
+                let moments = Moments {
+                    start: start + offset,
+                    per_second: rate / plan.threads as f64,
+                    counted,
+                    end: plan.duration.map(|duration| counted + duration),
+                };
+                Schedule::planned(moments, shared.left.clone())
             }
         };
         Self {
@@ -91,6 +101,8 @@ impl Thread {
             failure: RefCell::new(None),
             active: Cell::new(0),
             finished: Notify::new(),
+            ended: Cell::new(false),
+            ending: Notify::new(),
             plan: plan.clone(),
         }
     }
@@ -105,13 +117,27 @@ impl Thread {
         })
     }
 
-    /// Waits as long as the script wants to before the next request.
-    pub(crate) async fn delay(&self) {
+    /// Waits as long as the script wants to before the next request; says whether it is to be sent then.
+    pub(crate) async fn delay(&self) -> bool {
         let delay = self.source.borrow_mut().delay();
         match delay {
-            Ok(time) => sleep(time).await,
-            Err(error) => self.fail(error.into()),
+            Ok(time) if !self.ended.get() => tokio::select! {
+                () = sleep(time) => true,
+                () = self.ending.notified() => false,
+            },
+            Ok(_) => false,
+            Err(error) => {
+                self.fail(error.into());
+                false
+            }
         }
+    }
+
+    /// Nothing more is sent; who waits to send something is told.
+    pub(crate) fn end(&self) {
+        self.schedule.end();
+        self.ended.set(true);
+        self.ending.notify_waiters();
     }
 
     /// Shows a response to the script; and does what that wants.
@@ -120,7 +146,7 @@ impl Thread {
         if let Err(error) = shown {
             self.fail(error.into());
         } else if self.source.borrow().is_stopped() {
-            self.schedule.end();
+            self.end();
         }
     }
 
@@ -138,18 +164,20 @@ impl Thread {
         Ok(wire)
     }
 
-    /// A whole response has come.
+    /// A whole response has come, to a request that counts or does not.
     #[inline]
-    pub(crate) fn note_response(&self, status: u16, latency: Duration, now: Duration) {
+    pub(crate) fn note_response(&self, counts: bool, status: u16, latency: Duration, now: Duration) {
         if self.tally.last_response().is_zero() {
             self.shared.heard.store(true, Ordering::Relaxed);
         }
-        self.tally.note_response(status, latency, now);
+        if counts {
+            self.tally.note_response(status, latency, now);
+        }
     }
 
-    /// So many requests were lost with their connection, which had received `not_understood` last.
+    /// A connection is of no more use, and had received `not_understood` last; what that is to the requests on it.
     #[cold]
-    pub(crate) fn note_broken(&self, broken: &Broken, requests: u64, not_understood: &[u8]) {
+    pub(crate) fn judge(&self, broken: &Broken, not_understood: &[u8]) -> Fault {
         let fault = match broken {
             Broken::Lost(_) | Broken::Closed => Fault::Read,
             Broken::Unsent(_) => Fault::Write,
@@ -159,16 +187,14 @@ impl Thread {
             let beginning = not_understood[..not_understood.len().min(SHOWN)].escape_ascii().to_string();
             self.fail(Failure::NotHttp { version: self.plan.version, reason: broken.to_string(), beginning });
         }
-        for _ in 0..requests {
-            self.tally.note_fault(fault);
-        }
+        fault
     }
 
     /// The run cannot go on.
     pub(crate) fn fail(&self, failure: Failure) {
         self.failure.borrow_mut().get_or_insert(failure);
         self.shared.stop();
-        self.schedule.end();
+        self.end();
     }
 
     /// Why it could not, if so.

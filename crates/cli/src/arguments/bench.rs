@@ -2,15 +2,25 @@
 
 use std::path::PathBuf;
 
-use clap::{ArgAction, Args};
+use clap::{ArgAction, Args, Subcommand};
 
+use super::WaterfallArguments;
 use crate::written::{Amount, Count, Field, Period, Rate};
 
 /// The options of `serow bench`.
 #[derive(Debug, Args)]
 // Scripts that call wrk may say an option again, and the last one counts (getopt(3)).
-#[command(disable_version_flag = true, args_override_self = true)]
+#[command(
+    disable_version_flag = true,
+    args_override_self = true,
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    disable_help_subcommand = true
+)]
 pub(crate) struct BenchArguments {
+    #[command(subcommand)]
+    pub(crate) other: Option<BenchCommand>,
+
     /// The URL; http:// where there is no scheme.
     #[arg(required_unless_present_any = ["urls", "version"])]
     pub(crate) url: Option<String>,
@@ -31,6 +41,18 @@ pub(crate) struct BenchArguments {
     /// Print the version.
     #[arg(short = 'v', long, help_heading = "Other")]
     pub(crate) version: bool,
+}
+
+/// What is done instead of making load.
+#[derive(Debug, Subcommand)]
+pub(crate) enum BenchCommand {
+    /// Draw who gets which bytes when: several resources over one connection of HTTP/2, with priorities.
+    ///
+    /// It shows whether a server's priorities work (RFC 9218): what is urgent and asked for late has to overtake what is
+    /// under way. The drawing is printed, and written as SVG with --svg. Words behind a URL say how urgent it is and when
+    /// it is asked for. Ctrl-C ends it early, with what has come.
+    #[command(override_usage = "serow bench waterfall [OPTIONS] URL[,WORD...]...", after_help = super::waterfall::WORDS)]
+    Waterfall(Box<WaterfallArguments>),
 }
 
 /// How much is asked for.
@@ -107,10 +129,26 @@ pub(crate) struct RequestArguments {
 /// How the server is reached.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Connections")]
-pub(crate) struct ConnectionArguments {
+pub(crate) struct ServerArguments {
     /// Connect to this unix socket; the URL says what is asked for.
     #[arg(short = 'P', long, value_name = "PATH")]
     pub(crate) unix: Option<PathBuf>,
+
+    /// Do not check the server's certificate.
+    #[arg(short = 'k', long)]
+    pub(crate) insecure: bool,
+
+    /// Trust the certificate authorities in this file (PEM) instead of the system's.
+    #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
+    pub(crate) ca: Option<PathBuf>,
+}
+
+/// The connections that make load.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Connections")]
+pub(crate) struct ConnectionArguments {
+    #[command(flatten)]
+    pub(crate) server: ServerArguments,
 
     /// Speak HTTP/2: over TLS as agreed upon (ALPN), else with prior knowledge.
     #[arg(long)]
@@ -123,14 +161,6 @@ pub(crate) struct ConnectionArguments {
     /// Open a connection for each request.
     #[arg(long)]
     pub(crate) no_keepalive: bool,
-
-    /// Do not check the server's certificate.
-    #[arg(short = 'k', long)]
-    pub(crate) insecure: bool,
-
-    /// Trust the certificate authorities in this file (PEM) instead of the system's.
-    #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
-    pub(crate) ca: Option<PathBuf>,
 }
 
 /// What is printed.

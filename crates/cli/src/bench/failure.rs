@@ -87,7 +87,7 @@ fn advice(error: &DialError) -> String {
         DialError::Connect(cause) if cause.kind() == io::ErrorKind::PermissionDenied => {
             "permission denied; use an account that may write to the socket".to_owned()
         }
-        DialError::Tls(_) => {
+        DialError::Certificate(_) => {
             format!("{error}; -k goes on without checking the certificate, --ca FILE trusts another authority")
         }
         DialError::Protocol(_) => format!("{error}; leave out --http2 to speak HTTP/1.1"),

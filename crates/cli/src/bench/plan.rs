@@ -68,7 +68,7 @@ impl Prepared {
             warm_up: load.warmup.0,
             timeout: load.timeout.0,
         };
-        let socket = connection.unix.map(|path| format!("unix:{}", path.display()));
+        let socket = connection.server.unix.map(|path| format!("unix:{}", path.display()));
         Ok(Self { plan, url, socket, encryption })
     }
 }

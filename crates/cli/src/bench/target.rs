@@ -8,7 +8,7 @@ use serow_client::{
 };
 
 use super::{BenchFailure, probe};
-use crate::arguments::ConnectionArguments;
+use crate::arguments::{ConnectionArguments, ServerArguments};
 
 /// How connections to the server are opened, once one has been opened; and what that one agreed upon, if it is encrypted.
 pub(crate) fn dialer(
@@ -16,13 +16,8 @@ pub(crate) fn dialer(
     written: &ConnectionArguments,
     patience: Duration,
 ) -> Result<(Dialer, Option<String>), BenchFailure> {
-    let encryption = match origin.scheme {
-        Scheme::Http => None,
-        Scheme::Https => Some(encryption(origin, written)?),
-    };
     let mut last = None;
-    for destination in destinations(origin, written.unix.as_ref())? {
-        let dialer = Dialer { destination, encryption: encryption.clone(), patience };
+    for dialer in dialers(origin, &written.server, written.http2, patience)? {
         match probe::describe(&dialer) {
             Ok(description) => return Ok((dialer, description)),
             // The first is the one that people have in mind.
@@ -30,6 +25,22 @@ pub(crate) fn dialer(
         }
     }
     Err(last.unwrap_or_else(|| BenchFailure::Host(origin.host.clone(), std::io::ErrorKind::NotFound.into())))
+}
+
+/// How a connection to each of the server's addresses is opened. `http2` says that it must agree to HTTP/2, if it is
+/// encrypted.
+pub(crate) fn dialers(
+    origin: &Origin,
+    written: &ServerArguments,
+    http2: bool,
+    patience: Duration,
+) -> Result<Vec<Dialer>, BenchFailure> {
+    let encryption = match origin.scheme {
+        Scheme::Http => None,
+        Scheme::Https => Some(encryption(origin, written, http2)?),
+    };
+    let dialer = |destination| Dialer { destination, encryption: encryption.clone(), patience };
+    Ok(destinations(origin, written.unix.as_ref())?.into_iter().map(dialer).collect())
 }
 
 fn destinations(origin: &Origin, unix: Option<&PathBuf>) -> Result<Vec<Destination>, BenchFailure> {
@@ -41,18 +52,18 @@ fn destinations(origin: &Origin, unix: Option<&PathBuf>) -> Result<Vec<Destinati
     Ok(addresses.map(Destination::Tcp).collect())
 }
 
-fn encryption(origin: &Origin, written: &ConnectionArguments) -> Result<ClientEncryption, BenchFailure> {
+fn encryption(origin: &Origin, written: &ServerArguments, http2: bool) -> Result<ClientEncryption, BenchFailure> {
     let trust = match &written.ca {
         _ if written.insecure => Trust::Unchecked,
         Some(path) => Trust::File(path.clone()),
         None => Trust::System,
     };
-    let protocol = if written.http2 { Protocol::Http2 } else { Protocol::Http1 };
+    let protocol = if http2 { Protocol::Http2 } else { Protocol::Http1 };
     // Those who come are new, as most visitors are: none goes on with the session of another.
     let resumption = Resumption::Off;
     let settings = TlsClientSettings { trust, protocols: vec![protocol], resumption, ..TlsClientSettings::default() };
     let connector = TlsConnector::new(settings).map_err(BenchFailure::Tls)?;
     // A server that knows nothing of ALPN speaks HTTP/1.1.
-    let must = written.http2.then_some(protocol);
+    let must = http2.then_some(protocol);
     Ok(ClientEncryption { connector, server_name: origin.host.clone(), protocol: must })
 }

@@ -8,6 +8,8 @@ use crate::source::Kept;
 
 /// A request under way.
 pub(super) struct Request {
+    /// Whether what comes of it is counted.
+    pub(super) counts: bool,
     /// From when its latency counts.
     pub(super) began: Duration,
     /// From when its timeout does.
@@ -36,6 +38,11 @@ impl UnderWay {
     /// How many there are.
     pub(super) fn count(&self) -> usize {
         self.count
+    }
+
+    /// How many of them count.
+    pub(super) fn counted(&self) -> usize {
+        self.requests.iter().flatten().filter(|request| request.counts).count()
     }
 
     /// One more, on the next stream.
@@ -80,7 +87,7 @@ mod tests {
 
     fn request(sent: u64) -> Request {
         let sent = Duration::from_secs(sent);
-        Request { began: sent, sent, status: 0, kept: None }
+        Request { counts: true, began: sent, sent, status: 0, kept: None }
     }
 
     #[test]

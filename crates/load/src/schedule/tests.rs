@@ -41,6 +41,12 @@ impl Asker {
     }
 }
 
+/// So many each second, from `start` on, of which those before `counted` are of the warm-up, until `end`.
+fn planned(start: u64, per_second: f64, counted: u64, end: Option<u64>, left: Option<Arc<AtomicU64>>) -> Schedule {
+    let (start, counted, end) = (milliseconds(start), milliseconds(counted), end.map(milliseconds));
+    Schedule::planned(Moments { start, per_second, counted, end }, left)
+}
+
 fn milliseconds(number: u64) -> Duration {
     Duration::from_millis(number)
 }
@@ -75,7 +81,7 @@ fn no_more_are_sent_than_were_asked_for() {
 #[test]
 fn planned_moments_are_kept_in_their_order() {
     // One each 10 ms, from 100 ms on.
-    let schedule = Schedule::planned(milliseconds(100), 100.0, None);
+    let schedule = planned(100, 100.0, 0, None, None);
     let (mut first, mut second) = (Asker::new(), Asker::new());
     assert_eq!(first.ask(&schedule, 0), None);
     assert_eq!(second.ask(&schedule, 0), None);
@@ -95,7 +101,7 @@ fn planned_moments_are_kept_in_their_order() {
 
 #[test]
 fn who_comes_late_is_late_from_when_it_was_due() {
-    let schedule = Schedule::planned(Duration::ZERO, 1000.0, None);
+    let schedule = planned(0, 1000.0, 0, None, None);
     let mut asker = Asker::new();
     assert_eq!(asker.ask(&schedule, 0), Some(Some(0)));
     // A stall of 50 ms: all that were due meanwhile follow at once.
@@ -112,11 +118,40 @@ fn who_comes_late_is_late_from_when_it_was_due() {
 
 #[test]
 fn asking_again_takes_no_second_moment() {
-    let schedule = Schedule::planned(milliseconds(10), 100.0, None);
+    let schedule = planned(10, 100.0, 0, None, None);
     let mut asker = Asker::new();
     for now in 0..5 {
         assert_eq!(asker.ask(&schedule, now), None);
     }
     assert_eq!(schedule.pace.as_ref().unwrap().waiting.borrow().len(), 1);
     assert_eq!(asker.ask(&schedule, 10), Some(Some(10)));
+}
+
+#[test]
+fn what_is_due_at_the_end_is_not_planned() {
+    // At 0, 10 … 40 ms.
+    let schedule = planned(0, 100.0, 0, Some(50), None);
+    let mut asker = Asker::new();
+    for due in [0, 10, 20] {
+        assert_eq!(asker.ask(&schedule, 25), Some(Some(due)));
+    }
+    assert_eq!(schedule.unsent(milliseconds(50)), 2);
+    // Those that are late may still be sent.
+    assert_eq!(asker.ask(&schedule, 70), Some(Some(30)));
+    assert_eq!(asker.ask(&schedule, 70), Some(Some(40)));
+    assert_eq!(asker.ask(&schedule, 70), Some(None));
+    assert_eq!(schedule.unsent(milliseconds(50)), 0);
+}
+
+#[test]
+fn what_is_due_in_the_warm_up_does_not_count() {
+    let left = Arc::new(AtomicU64::new(1));
+    let schedule = planned(0, 100.0, 20, None, Some(Arc::clone(&left)));
+    let mut place = Place::default();
+    let mut ask = || schedule.poll_next(&mut Context::from_waker(Waker::noop()), &mut place, || milliseconds(90));
+    for (due, counts, rest) in [(0, false, 1), (10, false, 1), (20, true, 0)] {
+        assert_eq!(ask(), Poll::Ready(Some(Permit { due: Some(milliseconds(due)), counts })));
+        assert_eq!(left.load(Ordering::Relaxed), rest);
+    }
+    assert_eq!(ask(), Poll::Ready(None));
 }

@@ -2,7 +2,7 @@
 //!
 //! What comes is noticed in lumps: a record of TLS can be used when its last byte is there, and what waits for a lost packet
 //! comes all at once. The link carried it one byte after the other. So bytes are drawn as late as a link of the rate that
-//! this one has shown can have carried them.
+//! this one has shown can have carried them; but not much earlier than they came, since links change their rate.
 
 use std::time::Duration;
 
@@ -11,9 +11,9 @@ use super::{Recording, Resource};
 /// When the link was busy with whose bytes.
 #[derive(Clone, Debug)]
 pub(super) struct Bandwidth {
-    /// The best rate over a while, in bytes each second.
+    /// What the link has shown it can carry, in bytes each second.
     pub(super) rate: f64,
-    /// In the order of time; none overlaps another.
+    /// In the order of time.
     passages: Vec<Passage>,
 }
 
@@ -39,10 +39,12 @@ impl Bandwidth {
         let arrivals = arrivals(&recording.resources);
         let last = arrivals.last()?.moment;
         let asked = recording.resources.iter().filter_map(|resource| resource.asked).min().unwrap_or_default();
-        let least = (last - asked.as_secs_f64()).max(SHORTEST);
-        let rate = best_rate(&arrivals, last / WINDOWS)
-            .unwrap_or_else(|| arrivals.iter().map(|arrival| arrival.bytes).sum::<f64>() / least);
-        Some(Self { rate, passages: passages(&arrivals, rate) })
+        let window = last / WINDOWS;
+        let rate = usual_rate(&arrivals, window).unwrap_or_else(|| {
+            let time = (last - asked.as_secs_f64()).max(SHORTEST);
+            arrivals.iter().map(|arrival| arrival.bytes).sum::<f64>() / time
+        });
+        Some(Self { rate, passages: passages(&arrivals, rate, window) })
     }
 
     /// What share of the rate each of several slices of this time carried, of one resource or of all.
@@ -77,30 +79,31 @@ fn arrivals(resources: &[Resource]) -> Vec<Arrival> {
     arrivals
 }
 
-/// The best rate over a window of this many seconds, or hardly more; `None` where all came in less. The first lump of a
-/// window came before it.
-fn best_rate(arrivals: &[Arrival], window: f64) -> Option<f64> {
-    let mut best: Option<f64> = None;
+/// The rate over a window of this many seconds, or hardly more, that three of four windows do not surpass: what comes at
+/// once behind a lost packet is in few of them. `None` where all came in less. The first lump of a window came before it.
+fn usual_rate(arrivals: &[Arrival], window: f64) -> Option<f64> {
+    let mut rates = Vec::new();
     // What came behind the first of a window, up to its last, which walks ahead.
     let (mut bytes, mut ends) = (0.0, arrivals.iter());
     let mut last = ends.next()?;
-    for (first, second) in arrivals.iter().zip(arrivals.iter().skip(1)) {
+    'windows: for (first, second) in arrivals.iter().zip(arrivals.iter().skip(1)) {
         while last.moment - first.moment < window {
-            let Some(next) = ends.next() else { return best };
+            let Some(next) = ends.next() else { break 'windows };
             last = next;
             bytes += next.bytes;
         }
-        let rate = bytes / (last.moment - first.moment).max(SHORTEST);
-        best = Some(best.map_or(rate, |best| best.max(rate)));
+        rates.push(bytes / (last.moment - first.moment).max(SHORTEST));
         bytes -= second.bytes;
     }
-    best
+    rates.sort_by(f64::total_cmp);
+    rates.get(rates.len() * 3 / 4).copied().filter(|rate| *rate > 0.0)
 }
 
-fn passages(arrivals: &[Arrival], rate: f64) -> Vec<Passage> {
+/// When the link carried what arrived: one after the other, and at most `reach` seconds before it came.
+fn passages(arrivals: &[Arrival], rate: f64, reach: f64) -> Vec<Passage> {
     let mut free = f64::INFINITY;
     let backwards = arrivals.iter().rev().map(|arrival| {
-        let ends = arrival.moment.min(free);
+        let ends = free.clamp((arrival.moment - reach).max(0.0), arrival.moment);
         let begins = (ends - arrival.bytes / rate).max(0.0);
         free = begins;
         Passage { resource: arrival.resource, begins, ends }

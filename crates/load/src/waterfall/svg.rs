@@ -38,7 +38,7 @@ pub fn svg(recording: &Recording, title: Option<&str>) -> String {
     }
     legend(&mut drawing, recording, plane.bottom + 50.0);
     if let Some(bandwidth) = &bandwidth {
-        let note = format!("Height: share of the best rate, {}.", figures::rate(bandwidth.rate));
+        let note = format!("Full height: {}.", figures::rate(bandwidth.rate));
         text(&mut drawing, "quiet", (WIDTH - MARGIN, plane.bottom + 50.0), Anchor::End, &note);
     }
     drawing.push_str("</svg>\n");

@@ -45,7 +45,7 @@ fn drawing(recording: &Recording, width: usize) -> Vec<String> {
     lines.extend(axis(recording.elapsed, columns).map(|line| format!("{:label_width$}{line}", "")));
     if let Some(bandwidth) = bandwidth {
         let rate = figures::rate(bandwidth.rate);
-        lines.push(format!("{:label_width$} █ {rate}, the best rate; · nothing comes", ""));
+        lines.push(format!("{:label_width$} █ {rate}; · nothing comes", ""));
     }
     lines
 }

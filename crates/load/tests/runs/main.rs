@@ -74,13 +74,14 @@ fn those_under_way_at_the_end_are_awaited() {
 #[test]
 fn the_warm_up_does_not_count() {
     for (version, streams) in VERSIONS {
-        let server = Counting::start();
-        let warm_up = Duration::from_millis(150);
-        let results = run(Plan { warm_up, count: Some(100), ..plan(server.tcp(), version, streams) });
-        assert!(server.count() > 100, "{version:?}: {}", server.count());
-        // Responses that come behind its end to requests that went before do.
-        let most = 100 + 5 * streams as u64;
-        assert!((100..=most).contains(&results.requests), "{version:?}: {}", results.requests);
+        for rate in [None, Some(2000.0)] {
+            let server = Counting::start();
+            let warm_up = Duration::from_millis(150);
+            let results = run(Plan { warm_up, rate, count: Some(100), ..plan(server.tcp(), version, streams) });
+            assert!(server.count() > 100, "{version:?} {rate:?}: {}", server.count());
+            // Nor do responses that come behind its end to requests that went before.
+            assert_eq!((results.requests, results.errors.all()), (100, 0), "{version:?} {rate:?}");
+        }
     }
 }
 
@@ -118,8 +119,7 @@ fn a_planned_rate_is_kept() {
         let server = Counting::start();
         let (duration, rate) = (Some(Duration::from_millis(500)), Some(400.0));
         let results = run(Plan { count: None, duration, rate, ..plan(server.tcp(), version, streams) });
-        // The last one may be due just behind the end.
-        assert!((199..=202).contains(&(results.requests + results.unsent)), "{version:?}: {results:?}");
+        assert_eq!(results.requests + results.unsent, 200, "{version:?}: {results:?}");
         assert_eq!((results.requests, results.errors.all()), (server.count(), 0), "{version:?}");
     }
 }

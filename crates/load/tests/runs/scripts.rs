@@ -1,6 +1,6 @@
 //! Scripts say what is sent, over both versions.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serow_load::{
     Failure, Plan, Requests, Results, Run,
@@ -96,6 +96,19 @@ fn delays_are_waited_for() {
         assert_eq!(results.requests, 5, "{version:?}");
         assert!(results.elapsed >= Duration::from_millis(200), "{version:?}: {:?}", results.elapsed);
         assert!(results.latencies.most() < 40_000_000, "{version:?}: not a part of the latency");
+    }
+}
+
+#[test]
+fn nobody_waits_for_a_delay_when_it_is_over() {
+    for (version, _) in VERSIONS {
+        let server = Counting::start();
+        let duration = Some(Duration::from_millis(200));
+        let began = Instant::now();
+        let plan = Plan { count: None, duration, ..plan(server.tcp(), version, 1) };
+        let results = scripted("function delay() return 60000 end", plan).unwrap();
+        assert_eq!((results.requests, server.count()), (0, 0), "{version:?}");
+        assert!(began.elapsed() < Duration::from_secs(20), "{version:?}");
     }
 }
 

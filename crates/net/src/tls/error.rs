@@ -62,6 +62,12 @@ impl TlsError {
         }
     }
 
+    /// Whether the peer agrees to none of the protocols that it was offered (RFC 7301 §3.2).
+    #[must_use]
+    pub fn is_of_protocols(&self) -> bool {
+        *self == Self::Alert(AlertDescription::NoApplicationProtocol)
+    }
+
     /// What tells the peer, after the handshake.
     pub(super) fn alert(&self) -> Option<AlertDescription> {
         match self {

@@ -1,0 +1,150 @@
+//! `serow bench waterfall`: who gets which bytes when, over one connection of HTTP/2.
+
+use std::{
+    fmt,
+    fs::{File, OpenOptions},
+    io::{self, Write},
+    path::PathBuf,
+};
+
+use serow::Scheme;
+use serow_client::DialError;
+use serow_load::waterfall::{self, FetchError, Plan, Recording, Signals, Wish, WishError, read_wishes};
+use tokio::{
+    runtime::Builder,
+    signal::unix::{SignalKind, signal},
+};
+
+use crate::{
+    arguments::WaterfallArguments,
+    bench::{BenchFailure, target},
+    failure::Failure,
+};
+
+/// Why there is nothing to draw, or not all that was asked for.
+#[derive(Debug)]
+pub(crate) enum WaterfallFailure {
+    /// Nothing came from a server of this scheme.
+    Fetch(FetchError, Scheme),
+    /// The drawing cannot be written.
+    Drawing(PathBuf, io::Error),
+    /// So many of so many did not come whole.
+    Missing(usize, usize),
+}
+
+/// Fetches, draws, and prints.
+pub(crate) fn run(arguments: WaterfallArguments) -> Result<(), Failure> {
+    let (drawing, request) = (arguments.drawing, arguments.request);
+    let signals = request.signals.into();
+    let texts = arguments.urls.iter().map(String::as_str);
+    let (origin, wishes) = read_wishes(texts).map_err(|error: WishError| Failure::Misuse(error.to_string()))?;
+    check(&wishes, signals)?;
+    let dialers = target::dialers(&origin, &arguments.server, true, request.timeout.0)?;
+    // Before a minute has been spent on it.
+    let file = drawing.svg.map(Drawing::open).transpose()?;
+    let headers: Vec<_> = request.header.into_iter().map(|field| (field.name, field.value)).collect();
+    let plan = |dialer| Plan {
+        origin: origin.clone(),
+        dialer,
+        wishes: wishes.clone(),
+        headers: headers.clone(),
+        signals,
+        patience: request.timeout.0,
+    };
+    let recording = fetch(dialers.into_iter().map(plan))?;
+    if let Some(file) = file {
+        file.write(&waterfall::svg(&recording, drawing.title.as_deref()))?;
+    }
+    let text = if drawing.json { waterfall::json(&recording) } else { waterfall::text(&recording, width()) };
+    let mut output = io::stdout().lock();
+    output.write_all(text.as_bytes()).and_then(|()| output.flush()).map_err(Failure::Output)?;
+    match recording.missing() {
+        0 => Ok(()),
+        missing => Err(Failure::Waterfall(WaterfallFailure::Missing(missing, recording.resources.len()))),
+    }
+}
+
+fn check(wishes: &[Wish], signals: Signals) -> Result<(), Failure> {
+    if signals == Signals::Rfc7540 && wishes.iter().any(|wish| !wish.changes.is_empty()) {
+        let line = "at= is said by PRIORITY_UPDATE, which RFC 7540 does not have; leave out --signals rfc7540";
+        return Err(Failure::Misuse(line.to_owned()));
+    }
+    Ok(())
+}
+
+/// Fetches from the first of the server's addresses that can be connected to.
+fn fetch(plans: impl Iterator<Item = Plan>) -> Result<Recording, Failure> {
+    let runtime = Builder::new_current_thread().enable_all().build().map_err(Failure::System)?;
+    let mut first = None;
+    for plan in plans {
+        let outcome = runtime.block_on(async {
+            let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+            let stop = async {
+                tokio::select! {
+                    _ = interrupt.recv() => {}
+                    _ = terminate.recv() => {}
+                }
+            };
+            Ok(waterfall::fetch(&plan, stop).await)
+        });
+        let place = plan.dialer.destination.to_string();
+        match outcome.map_err(Failure::System)? {
+            Ok(recording) => return Ok(recording),
+            // The first is the one that people have in mind.
+            Err(FetchError::Connection(error @ (DialError::Connect(_) | DialError::TimedOut(_)))) => {
+                first = first.or(Some(BenchFailure::Connect(place, error)));
+            }
+            Err(FetchError::Connection(error)) if !matches!(error, DialError::Protocol(_)) => {
+                return Err(BenchFailure::Connect(place, error).into());
+            }
+            Err(error) => return Err(Failure::Waterfall(WaterfallFailure::Fetch(error, plan.origin.scheme))),
+        }
+    }
+    let nowhere = || BenchFailure::Host(String::new(), io::ErrorKind::NotFound.into());
+    Err(first.unwrap_or_else(nowhere).into())
+}
+
+/// The file that is drawn into.
+struct Drawing {
+    file: File,
+    path: PathBuf,
+}
+
+impl Drawing {
+    /// What was in it stays until there is something to draw.
+    fn open(path: PathBuf) -> Result<Self, Failure> {
+        match OpenOptions::new().write(true).create(true).truncate(false).open(&path) {
+            Ok(file) => Ok(Self { file, path }),
+            Err(error) => Err(Failure::Waterfall(WaterfallFailure::Drawing(path, error))),
+        }
+    }
+
+    fn write(mut self, text: &str) -> Result<(), Failure> {
+        let written = self.file.set_len(0).and_then(|()| self.file.write_all(text.as_bytes()));
+        written.map_err(|error| Failure::Waterfall(WaterfallFailure::Drawing(self.path, error)))
+    }
+}
+
+impl fmt::Display for WaterfallFailure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fetch(error @ (FetchError::Mute | FetchError::NotHttp2(_)), Scheme::Http) => {
+                write!(formatter, "{error}; without TLS it has to speak HTTP/2 at once, with prior knowledge")
+            }
+            Self::Fetch(error, _) => error.fmt(formatter),
+            Self::Drawing(path, error) => {
+                write!(formatter, "cannot write the drawing {}: {error}; name another file with --svg", path.display())
+            }
+            Self::Missing(missing, all) => write!(formatter, "{missing} of {all} did not come whole"),
+        }
+    }
+}
+
+/// Columns of the terminal; nothing longer than a usual one where there is none.
+fn width() -> usize {
+    let columns = rustix::termios::tcgetwinsize(io::stdout()).map_or(0, |size| usize::from(size.ws_col));
+    if columns == 0 { USUAL_WIDTH } else { columns }
+}
+
+/// Of a terminal that does not say.
+const USUAL_WIDTH: usize = 80;
