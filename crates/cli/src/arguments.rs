@@ -8,6 +8,7 @@ mod http;
 mod limits;
 mod listening;
 mod logging;
+mod supervise;
 mod timeouts;
 mod tls;
 mod waterfall;
@@ -28,6 +29,7 @@ pub(crate) use self::{
     limits::LimitArguments,
     listening::ListeningArguments,
     logging::{LevelArgument, LogArgument, LogFormatArgument, LoggingArguments},
+    supervise::{SuperviseArguments, SupervisorFiles},
     timeouts::TimeoutArguments,
     tls::{CertificateArgument, ClientArgument, TlsArguments, VersionsArgument},
     waterfall::WaterfallArguments,

@@ -1,12 +1,12 @@
 //! The commands, and which one is meant.
 
-use std::ffi::OsString;
+use std::{ffi::OsString, path::Path};
 
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::{
     admin,
-    arguments::{BenchArguments, FilesArguments, StatusArguments},
+    arguments::{BenchArguments, FilesArguments, StatusArguments, SuperviseArguments},
     failure::Failure,
 };
 
@@ -41,6 +41,12 @@ pub(crate) enum Command {
     /// moments. Ctrl-C ends it early, with the report of what was done.
     #[command(override_usage = "serow bench [OPTIONS] URL\n       serow bench waterfall [OPTIONS] URL...", after_help = BENCH_EXAMPLES)]
     Bench(Box<BenchArguments>),
+    /// Keep a server running, and replace it without losing a connection; start_server's command line.
+    ///
+    /// Binds the sockets, starts the command, which inherits them, and starts it again when it dies. After HUP it starts
+    /// another one, and ends the old one when the new one is up. A binary that is called start_server means this command.
+    #[command(override_usage = "serow supervise [OPTIONS] -- COMMAND [ARGUMENT...]", after_help = SUPERVISE_HELP)]
+    Supervise(Box<SuperviseArguments>),
     /// Print how a running server is doing.
     ///
     /// The server has to have a door for that: `serow files --admin unix:/run/serow/admin.sock`. 'queue delay' is how long
@@ -56,7 +62,9 @@ impl CommandLine {
     /// Reads the arguments of the process, its own name first.
     pub(crate) fn read(arguments: impl Iterator<Item = OsString>) -> Result<Command, Failure> {
         let mut arguments: Vec<OsString> = arguments.collect();
-        if !arguments.get(1).is_some_and(names_command) {
+        if arguments.first().is_some_and(is_start_server) {
+            arguments.insert(1, "supervise".into());
+        } else if !arguments.get(1).is_some_and(names_command) {
             arguments.insert(1.min(arguments.len()), "files".into());
         }
         let command = match [1, 2].map(|place| arguments.get(place).and_then(|word| word.to_str()).unwrap_or_default())
@@ -67,6 +75,11 @@ impl CommandLine {
         let parsed = Self::try_parse_from(arguments).map(|line| line.command);
         parsed.map_err(|error| Failure::of_command_line(&command, error))
     }
+}
+
+/// Whether the program was called by the name of Server::Starter's.
+fn is_start_server(program: &OsString) -> bool {
+    Path::new(program).file_name().is_some_and(|name| name == "start_server")
 }
 
 /// Whether the first argument chooses a command; otherwise it belongs to `serow files`.
@@ -131,6 +144,33 @@ Examples:
 
 Values:
   numbers: 100 1k 2M; times: 10 500ms 90s 5m 1h";
+
+const SUPERVISE_HELP: &str = "\
+Examples:
+  serow supervise --port 8080 -- plackup -s Starlet app.psgi
+      any server that knows Server::Starter's protocol or systemd's
+  serow supervise --port 80 --port '[::]:80' --path /run/app.sock --pid-file app.pid --status-file app.status -- ./app
+  serow supervise --pid-file app.pid --status-file app.status --restart
+      replaces the server, and waits until the new one has taken over
+  serow supervise --port 8080 --health-url 'http://127.0.0.1:8080/up?{generation}' -- ./app
+      a new server has to answer before the old one is ended
+
+Ports:
+  8080 (all addresses of IPv4), 127.0.0.1:8080, [::1]:8080; u53, 127.0.0.1:u53 (UDP); 8080=5 (as descriptor 5)
+
+Times:
+  a number of seconds, or 500ms 5m 24h
+
+What the command finds in its environment:
+  SERVER_STARTER_PORT        PORT=FD, joined by ';', as in 8080=3;[::1]:8080=4;/run/app.sock=5
+  SERVER_STARTER_GENERATION  which start this is, from 1
+  LISTEN_FDS, LISTEN_PID, LISTEN_FDNAMES  the sockets in systemd's words; without a wished number they begin at 3
+  NOTIFY_SOCKET              READY=1 sent there (sd_notify) ends the waiting for --interval
+  ENVDIR, ENABLE_AUTO_RESTART, KILL_OLD_DELAY, AUTO_RESTART_INTERVAL  the options of these names; they may be set so too
+
+Signals:
+  HUP              replace the server
+  TERM, INT, QUIT  end the server, and then the supervisor";
 
 #[cfg(test)]
 mod tests {

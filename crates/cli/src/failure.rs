@@ -4,6 +4,7 @@ use std::{io, path::PathBuf, process::ExitCode};
 
 use clap::error::ErrorKind;
 use serow_files::FilesError;
+use serow_supervisor::SupervisorError;
 
 use crate::{admin::NoAnswer, bench::BenchFailure, misuse, waterfall::WaterfallFailure};
 
@@ -26,6 +27,8 @@ pub(crate) enum Failure {
     Bench(BenchFailure),
     /// There is nothing to draw, or not all that was asked for.
     Waterfall(WaterfallFailure),
+    /// The supervisor does not start, or cannot be told what to do.
+    Supervisor(SupervisorError),
     /// A running server does not say how it is.
     Status(NoAnswer),
     /// Standard output cannot be written to.
@@ -58,6 +61,7 @@ impl Failure {
             Self::Admin(error) => format!("--admin: {}", error.to_string().replace("with --listen", "with --admin")),
             Self::Status(no_answer) => no_answer.to_string(),
             Self::Bench(failure) => failure.to_string(),
+            Self::Supervisor(error) => error.to_string(),
             Self::Waterfall(failure) => failure.to_string(),
             Self::Output(error) => format!("cannot write to standard output: {error}"),
             Self::System(error) => format!("the system refuses what a server needs: {error}"),

@@ -8,6 +8,7 @@
 //! | serving a folder | `folder.rs` |
 //! | handlers around it, where there is TLS | `strict_transport.rs`, `to_tls.rs` |
 //! | making load | `bench.rs` |
+//! | keeping any server running | `supervise.rs` |
 //! | who gets which bytes when | `waterfall.rs` |
 //! | how the server is doing: who tells it, who asks | `admin.rs` |
 //! | a line for each request | `access_log.rs` |
@@ -29,6 +30,7 @@ mod manual;
 mod misuse;
 mod settings;
 mod strict_transport;
+mod supervise;
 mod to_tls;
 mod waterfall;
 mod written;
@@ -51,14 +53,24 @@ use self::{
 static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
-    descriptors::raise_limit();
-    let outcome = match CommandLine::read(env::args_os()) {
+    let command = CommandLine::read(env::args_os());
+    if !matches!(command, Ok(Command::Supervise(_))) {
+        // What a supervisor starts would inherit it, and may be made for the limit as it is.
+        descriptors::raise_limit();
+    }
+    let outcome = match command {
         Ok(Command::Files(arguments)) => settings::FolderSettings::new(*arguments).and_then(folder::serve),
         Ok(Command::Bench(arguments)) => bench::run(*arguments),
+        Ok(Command::Supervise(arguments)) => return supervise::run(*arguments),
         Ok(Command::Status(arguments)) => admin::print_status(&arguments),
         Ok(Command::Manual) => manual::print(),
         Err(failure) => Err(failure),
     };
+    exit_code(outcome)
+}
+
+/// What the process ends with; what is wrong is said.
+fn exit_code(outcome: Result<(), Failure>) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure::Help(help)) => {

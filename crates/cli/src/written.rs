@@ -8,6 +8,7 @@ mod field;
 mod mode;
 mod paced;
 mod rules;
+mod seconds;
 mod size;
 mod span;
 
@@ -21,6 +22,7 @@ pub(crate) use self::{
     mode::Mode,
     paced::Paced,
     rules::{CacheControlRule, ExpiresRule, MediaTypeRule, RewriteRule},
+    seconds::Seconds,
     size::Size,
     span::Span,
 };

@@ -1,0 +1,88 @@
+//! `serow supervise`: keeps a server running.
+
+use std::{ffi::OsString, path::PathBuf, process::ExitCode};
+
+use serow_supervisor::{Settings, SupervisorError, become_worker};
+
+use crate::{
+    arguments::{SuperviseArguments, SupervisorFiles},
+    exit_code,
+    failure::Failure,
+    written::Seconds,
+};
+
+/// Supervises a command, or tells a supervisor what to do.
+pub(crate) fn run(arguments: SuperviseArguments) -> ExitCode {
+    if arguments.become_worker {
+        return become_worker(arguments.workers.dir.as_deref(), &arguments.command);
+    }
+    exit_code(carry_out(arguments))
+}
+
+fn carry_out(arguments: SuperviseArguments) -> Result<(), Failure> {
+    if arguments.version {
+        println!("serow {} (serow supervise; start_server's command line)", env!("CARGO_PKG_VERSION"));
+        return Ok(());
+    }
+    let outcome = match (arguments.control.restart, arguments.control.stop) {
+        (true, _) => restart(&arguments.files)?,
+        (_, true) => serow_supervisor::stop(needed(&arguments.files.pid_file, "--stop", "--pid-file")?),
+        _ => serow_supervisor::run(&settings(arguments)?),
+    };
+    outcome.map_err(Failure::Supervisor)
+}
+
+fn restart(files: &SupervisorFiles) -> Result<Result<(), SupervisorError>, Failure> {
+    let pid_file = needed(&files.pid_file, "--restart", "--pid-file")?;
+    let status_file = needed(&files.status_file, "--restart", "--status-file")?;
+    Ok(serow_supervisor::restart(pid_file, status_file))
+}
+
+fn needed<'a>(file: &'a Option<PathBuf>, by: &str, option: &str) -> Result<&'a PathBuf, Failure> {
+    let line = || format!("{by} needs {option} too: name the file that the supervisor was given there");
+    file.as_ref().ok_or_else(|| Failure::Misuse(line()))
+}
+
+/// What the options mean.
+fn settings(arguments: SuperviseArguments) -> Result<Settings, Failure> {
+    let SuperviseArguments { command, sockets, workers, replacement, files, .. } = arguments;
+    if command.is_empty() {
+        let line = "the command is missing; write it behind --, as in serow supervise --port 8080 -- ./server";
+        return Err(Failure::Misuse(line.to_owned()));
+    }
+    if files.daemonize && files.log_file.is_none() {
+        let line = "--daemonize needs --log-file too, since nobody would see what is said";
+        return Err(Failure::Misuse(line.to_owned()));
+    }
+    let time = |seconds: Option<Seconds>| seconds.map(|seconds| seconds.0);
+    Ok(Settings {
+        command,
+        launcher: launcher(workers.dir),
+        workers: workers.workers.in_memory(),
+        ports: sockets.port,
+        paths: sockets.path,
+        backlog: sockets.backlog.get(),
+        interval: workers.interval.0,
+        health: workers.health_url,
+        start_timeout: workers.start_timeout.0,
+        signal_on_hup: replacement.signal_on_hup,
+        signal_on_term: replacement.signal_on_term,
+        kill_old_delay: time(replacement.kill_old_delay),
+        auto_restart: replacement.enable_auto_restart,
+        auto_restart_interval: time(replacement.auto_restart_interval),
+        environment_folder: workers.envdir,
+        pid_file: files.pid_file,
+        status_file: files.status_file,
+        log: files.log_file,
+        daemonize: files.daemonize,
+    })
+}
+
+/// This program again: as another process it can say its own process id before it executes the command. Its file may have
+/// been replaced by then, which this name does not mind.
+fn launcher(folder: Option<PathBuf>) -> Vec<OsString> {
+    let mut words: Vec<OsString> = ["/proc/self/exe", "supervise", "--become-worker"].map(OsString::from).into();
+    words.extend(folder.into_iter().flat_map(|folder| ["--dir".into(), folder.into_os_string()]));
+    words.push("--".into());
+    words
+}
