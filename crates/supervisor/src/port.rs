@@ -97,13 +97,15 @@ fn descriptor(text: &str) -> Result<RawFd, &'static str> {
 }
 
 fn host(text: &str) -> Result<Host, &'static str> {
-    let bare = text.trim().trim_start_matches('[').trim_end_matches(']').trim();
+    let text = text.trim();
+    let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text).trim();
     match bare {
         "" => Err("the host is missing; leave the colon out for all addresses, or write 0.0.0.0"),
         bare if bare.contains(':') => {
             let address = bare.parse().map_err(|_| "an IPv6 address is written as in [::1]:8080")?;
             Ok(Host::Version6(address, bare.to_owned()))
         }
+        bare if bare.contains(['[', ']']) => Err("a bracket is missing"),
         bare => Ok(Host::Named(bare.to_owned())),
     }
 }
@@ -123,7 +125,8 @@ pub struct PortError {
 
 impl fmt::Display for PortError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} is no port: {}; write 8080, 127.0.0.1:8080, [::1]:8080, u8080 (UDP) or 8080=5", self.text, self.problem)
+        let Self { text, problem } = self;
+        write!(f, "{text:?} is no port: {problem}; write 8080, 127.0.0.1:8080, [::1]:8080, u8080 (UDP) or 8080=5")
     }
 }
 
