@@ -18,8 +18,9 @@ mod watcher;
 
 use std::{
     cell::RefCell,
-    fs,
+    fs::File,
     io::{self, Write},
+    path::PathBuf,
 };
 
 use serow_load::{Results, Run, report};
@@ -48,6 +49,8 @@ pub(crate) fn run(arguments: BenchArguments) -> Result<(), Failure> {
         arguments.request,
         arguments.connection,
     )?;
+    // What cannot be written is said before the run, not behind it.
+    let page = written.html.clone().map(Page::create).transpose()?;
     let words = !written.json && !written.csv;
     if words {
         print(&report::opening(&url, plan.duration, plan.threads, plan.connections))?;
@@ -63,7 +66,9 @@ pub(crate) fn run(arguments: BenchArguments) -> Result<(), Failure> {
         |results| {
             watcher.borrow_mut().end();
             let results = describe(results);
-            printed = present(&results, &written);
+            let shown = print(&shape(&results, &written));
+            // The page is written though nobody may read what is printed.
+            printed = page.map_or(Ok(()), |page| page.write(&results)).and(shown);
             results
         },
     );
@@ -76,20 +81,34 @@ pub(crate) fn run(arguments: BenchArguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Prints the results in the form that was asked for.
-fn present(results: &Results, written: &ReportArguments) -> Result<(), Failure> {
+/// The results in the form that was asked for.
+fn shape(results: &Results, written: &ReportArguments) -> String {
     if written.json {
-        print(&report::json(results))?;
+        report::json(results)
     } else if written.csv {
-        print(&report::csv(results))?;
+        report::csv(results)
     } else {
-        print(&report::text(results, written.latency))?;
+        report::text(results, written.latency)
     }
-    match &written.html {
-        None => Ok(()),
-        Some(path) => {
-            fs::write(path, report::html(results)).map_err(|error| BenchFailure::Page(path.clone(), error).into())
+}
+
+/// The file that the page goes to.
+struct Page {
+    path: PathBuf,
+    file: File,
+}
+
+impl Page {
+    fn create(path: PathBuf) -> Result<Self, BenchFailure> {
+        match File::create(&path) {
+            Ok(file) => Ok(Self { path, file }),
+            Err(error) => Err(BenchFailure::Page(path, error)),
         }
+    }
+
+    fn write(mut self, results: &Results) -> Result<(), Failure> {
+        let written = self.file.write_all(report::html(results).as_bytes());
+        written.map_err(|error| BenchFailure::Page(self.path, error).into())
     }
 }
 

@@ -31,7 +31,10 @@ impl fmt::Display for Failure {
             Self::Script(error) => error.fmt(formatter),
             Self::ScriptRequest(error) => write!(formatter, "the script's request cannot be sent: {error}"),
             Self::NotHttp { reason, beginning, .. } if beginning.is_empty() => formatter.write_str(reason),
-            Self::NotHttp { reason, beginning, .. } if beginning.starts_with("HTTP/1.") => {
+            // It speaks what it was asked to, badly; in HTTP/2 nothing begins like this.
+            Self::NotHttp { version, reason, beginning }
+                if *version != http::Version::HTTP_2 && beginning.starts_with("HTTP/1.") =>
+            {
                 write!(formatter, "{reason}; its answer begins with \"{beginning}\"")
             }
             Self::NotHttp { version, beginning, .. } => {

@@ -9,7 +9,7 @@ import sys
 import time
 
 from . import frames, servers, status
-from .transport import Plain
+from .transport import Transport
 
 # Fine enough to find the middle of a download of seconds.
 STEP = 0.02
@@ -17,7 +17,7 @@ STEP = 0.02
 
 def main() -> None:
     path, size, limit, admin = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), sys.argv[4]
-    connection = Plain((servers.ADDRESS, servers.PORT), limit)
+    connection = Transport((servers.ADDRESS, servers.PORT), limit)
     received = 0
     failures: list[str] = []
 
@@ -38,14 +38,13 @@ def main() -> None:
     reader = frames.Reader(on_data, on_frame)
     greeting = frames.settings({frames.ENABLE_PUSH: 0, frames.INITIAL_WINDOW_SIZE: frames.LARGEST_WINDOW})
     greeting += frames.window_update(0, frames.LARGEST_WINDOW - frames.FIRST_WINDOW)
-    wish = frames.request(1, "http", f"{servers.ADDRESS}:{servers.PORT}", path, None, None)
+    wish = frames.request(1, "http", f"{servers.ADDRESS}:{servers.PORT}", path)
     connection.send(frames.PREFACE + greeting + wish)
     began = time.monotonic()
     until = began + limit
     steps = [(0.0, 0)]
     while received < size and not failures and time.monotonic() < until:
-        for _, data in connection.receive(until):
-            reader.feed(data)
+        reader.feed(connection.receive(until))
         if (now := time.monotonic() - began) >= steps[-1][0] + STEP:
             steps.append((now, received))
     steps.append((time.monotonic() - began, received))

@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 from ..server import REPOSITORY
-from . import servers, tables, waterfall
+from . import servers, tables
 from .tile import Run
 
 FILE = REPOSITORY / "docs/priorities.md"
@@ -45,14 +45,13 @@ def write_runs(runs: list[Run]) -> None:
 
 
 def pictures(runs: list[Run]) -> str:
-    """A picture for each server over TLS, first of the busy connection; all of the same duration."""
+    """A picture for each server over TLS, first of the busy connection."""
     PICTURES.mkdir(exist_ok=True)
     drawn = sorted((run for run in runs if run.tls), key=lambda run: -run.after)
-    longest = max(max(run.figures.picture_finished, run.figures.script_finished) for run in drawn)
     lines = []
     for run in drawn:
         name = f"{run.server}-{run.after:g}s.svg"
-        (PICTURES / name).write_text(waterfall.draw(run, longest * 1.02))
+        (PICTURES / name).write_text(run.drawing)
         lines.append(f"![{tables.of(run).label}, asked after {run.after:g} s: when which bytes came](priorities/{name})")
     return "\n\n".join(lines)
 

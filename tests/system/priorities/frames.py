@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE = 0, 1, 3, 4, 6, 7, 8
-END_STREAM, ACK, END_HEADERS, PADDED, PRIORITY = 0x1, 0x1, 0x4, 0x8, 0x20
-# RFC 9113 §6.5.2: settings; RFC 9218 §2.1.
-ENABLE_PUSH, INITIAL_WINDOW_SIZE, NO_RFC7540_PRIORITIES = 2, 4, 9
+END_STREAM, ACK, END_HEADERS, PADDED = 0x1, 0x1, 0x4, 0x8
+# RFC 9113 §6.5.2: settings.
+ENABLE_PUSH, INITIAL_WINDOW_SIZE = 2, 4
 # RFC 9113 §6.9.1.
 LARGEST_WINDOW = (1 << 31) - 1
 FIRST_WINDOW = 65_535
@@ -41,26 +40,9 @@ def text(value: str) -> bytes:
     return bytes(size) + encoded
 
 
-@dataclass(frozen=True)
-class Weight:
-    """RFC 7540 §5.3: the signals that servers knew before RFC 9218."""
-
-    depends_on: int
-    weight: int
-    exclusive: bool
-
-    def encoded(self) -> bytes:
-        return struct.pack(">IB", self.depends_on | self.exclusive << 31, self.weight - 1)
-
-
-def request(stream: int, scheme: str, authority: str, path: str, priority: str | None, weight: Weight | None) -> bytes:
+def request(stream: int, scheme: str, authority: str, path: str) -> bytes:
     fields = {":method": "GET", ":scheme": scheme, ":authority": authority, ":path": path}
-    if priority:
-        fields["priority"] = priority
-    block = b"".join(literal(*field) for field in fields.items())
-    if weight:
-        return frame(HEADERS, END_STREAM | END_HEADERS | PRIORITY, stream, weight.encoded() + block)
-    return frame(HEADERS, END_STREAM | END_HEADERS, stream, block)
+    return frame(HEADERS, END_STREAM | END_HEADERS, stream, b"".join(literal(*field) for field in fields.items()))
 
 
 def is_success(block: bytes) -> bool:

@@ -39,6 +39,13 @@ class Link:
         return f"{self.rate}, {self.rtt_ms:g} ms"
 
 
+def spelled(link: str) -> str:
+    """The name of a link as people write it: 128 kbit/s, 300 ms."""
+    for unit in ("gbit", "mbit", "kbit"):
+        link = link.replace(unit, f" {unit[0].upper() if unit != 'kbit' else 'k'}bit/s")
+    return link
+
+
 @dataclass
 class Outcome:
     """What the client printed, and what the link carried."""
@@ -82,7 +89,7 @@ def place(tls: bool, site: pathlib.Path) -> Iterator[Place]:
             subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
                             "-days", "2", "-subj", "/CN=lab.example", "-keyout", key, "-out", certificate],
                            check=True, capture_output=True)
-        yield Place(site, work, key, certificate, tls, work / "admin")
+        yield Place(site, work, key, certificate, tls, work / "admin", work / "drawing.svg")
     finally:
         shutil.rmtree(work, ignore_errors=True)
 

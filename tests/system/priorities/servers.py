@@ -93,6 +93,8 @@ class Place:
     certificate: pathlib.Path
     tls: bool
     admin: pathlib.Path
+    # What the client draws.
+    drawing: pathlib.Path
 
 
 def is_there(server: Server) -> bool:

@@ -12,7 +12,7 @@ from .tile import Figures, Run
 
 def merged(runs: list[Run]) -> list[Run]:
     """These runs and those of the last time that they do not replace, in the order of the page; stores them."""
-    file = target() / "priorities.json"
+    file = target() / "priorities-runs.json"
     old = [read(stored) for stored in json.loads(file.read_text())] if file.exists() else []
     found = {key(run): run for run in [*old, *runs]}
     order = [server.name for server in servers.SERVERS]
@@ -26,5 +26,4 @@ def key(run: Run) -> tuple:
 
 
 def read(stored: dict) -> Run:
-    lanes = {name: [tuple(arrival) for arrival in stored[name]] for name in ("picture", "script")}
-    return Run(**stored | lanes | {"figures": Figures(**stored["figures"])})
+    return Run(**stored | {"figures": Figures(**stored["figures"])})

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from . import servers, waterfall
+from . import servers
+from .laboratory import spelled
 from .tile import Run
 
 HEADS = ("server", "signals", "first byte", "of it at the server", "in the link", "possible", "picture's bytes before",
@@ -29,7 +30,7 @@ def groups(runs: list[Run]) -> dict[tuple[str, float, bool], list[Run]]:
 
 
 def title(link: str, after: float, tls: bool) -> str:
-    return f"{'over TLS' if tls else 'without TLS'}, {waterfall.spelled(link)}, the script asked for after {after:g} s"
+    return f"{'over TLS' if tls else 'without TLS'}, {spelled(link)}, the script asked for after {after:g} s"
 
 
 def plain(runs: list[Run]) -> str:

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import os
 import pathlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from . import client, laboratory, servers
-from .client import Ask, Wish
+from ..server import program
+from . import laboratory, servers
 from .laboratory import Link, Outcome
-from .servers import Server
+from .servers import Place, Server
 
-PICTURE, SCRIPT = 1, 3
+PICTURE, SCRIPT = "/picture.png", "/script.js"
 PACKET = 1_500
 # Of IPv4 and TCP, with time stamps.
 HEADERS = 52
 # Segments of less than this much of the sequence space are behind the first one, not before it.
 HALF = 1 << 31
+# What the client calls the signals of a server.
+SIGNALS = {servers.RFC9218: "rfc9218", servers.RFC7540: "rfc7540"}
 
 
 @dataclass
@@ -56,11 +59,8 @@ class Run:
     size: int
     after: float
     figures: Figures
-    # seconds since the picture was asked for, bytes: of the picture, of the script
-    picture: list[tuple[float, int]]
-    script: list[tuple[float, int]]
-    congestion: str
-
+    # SVG: who got which bytes when.
+    drawing: str
 
 
 def make_site(site: pathlib.Path, size: int) -> None:
@@ -71,64 +71,58 @@ def make_site(site: pathlib.Path, size: int) -> None:
     (site / "index.html").write_text("<p>Hello!</p>\n")
 
 
-def wishes(server: Server, after: float) -> list[Wish]:
-    """In the signals that the server understands. Those of RFC 7540 are Chromium's: what matters more comes between the root
-    and all the rest, so that it is to be served alone."""
-    if server.signals == servers.RFC9218:
-        return [Wish("/picture.png", 0.0, priority="u=3"), Wish("/script.js", after, priority="u=2")]
-    return [Wish("/picture.png", 0.0, weight=(0, 147, True)), Wish("/script.js", after, weight=(0, 220, True))]
+def client(server: Server, link: Link, after: float, place: Place) -> list[str]:
+    """Asks for both over one connection; prints what came when, and draws it."""
+    origin = f"{'https' if place.tls else 'http'}://{servers.ADDRESS}:{servers.PORT}"
+    wishes = [f"{origin}{PICTURE},u=3", f"{SCRIPT},u=2,after={after}s"]
+    title = f"{server.label}: {laboratory.spelled(link.name)}"
+    return [str(program("serow")), "bench", "waterfall", "-k", "--json", "--svg", str(place.drawing), "--title", title,
+            "--signals", SIGNALS[server.signals], *wishes]
 
 
 def sit(server: Server, tls: bool, link: Link, size: int, after: float, site: pathlib.Path) -> Run:
-    limit = 3 * 16 * size / link.bits + 30
-    ask = Ask(servers.ADDRESS, servers.PORT, tls, wishes(server, after), limit, server.signals == servers.RFC9218)
+    limit = 3 * 16 * size / link.bits + 60
     with laboratory.place(tls, site) as place:
-        outcome = laboratory.run(link, server, place, laboratory.python("client", client.encoded(ask)), limit + 30)
-    told = outcome.told
-    if told["failures"]:
-        raise laboratory.Broken(f"{server.label}: {'; '.join(told['failures'])}")
-    lanes = {stream: [(when - told["began"], length) for of, when, length, _ in told["arrivals"] if of == stream]
-             for stream in (PICTURE, SCRIPT)}
-    for stream, lane in lanes.items():
-        if sum(length for _, length in lane) != size:
-            raise laboratory.Broken(f"{server.label}: stream {stream} is not of {size} bytes")
-    return Run(server.name, tls, link.name, size, after, figures(outcome, link), lanes[PICTURE], lanes[SCRIPT],
-               told["congestion"])
+        outcome = laboratory.run(link, server, place, client(server, link, after, place), limit)
+        drawing = place.drawing.read_text()
+    for resource in outcome.told["resources"]:
+        if (resource["status"], resource["bytes"]) != (200, size):
+            raise laboratory.Broken(f"{server.label}: {resource['path']}: status {resource['status']}, {resource['bytes']} bytes")
+    return Run(server.name, tls, link.name, size, after, figures(outcome, link), drawing)
 
 
 def figures(outcome: Outcome, link: Link) -> Figures:
-    told = outcome.told
-    began, ports = told["began"], told["ports"]
-    forth = Stream(outcome.trace_back, ports[0])
-    back = Stream(outcome.trace, ports[1])
-    available = forth.first_with(told["asked"][str(SCRIPT)][2] - 1)["arrived"]
-    arrivals = told["arrivals"]
-    _, first_byte, _, script_place = next(arrival for arrival in arrivals if arrival[0] == SCRIPT)
-    packet = back.first_with(script_place)
-    queued_until = max((segment["left"] for segment in back.segments if segment["entered"] <= available), default=available)
+    picture, script = outcome.told["resources"]
+    began = outcome.told["began"]["monotonic"]
+    forth = Stream(segment for segment in outcome.trace_back if segment["destination"] == servers.PORT)
+    back = Stream(segment for segment in outcome.trace if segment["source"] == servers.PORT)
+    available = forth.first_with(script["sent"] - 1)["arrived"] - began
+    first_byte, _, place = script["pieces"][0]
+    packet = back.first_with(place)
+    entered = [segment for segment in back.segments if segment["entered"] - began <= available]
+    queued_until = max((segment["left"] - began for segment in entered), default=available)
     waiting = max(queued_until - available, 0.0)
     one_way = link.rtt_ms / 2000
     # The first byte could be here a round trip after it was asked for.
-    ends = arrivals[-1][1]
-    total = sum(length for _, _, length, _ in arrivals)
+    ends = max(picture["end"], script["end"])
     sent = [segment for segment in back.segments if segment["entered"] > began]
-    finished = {int(stream): when - began for stream, when in told["finished"].items()}
     sending = sum(segment["length"] + HEADERS for segment in sent) * 8 / link.bits
     sent_for = sent[-1]["left"] - sent[0]["entered"]
     return Figures(
-        available=available - began, first_byte=first_byte - available, entered=packet["entered"] - available,
-        left=packet["left"] - available, floor=waiting + PACKET * 8 / link.bits + one_way,
+        available=available, first_byte=first_byte - available, entered=packet["entered"] - began - available,
+        left=packet["left"] - began - available, floor=waiting + PACKET * 8 / link.bits + one_way,
         link_queue=round(waiting * link.bits / 8),
-        before=sum(length for of, when, length, _ in arrivals if of == PICTURE and available < when <= first_byte),
-        picture_finished=finished[PICTURE], script_finished=finished[SCRIPT], rate=total * 8 / (ends - began - link.rtt_ms / 1000),
+        before=sum(length for when, length, _ in picture["pieces"] if available < when <= first_byte),
+        picture_finished=picture["end"], script_finished=script["end"],
+        rate=(picture["bytes"] + script["bytes"]) * 8 / (ends - link.rtt_ms / 1000),
         busy=min(sending / sent_for, 1.0), late_ms=outcome.report["to_client"]["late_us"]["p99"] / 1000)
 
 
 class Stream:
     """The segments of one direction of a connection that were not dropped, by their place in it."""
 
-    def __init__(self, segments: list[dict], source: int) -> None:
-        self.segments = [segment for segment in segments if segment["source"] == source and segment["arrived"]]
+    def __init__(self, segments: Iterable[dict]) -> None:
+        self.segments = [segment for segment in segments if segment["arrived"]]
         first = self.segments[0]["sequence"] if self.segments else 0
         for segment in self.segments:
             segment["place"] = (segment["sequence"] - first + HALF) % (1 << 32) - HALF

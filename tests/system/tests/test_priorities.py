@@ -1,9 +1,11 @@
 """Whether the exam's own reading and reckoning can be trusted."""
 
+import json
 import unittest
 
-from ..priorities import document, frames, matrix, waterfall
-from ..priorities.tile import HALF, Figures, Run, Stream
+from ..priorities import document, frames, matrix, servers, tile
+from ..priorities.laboratory import Link, Outcome
+from ..priorities.tile import HALF, Stream
 
 
 class Frames(unittest.TestCase):
@@ -40,9 +42,9 @@ class Frames(unittest.TestCase):
             self.assertFalse(frames.is_success(block), block)
 
     def test_request(self) -> None:
-        asked = frames.request(5, "https", "a", "/" + "x" * 150, "u=2", frames.Weight(3, 220, True))
+        asked = frames.request(5, "https", "a", "/" + "x" * 150)
         self.assertEqual(int.from_bytes(asked[:3], "big"), len(asked) - frames.HEADER)
-        self.assertEqual(asked[3:14], bytes([1, 0x25, 0, 0, 0, 5, 0x80, 0, 0, 3, 219]))
+        self.assertEqual(asked[3:9], bytes([1, 5, 0, 0, 0, 5]))
         # The path's length: 127 in the prefix and 24 more.
         self.assertIn(b"\x05:path\x7f\x18/xxx", asked)
 
@@ -50,8 +52,8 @@ class Frames(unittest.TestCase):
 class Reckoning(unittest.TestCase):
     def test_places_in_a_connection_whose_numbers_begin_again(self) -> None:
         numbers = [(1 << 32) - 10, (1 << 32) - 20, 0, 100]
-        segments = [{"source": 1, "sequence": number, "length": 10, "arrived": 1.0} for number in numbers]
-        stream = Stream([{"source": 2, "sequence": 5, "length": 9, "arrived": 1.0}, *segments], 1)
+        segments = [{"sequence": number, "length": 10, "arrived": 1.0} for number in numbers]
+        stream = Stream([*segments, {"sequence": 5, "length": 9, "arrived": None}])
         self.assertEqual([segment["place"] for segment in stream.segments], [0, -10, 10, 110])
         self.assertEqual(stream.first_with(15)["sequence"], 0)
         self.assertRaises(StopIteration, stream.first_with, 50)
@@ -62,11 +64,27 @@ class Reckoning(unittest.TestCase):
         steps = [(0.0, 0), (1.0, 0), (2.0, 1_000), (3.0, 2_000), (4.0, 3_000)]
         self.assertEqual(matrix.steady(steps), 8_000)
 
-    def test_the_link_carries_one_byte_after_the_other(self) -> None:
-        figures = Figures(0, 0, 0, 0, 0, 0, 0, 2, 2, 0, 0, 0)
-        # At 8 kbit/s: 1,000 bytes each, all noticed after two seconds.
-        run = Run("serow", True, "8kbit, 300 ms", 1_000, 0.2, figures, [(2.0, 1_000)], [(2.0, 1_000)], "cubic")
-        self.assertEqual(waterfall.on_the_link(run), [("picture", 0.0, 1.0), ("script", 1.0, 2.0)])
+    def test_figures(self) -> None:
+        # The picture's request is 100 bytes, the script's 50; one way takes 100 ms, a packet of 1,000 bytes and 52 a second.
+        def segment(source: int, sequence: int, length: int, entered: float, took: float) -> dict:
+            destination = 9 if source == servers.PORT else servers.PORT
+            return {"source": source, "destination": destination, "sequence": sequence, "length": length, "entered": entered,
+                    "left": entered + took, "arrived": entered + took + 0.1}
+
+        forth = [segment(9, 0, 100, 70.0, 0.0), segment(9, 100, 50, 72.0, 0.0)]
+        back = [segment(servers.PORT, 500 + 1_000 * number, 1_000, 70.1 + number, 1.0) for number in range(4)]
+        told = {"began": {"monotonic": 70.0}, "resources": [
+            {"path": "/picture.png", "sent": 100, "bytes": 3_000, "end": 4.2,
+             "pieces": [[1.2, 1_000, 0], [2.2, 1_000, 1_000], [4.2, 1_000, 3_000]]},
+            {"path": "/script.js", "sent": 150, "bytes": 1_000, "end": 3.2, "pieces": [[3.2, 1_000, 2_000]]}]}
+        report = {"to_client": {"late_us": {"p99": 250}}}
+        outcome = Outcome(json.dumps(told), report, back, forth)
+        found = tile.figures(outcome, Link(str(1_052 * 8), 200))
+        expected = {"available": 2.1, "first_byte": 1.1, "entered": 0.0, "left": 1.0, "floor": 1.0 + 1_500 / 1_052 + 0.1,
+                    "link_queue": 1_052, "before": 1_000, "picture_finished": 4.2, "script_finished": 3.2,
+                    "rate": 4_000 * 8 / 4.0, "busy": 1.0, "late_ms": 0.25}
+        for name, value in expected.items():
+            self.assertAlmostEqual(getattr(found, name), value, msg=name)
 
     def test_what_stands_outside_the_markers_is_kept(self) -> None:
         page = document.replaced("# A\n", "x", "1")

@@ -18,6 +18,7 @@ use super::{
 use crate::{
     arguments::{ConnectionArguments, LoadArguments, RequestArguments},
     failure::Failure,
+    written::Period,
 };
 
 /// A plan, and what the report says of it.
@@ -38,6 +39,8 @@ impl Prepared {
         connection: ConnectionArguments,
     ) -> Result<Self, Failure> {
         let (threads, connections) = shares(&load)?;
+        positive("--duration", load.duration.as_ref())?;
+        positive("--timeout", Some(&load.timeout))?;
         let (url, origin, paths) = match &request.urls {
             Some(list) => url_list::read(list, url.as_deref())?,
             None => {
@@ -70,6 +73,16 @@ impl Prepared {
         };
         let socket = connection.server.unix.map(|path| format!("unix:{}", path.display()));
         Ok(Self { plan, url, socket, encryption })
+    }
+}
+
+/// In no time at all nothing is sent, or answered.
+fn positive(option: &str, period: Option<&Period>) -> Result<(), Failure> {
+    match period {
+        Some(Period(Duration::ZERO)) => {
+            Err(Failure::Misuse(format!("{option}: 0 is too short for any request; write a longer time, as in 500ms")))
+        }
+        _ => Ok(()),
     }
 }
 

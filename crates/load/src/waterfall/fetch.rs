@@ -34,6 +34,8 @@ pub enum FetchError {
     NotHttp2(String),
     /// The server ended the connection without a word.
     Mute,
+    /// Somebody stopped it before there was a connection.
+    Interrupted,
 }
 
 /// Fetches what is planned, until `interrupted` is ready at the latest.
@@ -49,8 +51,13 @@ pub async fn fetch(plan: &Plan, interrupted: impl Future<Output = ()>) -> Result
     let alarm = Alarm::new().map_err(FetchError::System)?;
     let buffers = Rc::new(Buffers::new());
     let (began, connected) = (monotonic(), Cell::new(Duration::ZERO));
-    let dialed = plan.dialer.dial_observed(&buffers, || connected.set(monotonic())).await;
-    let wire = dialed.map_err(FetchError::Connection)?;
+    let mut interrupted = pin!(interrupted);
+    let wire = tokio::select! {
+        dialed = plan.dialer.dial_observed(&buffers, || connected.set(monotonic())) => {
+            dialed.map_err(FetchError::Connection)?
+        }
+        () = &mut interrupted => return Err(FetchError::Interrupted),
+    };
     let (connected, now) = (connected.get(), monotonic());
     let recording = Recording {
         origin: plan.origin.clone(),
@@ -71,7 +78,6 @@ pub async fn fetch(plan: &Plan, interrupted: impl Future<Output = ()>) -> Result
     let connection = Http2::new(wire, buffers, LIMITS, now);
     let exchanges = Exchanges::new(plan, connection, recording).map_err(FetchError::Request)?;
     let mut fetching = Fetching { agenda: Agenda::new(&plan.wishes), exchanges, alarm, start: now, heard: now, plan };
-    let mut interrupted = pin!(interrupted);
     let ending = poll_fn(|context| {
         if interrupted.as_mut().poll(context).is_ready() {
             return Poll::Ready(Ok(Ending::Interrupted));
@@ -172,6 +178,7 @@ impl fmt::Display for FetchError {
             Self::NotHttp2(beginning) => {
                 write!(formatter, "the server does not speak HTTP/2; its answer begins with \"{beginning}\"")
             }
+            Self::Interrupted => formatter.write_str("stopped before there was a connection"),
             Self::Mute => formatter.write_str("the server closes the connection without an answer in HTTP/2"),
         }
     }

@@ -104,6 +104,9 @@ fn what_is_no_http_ends_the_run() {
             format!("the server does not speak {named}; its answer begins with \"SSH-2.0-OpenSSH_9.2\\r\\n\"")
         );
     }
+    let old = raw(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n");
+    let line = Run::new(plan(old, http::Version::HTTP_2, 8)).run(|_| {}, |results| results).unwrap_err().to_string();
+    assert!(line.starts_with("the server does not speak HTTP/2; its answer begins with \"HTTP/1.1 400 Bad"), "{line}");
     let broken = raw(b"HTTP/1.1 200 OK\r\ncontent-length: many\r\n\r\n");
     let outcome = Run::new(plan(broken, http::Version::HTTP_11, 1)).run(|_| {}, |results| results);
     let Err(failure @ Failure::NotHttp { .. }) = outcome else { panic!("{outcome:?}") };

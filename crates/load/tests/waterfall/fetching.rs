@@ -2,7 +2,7 @@
 
 use std::{future, net::SocketAddr, time::Duration};
 
-use serow_client::{Destination, Dialer};
+use serow_client::{ClientEncryption, Destination, Dialer, TlsClientSettings, TlsConnector, Trust};
 use serow_http2::{ErrorCode, StreamId};
 use serow_load::waterfall::{Ending, FetchError, Outcome, Plan, Recording, Resource, Signals, fetch, read_wishes};
 
@@ -208,6 +208,16 @@ fn somebody_stops_it() {
     });
     server.join().unwrap();
     assert_eq!((&recording.ending, recording.missing()), (&Ending::Interrupted, 1));
+
+    // While it waits for TLS, from a server that says nothing.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let connector = TlsConnector::new(TlsClientSettings { trust: Trust::Unchecked, ..Default::default() }).unwrap();
+    let encryption = ClientEncryption { connector, server_name: "localhost".to_owned(), protocol: None };
+    let destination = Destination::Tcp(listener.local_addr().unwrap());
+    let plan = Plan { dialer: Dialer { destination, encryption: Some(encryption), patience: PATIENCE }, ..plan };
+    let error =
+        runtime.block_on(async { fetch(&plan, tokio::time::sleep(Duration::from_millis(50))).await }).unwrap_err();
+    assert!(matches!(error, FetchError::Interrupted), "{error:?}");
 }
 
 #[test]
