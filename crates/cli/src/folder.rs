@@ -31,6 +31,7 @@ pub(crate) fn serve(settings: FolderSettings) -> Result<(), Failure> {
     let door = admin.map(|address| Door::open(&address, server.status())).transpose()?;
     warn_of_missing_pages(&folder, &files);
     announce(&folder, &server, encryption.as_ref());
+    serow_supervisor::tell_parent("READY=1");
     let outcome = match encryption {
         None => server.run(handler),
         Some(encryption) => {

@@ -5,7 +5,7 @@
 //! | what was written: options and their values | `command_line.rs`, `arguments/`, `written/` |
 //! | what it means: the settings of the parts, checked | `settings.rs`, `encryption.rs` |
 //! | what is said where it means nothing | `failure.rs`, `misuse.rs` |
-//! | serving a folder | `folder.rs` |
+//! | serving a folder; at sockets that a supervisor opened | `folder.rs`, `inherited.rs` |
 //! | handlers around it, where there is TLS | `strict_transport.rs`, `to_tls.rs` |
 //! | making load | `bench.rs` |
 //! | keeping any server running | `supervise.rs` |
@@ -26,6 +26,7 @@ mod encryption;
 mod error_log;
 mod failure;
 mod folder;
+mod inherited;
 mod manual;
 mod misuse;
 mod settings;

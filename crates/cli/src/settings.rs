@@ -1,8 +1,8 @@
 //! What the options mean. This is the only place that sees both what was written and the settings of all parts.
 
-use std::{path::PathBuf, time::Duration};
+use std::{net::Ipv4Addr, path::PathBuf, time::Duration};
 
-use serow::{Limits, ListenOptions, ProxyProtocol, Server, Timeouts, Versions};
+use serow::{Address, Limits, ListenOptions, ProxyProtocol, Server, Timeouts, Versions};
 use serow_files::{
     CacheLimits, Compression, FilesSettings, Freshness, FreshnessRule, Hidden, Listing, Pattern, Rewrite, Symlinks,
 };
@@ -19,6 +19,7 @@ use crate::{
     descriptors::Shares,
     encryption::tls_settings,
     failure::Failure,
+    inherited,
 };
 
 /// How a folder is served.
@@ -77,7 +78,7 @@ fn server(written: &ListeningArguments, tls: &TlsArguments) -> Result<(Server, O
     if let Some(workers) = written.workers {
         server = server.workers(workers.in_memory());
     }
-    let addresses = written.listen.iter().map(ToString::to_string);
+    let addresses = addresses(&written.listen).into_iter().map(|address| address.to_string());
     let Some(settings) = tls_settings(tls)? else {
         return Ok((addresses.fold(server, Server::listen), None));
     };
@@ -87,6 +88,12 @@ fn server(written: &ListeningArguments, tls: &TlsArguments) -> Result<(Server, O
         server = server.listen(address.to_string());
     }
     Ok((server, Some(encryption)))
+}
+
+/// Where to listen: where that is said, else at what was handed over, else where newcomers look.
+fn addresses(written: &[Address]) -> Vec<Address> {
+    let addresses = if written.is_empty() { inherited::addresses() } else { written.to_vec() };
+    if addresses.is_empty() { vec![Address::Tcp(DEFAULT_ADDRESS.into())] } else { addresses }
 }
 
 /// How HTTP is spoken.
@@ -212,6 +219,9 @@ fn freshness(written: CachingArguments) -> Result<Vec<FreshnessRule>, Failure> {
     rules.append(&mut without_pattern);
     Ok(rules)
 }
+
+/// As the library has it.
+const DEFAULT_ADDRESS: (Ipv4Addr, u16) = (Ipv4Addr::LOCALHOST, 8080);
 
 #[cfg(test)]
 mod tests {

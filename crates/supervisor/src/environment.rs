@@ -130,7 +130,9 @@ mod tests {
     #[test]
     fn a_file_is_a_variable() {
         let folder = tempfile::tempdir().unwrap();
-        for (name, text) in [("A", "1\n2\n"), ("B", "x"), ("EMPTY", ""), ("LINE", "\n"), (".hidden", "1"), ("Z", "a\0b")] {
+        for (name, text) in
+            [("A", "1\n2\n"), ("B", "x"), ("EMPTY", ""), ("LINE", "\n"), (".hidden", "1"), ("Z", "a\0b")]
+        {
             fs::write(folder.path().join(name), text).unwrap();
         }
         fs::create_dir(folder.path().join("FOLDER")).unwrap();
@@ -151,10 +153,7 @@ mod tests {
             (&[(ENABLE_AUTO_RESTART, "1")], rule(Some(360), 5000)),
             (&[(ENABLE_AUTO_RESTART, "0"), (AUTO_RESTART_INTERVAL, "7")], rule(None, 0)),
             (&[(ENABLE_AUTO_RESTART, ""), (KILL_OLD_DELAY, "-1")], rule(None, 0)),
-            (
-                &[(ENABLE_AUTO_RESTART, "yes"), (AUTO_RESTART_INTERVAL, "7"), (KILL_OLD_DELAY, "0")],
-                rule(Some(7), 0),
-            ),
+            (&[(ENABLE_AUTO_RESTART, "yes"), (AUTO_RESTART_INTERVAL, "7"), (KILL_OLD_DELAY, "0")], rule(Some(7), 0)),
         ];
         for (pairs, expected) in cases {
             assert_eq!(rules(&variables(pairs)), expected, "{pairs:?}");

@@ -80,7 +80,9 @@ impl fmt::Display for SupervisorError {
                 "the new worker failed to start {times} times, the last time with exit status:{status}; \
                  the old one goes on; see the log for the reason"
             ),
-            Self::Ended(pid) => write!(f, "the supervisor, process {pid}, ended before the new worker was up; see its log"),
+            Self::Ended(pid) => {
+                write!(f, "the supervisor, process {pid}, ended before the new worker was up; see its log")
+            }
             Self::System(what, error) => write!(f, "{what}: {error}"),
         }
     }

@@ -39,6 +39,7 @@ pub use self::{
     error::SupervisorError,
     health::{HealthUrl, HealthUrlError},
     log::LogDestination,
+    notifications::tell_parent,
     port::{Port, PortError},
     settings::Settings,
     signal_name::{SignalName, SignalNameError},

@@ -50,8 +50,8 @@ impl Notifications {
     }
 }
 
-/// Says this to systemd, or whoever else started the supervisor and wants to know.
-pub(crate) fn tell_parent(message: &str) {
+/// Says this, such as READY=1, to whoever started this process and wants to know: systemd, or a supervisor.
+pub fn tell_parent(message: &str) {
     let Some(address) = env::var_os("NOTIFY_SOCKET") else { return };
     let Ok(socket) = StdDatagram::unbound() else { return };
     let to = match address.as_bytes().strip_prefix(b"@") {

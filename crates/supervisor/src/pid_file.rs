@@ -28,7 +28,8 @@ impl PidFile {
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         loop {
             let failed = |error: io::Error| SupervisorError::File("--pid-file", path.clone(), error);
-            let mut file = File::options().read(true).write(true).create(true).truncate(false).open(&path).map_err(failed)?;
+            let mut file =
+                File::options().read(true).write(true).create(true).truncate(false).open(&path).map_err(failed)?;
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => {}
                 Err(Errno::WOULDBLOCK) => return Err(SupervisorError::Running(path.clone(), first_line(&mut file))),

@@ -1,10 +1,6 @@
 //! A supervisor from its beginning to its end.
 
-use std::{
-    fs::File,
-    io,
-    process,
-};
+use std::{fs::File, io, process};
 
 use rustix::{process::setsid, stdio::dup2_stdin};
 use serow_net::process::{Side, fork};

@@ -13,8 +13,10 @@ pub(crate) struct ListeningArguments {
     /// Where to listen (repeatable).
     ///
     /// 8080 (on 127.0.0.1), 127.0.0.1:8080, [::1]:8080, :8080 (all addresses of the machine), unix:/path, or fd:3 for a
-    /// listening socket that is handed over. Port 0 lets the system choose.
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080")]
+    /// listening socket that is handed over. Port 0 lets the system choose. A server that a supervisor started (serow
+    /// supervise, start_server, systemd) listens at the sockets it was given, if nothing is said here [default:
+    /// 127.0.0.1:8080]
+    #[arg(long, value_name = "ADDR")]
     pub(crate) listen: Vec<Address>,
 
     /// How many cores to use [default: all]

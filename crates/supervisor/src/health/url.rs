@@ -81,7 +81,10 @@ mod tests {
             ("http://127.0.0.1:8080/health", Some((tcp("127.0.0.1", 8080), None, "127.0.0.1:8080", "/health"))),
             ("localhost:80", Some((tcp("localhost", 80), None, "localhost", "/"))),
             ("https://[::1]/a?g={generation}&p={pid}", Some((tcp("::1", 443), Some("::1"), "[::1]", "/a?g=3&p=99"))),
-            ("http://unix:/run/a-{pid}.sock:/h?x", Some((Place::Unix("/run/a-99.sock".into()), None, "localhost", "/h?x"))),
+            (
+                "http://unix:/run/a-{pid}.sock:/h?x",
+                Some((Place::Unix("/run/a-99.sock".into()), None, "localhost", "/h?x")),
+            ),
             ("unix:/run/a.sock", Some((Place::Unix("/run/a.sock".into()), None, "localhost", "/"))),
             ("unix:", None),
             ("ftp://a/", None),
