@@ -39,7 +39,8 @@ mod tests {
 
     #[test]
     fn sockets_are_found_in_the_environment() {
-        let cases: [(&[(&str, &str)], &[RawFd]); 10] = [
+        type Variables<'a> = &'a [(&'a str, &'a str)];
+        let cases: [(Variables<'_>, &[RawFd]); 10] = [
             (&[], &[]),
             (&[("SERVER_STARTER_PORT", "")], &[]),
             (&[("SERVER_STARTER_PORT", "8080=4")], &[4]),

@@ -1,6 +1,11 @@
 //! `serow supervise`: keeps a server running.
 
-use std::{ffi::OsString, path::PathBuf, process::ExitCode};
+use std::{
+    ffi::OsString,
+    io::{self, Write},
+    path::PathBuf,
+    process::ExitCode,
+};
 
 use serow_supervisor::{Settings, SupervisorError, become_worker};
 
@@ -21,8 +26,8 @@ pub(crate) fn run(arguments: SuperviseArguments) -> ExitCode {
 
 fn carry_out(arguments: SuperviseArguments) -> Result<(), Failure> {
     if arguments.version {
-        println!("serow {} (serow supervise; start_server's command line)", env!("CARGO_PKG_VERSION"));
-        return Ok(());
+        let line = concat!("serow ", env!("CARGO_PKG_VERSION"), " (serow supervise; start_server's command line)\n");
+        return io::stdout().write_all(line.as_bytes()).map_err(Failure::Output);
     }
     let outcome = match (arguments.control.restart, arguments.control.stop) {
         (true, _) => restart(&arguments.files)?,

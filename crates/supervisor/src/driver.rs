@@ -37,6 +37,7 @@ pub(crate) struct Driver<'a> {
     tasks: HashMap<u32, Tasks>,
     /// How many workers were spawned.
     spawned: u64,
+    signals: Signals,
     sender: Sender<Event>,
     receiver: Receiver<Event>,
 }
@@ -53,7 +54,12 @@ impl Drop for Tasks {
 
 impl<'a> Driver<'a> {
     /// Nothing runs yet.
-    pub(crate) fn new(settings: &'a Settings, sockets: &'a Sockets, status_file: Option<StatusFile>) -> Self {
+    pub(crate) fn new(
+        settings: &'a Settings,
+        sockets: &'a Sockets,
+        status_file: Option<StatusFile>,
+        signals: Signals,
+    ) -> Self {
         let environment = Environment::new(settings);
         let rules = environment::rules(&environment.variables());
         let (sender, receiver) = mpsc::channel(EVENTS_AHEAD);
@@ -66,30 +72,39 @@ impl<'a> Driver<'a> {
             began: Instant::now(),
             tasks: HashMap::new(),
             spawned: 0,
+            signals,
             sender,
             receiver,
         }
     }
 
     /// Runs until it is told to stop and all workers have ended. In a local runtime of tokio.
-    pub(crate) async fn run(mut self) -> io::Result<()> {
-        let mut signals = Signals::listen()?;
-        loop {
-            self.machine.handle(self.began.elapsed(), Event::Tick);
-            if self.act() == Next::End {
-                return Ok(());
-            }
-            let event = self.poll_event(&mut signals).await;
+    pub(crate) async fn run(mut self) {
+        let mut next = self.handle(Event::Tick);
+        while next == Next::Wait {
+            let event = self.poll_event().await;
             self.machine.set_rules(environment::rules(&self.environment.variables()));
-            self.reap();
-            if let Some(event) = event {
-                self.machine.handle(self.began.elapsed(), event);
+            next = match event {
+                // Before all else: Ctrl-C ends the workers too, and they need no successors.
+                Some(event @ Event::Stop(_)) => {
+                    tell_parent("STOPPING=1");
+                    self.handle(event).and_then(|| self.reap())
+                }
+                Some(event) => self.reap().and_then(|| self.handle(event)),
+                None => self.reap(),
             }
+            .and_then(|| self.handle(Event::Tick));
         }
     }
 
+    /// Tells the machine, and does what it says.
+    fn handle(&mut self, event: Event) -> Next {
+        self.machine.handle(self.began.elapsed(), event);
+        self.act()
+    }
+
     /// What happens next; nothing where time passes, or children end.
-    async fn poll_event(&mut self, signals: &mut Signals) -> Option<Event> {
+    async fn poll_event(&mut self) -> Option<Event> {
         let pause = self.machine.deadline().map(|deadline| deadline.saturating_sub(self.began.elapsed()));
         let pause = match pause {
             // A file may say something else in the meantime.
@@ -98,19 +113,22 @@ impl<'a> Driver<'a> {
             None => Duration::MAX,
         };
         tokio::select! {
-            event = signals.poll() => event,
+            event = self.signals.poll() => event,
             event = self.receiver.recv() => event,
             () = sleep(pause) => None,
         }
     }
 
     /// Takes all children that have ended. As process 1 of a container this one gets those of others too.
-    fn reap(&mut self) {
+    fn reap(&mut self) -> Next {
         while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
             let pid = pid.as_raw_nonzero().get().unsigned_abs();
             self.tasks.remove(&pid);
-            self.machine.handle(self.began.elapsed(), Event::Exited(pid, status.as_raw()));
+            if self.handle(Event::Exited(pid, status.as_raw())) == Next::End {
+                return Next::End;
+            }
         }
+        Next::Wait
     }
 
     fn act(&mut self) -> Next {
@@ -131,10 +149,7 @@ impl<'a> Driver<'a> {
                     });
                     tell_parent("READY=1");
                 }
-                Action::Exit => {
-                    tell_parent("STOPPING=1");
-                    return Next::End;
-                }
+                Action::Exit => return Next::End,
             }
         }
         Next::Wait
@@ -174,6 +189,12 @@ enum Next {
     End,
 }
 
+impl Next {
+    fn and_then(self, more: impl FnOnce() -> Self) -> Self {
+        if self == Self::End { self } else { more() }
+    }
+}
+
 fn machine_settings(settings: &Settings) -> MachineSettings {
     MachineSettings {
         workers: settings.workers,
@@ -196,7 +217,7 @@ fn kill(signal: &str, pids: &[u32]) {
 }
 
 /// The signals that mean something.
-struct Signals {
+pub(crate) struct Signals {
     hangup: Signal,
     terminate: Signal,
     interrupt: Signal,
@@ -206,7 +227,8 @@ struct Signals {
 }
 
 impl Signals {
-    fn listen() -> io::Result<Self> {
+    /// From now on they end the process no more. In a runtime of tokio.
+    pub(crate) fn listen() -> io::Result<Self> {
         Ok(Self {
             hangup: signal(SignalKind::hangup())?,
             terminate: signal(SignalKind::terminate())?,

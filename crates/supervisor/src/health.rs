@@ -2,7 +2,7 @@
 
 mod url;
 
-use std::{future::poll_fn, net::ToSocketAddrs, rc::Rc, time::Duration};
+use std::{future::poll_fn, rc::Rc, time::Duration};
 
 use serow_client::{
     Buffers, ClientEncryption, Destination, Dialer, Http1, Protocol, Resumption, TlsClientSettings, TlsConnector, Trust,
@@ -10,6 +10,7 @@ use serow_client::{
 use serow_http1::{Event as HttpEvent, Limits};
 use serow_message::{BodyLength, Headers, Known, Method, RequestHead, StatusCode, Target, Version};
 use tokio::{
+    net::lookup_host,
     sync::mpsc::Sender,
     time::{sleep, timeout},
 };
@@ -21,7 +22,7 @@ use crate::machine::Event;
 /// Asks until the answer has status 200, and says so.
 pub(crate) async fn wait(question: Question, pid: u32, events: Sender<Event>) {
     loop {
-        for dialer in dialers(&question) {
+        for dialer in dialers(&question).await {
             if let Ok(true) = timeout(PATIENCE, is_healthy(&dialer, &question)).await {
                 // Nobody listens any more where the supervisor has ended.
                 let _ = events.send(Event::Healthy(pid)).await;
@@ -33,11 +34,11 @@ pub(crate) async fn wait(question: Question, pid: u32, events: Sender<Event>) {
 }
 
 /// A dialer for each address. What a name stands for may change.
-fn dialers(question: &Question) -> Vec<Dialer> {
+async fn dialers(question: &Question) -> Vec<Dialer> {
     let destinations: Vec<_> = match &question.place {
         Place::Unix(path) => vec![Destination::Unix(path.clone())],
         Place::Tcp(host, port) => {
-            let addresses = (host.as_str(), *port).to_socket_addrs();
+            let addresses = lookup_host((host.as_str(), *port)).await;
             addresses.into_iter().flatten().map(Destination::Tcp).collect()
         }
     };

@@ -15,6 +15,9 @@
 //! Events go in by [`Machine::handle`], with the time since some beginning; what is to be done comes out of
 //! [`Machine::poll_action`]. [`Machine::deadline`] says when [`Event::Tick`] is due.
 
+mod action;
+mod event;
+mod settings;
 mod start;
 #[cfg(test)]
 mod tests;
@@ -23,85 +26,12 @@ mod worker;
 use std::{collections::VecDeque, time::Duration};
 
 use self::start::Start;
-pub use self::worker::Worker;
-
-/// What does not change while the supervisor runs.
-#[derive(Clone, Debug)]
-pub struct MachineSettings {
-    /// How many workers there are at a time.
-    pub workers: usize,
-    /// How long a new worker has to live to count as started, and how far apart two starts are at least.
-    pub interval: Duration,
-    /// By what a worker counts as started.
-    pub readiness: Readiness,
-    /// The signal that ends a worker that was replaced, without `SIG`.
-    pub signal_on_hup: String,
-    /// The signal that ends the workers when TERM ends the supervisor, without `SIG`.
-    pub signal_on_term: String,
-}
-
-/// By what a worker counts as started.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Readiness {
-    /// It lives for the interval, or says before that it is ready.
-    Interval,
-    /// It answers as it should, within this time; otherwise it is killed.
-    Health(Duration),
-}
-
-/// What may change at any time, since it stands in environment files.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Rules {
-    /// How long a generation lives, if that is limited.
-    pub auto_restart: Option<Duration>,
-    /// How long the old workers go on beside the new ones.
-    pub kill_old_delay: Duration,
-}
-
-/// What happened.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
-    /// A worker that [`Action::Spawn`] asked for has this process id.
-    Spawned {
-        /// As in the action.
-        generation: u64,
-        /// The process id.
-        pid: u32,
-    },
-    /// A worker could not be spawned, for this reason.
-    NotSpawned(String),
-    /// A worker said READY=1.
-    Notified(u32),
-    /// A worker answered as it should.
-    Healthy(u32),
-    /// A process ended, with the status of wait(2).
-    Exited(u32, i32),
-    /// A new generation is wanted.
-    Hangup,
-    /// The end is wanted, by the signal of this name.
-    Stop(&'static str),
-    /// Time passed.
-    Tick,
-}
-
-/// What is to be done.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Action {
-    /// A worker is to be spawned; [`Event::Spawned`] or [`Event::NotSpawned`] is to follow before anything else.
-    Spawn(u64),
-    /// These processes are to get this signal.
-    Kill(String, Vec<u32>),
-    /// This is to be written into the log.
-    Log(String),
-    /// These workers are the ones that count, in the order of the status file.
-    WriteStatus(Vec<(u64, u32)>),
-    /// The start of this generation failed, with this status of wait(2).
-    WriteFailure(u64, i32),
-    /// All workers that are wanted are up.
-    Ready,
-    /// The supervisor is to end.
-    Exit,
-}
+pub use self::{
+    action::Action,
+    event::Event,
+    settings::{MachineSettings, Readiness, Rules},
+    worker::Worker,
+};
 
 /// The state.
 #[derive(Debug)]

@@ -4,11 +4,11 @@ use std::{fs::File, io, process};
 
 use rustix::{process::setsid, stdio::dup2_stdin};
 use serow_net::process::{Side, fork};
-use tokio::runtime::{Builder, LocalOptions};
+use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
 
 use crate::{
     Settings, SupervisorError,
-    driver::Driver,
+    driver::{Driver, Signals},
     log,
     pid_file::{self, PidFile},
     sockets::Sockets,
@@ -39,21 +39,25 @@ pub fn run(settings: &Settings) -> Result<(), SupervisorError> {
         sockets.keep_files();
         return Ok(());
     }
+    let (runtime, signals) =
+        prepare().map_err(|error| SupervisorError::System("the system refuses what a supervisor needs", error))?;
+    // Not before signals are listened to: whoever finds it may send some.
     let pid_file = settings.pid_file.as_deref().map(PidFile::create).transpose()?;
-    let outcome = supervise(settings, &sockets);
+    let status_file = settings.status_file.as_deref().map(StatusFile::new).transpose();
+    let status_file = status_file.map_err(|error| SupervisorError::System("failed to find the status file", error))?;
+    runtime.block_on(Driver::new(settings, &sockets, status_file, signals).run());
     // Whoever waits for the end waits for the lock on the pid file, and finds all else gone.
     drop(sockets);
     drop(pid_file);
-    outcome
+    Ok(())
 }
 
-fn supervise(settings: &Settings, sockets: &Sockets) -> Result<(), SupervisorError> {
-    let status_file = settings.status_file.as_deref().map(StatusFile::new).transpose();
-    let status_file = status_file.map_err(|error| SupervisorError::System("failed to find the status file", error))?;
-    let driver = Driver::new(settings, sockets, status_file);
-    let runtime = Builder::new_current_thread().enable_all().build_local(LocalOptions::default());
-    let run = runtime.and_then(|runtime| runtime.block_on(driver.run()));
-    run.map_err(|error| SupervisorError::System("the system refuses what a supervisor needs", error))
+fn prepare() -> io::Result<(LocalRuntime, Signals)> {
+    let runtime = Builder::new_current_thread().enable_all().build_local(LocalOptions::default())?;
+    let context = runtime.enter();
+    let signals = Signals::listen()?;
+    drop(context);
+    Ok((runtime, signals))
 }
 
 /// Forks twice, so that what goes on belongs to no terminal and can get none.
