@@ -1,21 +1,23 @@
-//! What the access log is told.
+//! What the access log is told, whichever version a request came by.
 
 use std::time::{Duration, SystemTime};
 
 use serow::{Limits, Peer, Request, Response, Server, StatusCode, Timeouts};
+use serow_http2::BodyLength;
 
-use crate::support::{Noted, Pieces, Running, patient};
+use crate::support::{Asked, BOTH, Noted, Opening, Pieces, Running, Spoken, patient};
 
-fn server(noted: &Noted) -> Running {
+pub(crate) fn server(noted: &Noted) -> Running {
     let (noted, limits) = (noted.clone(), Limits { body: 1000, ..Limits::default() });
     let timeouts = Timeouts { body: Duration::from_millis(300), ..patient() };
     let server = Server::new().limits(limits).timeouts(timeouts).access_log(move || noted.clone());
     Running::with(server, |request: Request| async move {
         match request.target.path() {
             "/slow" => tokio::time::sleep(Duration::from_millis(50)).await,
+            "/never" => std::future::pending().await,
             "/cut" => return Response::default().body(Pieces::new(["abc"]).then_fails().body()),
             "/stream" => return Response::default().body(Pieces::new(["abc", "de"]).body()),
-            "/large" => return Response::default().body(vec![b'a'; 30 << 20]),
+            "/large" => return Response::default().body(vec![b'a'; LARGE as usize]),
             "/missing" => return Response::plain_status(StatusCode::NOT_FOUND),
             _ => {}
         }
@@ -23,76 +25,113 @@ fn server(noted: &Noted) -> Running {
     })
 }
 
+/// More than the kernel holds on its way.
+pub(crate) const LARGE: u64 = 30 << 20;
+
+/// As the log names it.
+fn version(spoken: Spoken) -> &'static str {
+    match spoken {
+        Spoken::Http1 => "HTTP/1.1",
+        Spoken::Http2 => "HTTP/2.0",
+    }
+}
+
 #[test]
 fn every_field_is_told() {
-    let noted = Noted::default();
-    let server = server(&noted);
-    let mut client = server.connect();
-    let before = SystemTime::now();
-    client.send("POST /slow?a=b HTTP/1.1\r\nHost: a\r\nUser-Agent: me\r\nContent-Length: 12\r\n\r\nantelopes go");
-    client.answer();
-    let entry = noted.entries(1).pop().unwrap();
-    assert_eq!(entry.peer, Peer::Tcp(client.local_address()));
-    assert_eq!(entry.line.as_deref(), Some("POST /slow?a=b HTTP/1.1"));
-    assert_eq!((entry.agent.as_deref(), entry.status, entry.body_bytes, entry.whole), (Some("me"), 200, 2, true));
-    assert!(entry.took >= Duration::from_millis(50) && entry.took < Duration::from_secs(20), "{:?}", entry.took);
-    assert!(entry.began >= before && entry.began <= SystemTime::now());
+    for spoken in BOTH {
+        let noted = Noted::default();
+        let server = server(&noted);
+        let mut client = server.connect_with(spoken);
+        let before = SystemTime::now();
+        client.ask(&Asked { fields: &[("user-agent", "me")], ..Asked::post("/slow?a=b", b"antelopes go") });
+        let entry = noted.entries(1).pop().unwrap();
+        assert_eq!(entry.peer, Peer::Tcp(client.local_address()));
+        assert_eq!(entry.line, Some(format!("POST /slow?a=b {}", version(spoken))));
+        assert_eq!((entry.agent.as_deref(), entry.status, entry.body_bytes, entry.whole), (Some("me"), 200, 2, true));
+        assert!(entry.took >= Duration::from_millis(50) && entry.took < Duration::from_secs(20), "{:?}", entry.took);
+        assert!(entry.began >= before && entry.began <= SystemTime::now());
+    }
 }
 
 #[test]
 fn bytes_are_those_of_the_body_that_were_sent() {
+    for spoken in BOTH {
+        let noted = Noted::default();
+        let server = server(&noted);
+        let mut client = server.connect_with(spoken);
+        client.get("/stream");
+        client.get("/missing");
+        client.ask(&Asked { method: "HEAD", ..Asked::get("/stream") });
+        let entries = noted.entries(3);
+        let seen: Vec<_> = entries.iter().map(|entry| (entry.status, entry.body_bytes, entry.whole)).collect();
+        assert_eq!(seen, [(200, 5, true), (404, 14, true), (200, 0, true)], "{spoken:?}");
+        assert_eq!(entries[2].line, Some(format!("HEAD /stream {}", version(spoken))));
+    }
+}
+
+#[test]
+fn http_1_0_is_told_as_such() {
     let noted = Noted::default();
     let server = server(&noted);
     let mut client = server.connect();
-    client.get("/stream");
-    client.get("/missing");
     client.send("HEAD /stream HTTP/1.0\r\n\r\n");
     client.answer_to_head();
-    let entries = noted.entries(3);
-    let seen: Vec<_> = entries.iter().map(|entry| (entry.status, entry.body_bytes)).collect();
-    assert_eq!(seen, [(200, 5), (404, 14), (200, 0)]);
-    assert_eq!(entries[2].line.as_deref(), Some("HEAD /stream HTTP/1.0"));
-    assert!(entries.iter().all(|entry| entry.whole));
+    let entry = noted.entries(1).pop().unwrap();
+    assert_eq!((entry.line.as_deref(), entry.body_bytes), (Some("HEAD /stream HTTP/1.0"), 0));
+    assert!(entry.whole);
 }
 
 #[test]
 fn a_response_that_was_cut_is_told_as_such() {
+    for spoken in BOTH {
+        let noted = Noted::default();
+        let server = server(&noted);
+        let mut client = server.connect_with(spoken);
+        client.begin(&Asked::get("/cut"));
+        client.is_cut();
+        let entry = noted.entries(1).pop().unwrap();
+        assert_eq!((entry.status, entry.body_bytes, entry.whole), (200, 3, false), "{spoken:?}");
+    }
+}
+
+#[test]
+fn a_response_whose_client_left_is_told_as_such() {
     let noted = Noted::default();
     let server = server(&noted);
-    let mut client = server.connect();
-    client.send("GET /cut HTTP/1.1\r\nHost: a\r\n\r\n");
-    client.is_reset();
-    let entry = noted.entries(1).pop().unwrap();
-    assert_eq!((entry.status, entry.body_bytes, entry.whole), (200, 3, false));
-
     let mut client = server.connect();
     client.send("GET /large HTTP/1.1\r\nHost: a\r\n\r\n");
     client.take_head().unwrap();
     drop(client);
-    let entry = noted.entries(2).pop().unwrap();
+    let entry = noted.entries(1).pop().unwrap();
     assert_eq!((entry.status, entry.whole), (200, false));
-    assert!(entry.body_bytes < 30 << 20, "{}", entry.body_bytes);
+    assert!(entry.body_bytes < LARGE, "{}", entry.body_bytes);
 }
 
 #[test]
 fn a_request_refused_in_the_middle_is_told_too() {
+    for spoken in BOTH {
+        let noted = Noted::default();
+        let server = server(&noted);
+        let answer = server.connect_with(spoken).ask(&Asked::post("/a", &[b'a'; 1001]).chunked());
+        assert_eq!(answer.status, 413);
+        let mut client = server.connect_with(spoken);
+        let _ = noted.entries(1);
+        client.open("POST", "/b", &Opening { length: Some(BodyLength::Known(9)), ..Opening::default() });
+        client.send(b"abc");
+        assert_eq!(client.answer().status, 408);
+        let told: Vec<_> = noted.entries(2).into_iter().map(|entry| (entry.line, entry.status, entry.whole)).collect();
+        let line = |path: &str| Some(format!("POST {path} {}", version(spoken)));
+        assert_eq!(told, [(line("/a"), 413, true), (line("/b"), 408, true)]);
+    }
+}
+
+#[test]
+fn what_is_no_request_is_told_without_a_line() {
     let noted = Noted::default();
     let server = server(&noted);
     let mut client = server.connect();
-    client.send("POST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n3e7\r\n");
-    assert_eq!(client.answer().status, 413);
-    let entry = noted.entries(1).pop().unwrap();
-    assert_eq!((entry.line.as_deref(), entry.status, entry.whole), (Some("POST /a HTTP/1.1"), 413, true));
-
-    let mut client = server.connect();
-    client.send("POST /b HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nabc");
-    assert_eq!(client.answer().status, 408);
-    let entry = noted.entries(2).pop().unwrap();
-    assert_eq!((entry.line.as_deref(), entry.status, entry.whole), (Some("POST /b HTTP/1.1"), 408, true));
-
-    let mut client = server.connect();
     client.send("no request\r\n\r\n");
     assert_eq!(client.answer().status, 400);
-    let entry = noted.entries(3).pop().unwrap();
+    let entry = noted.entries(1).pop().unwrap();
     assert_eq!((entry.line, entry.status), (None, 400));
 }

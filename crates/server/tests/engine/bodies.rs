@@ -1,11 +1,15 @@
 //! Bodies of responses that lie in memory.
 
-use serow::{Bytes, Request, Response};
+use serow::{Bytes, Request, Response, StatusCode};
 
-use crate::support::{Running, bytes_of};
+use crate::support::{Asked, BOTH, Running, bytes_of};
 
-#[test]
-fn every_length_arrives_whole() {
+/// Around pages, what a frame of HTTP/2 takes, and the windows it begins with; and what no buffer takes at once.
+pub(crate) const LENGTHS: [usize; 15] =
+    [0, 1, 13, 4095, 4096, 4097, 8192, 16_384, 16_385, 65_535, 65_536, 65_537, 100_000, 1 << 20, 20 << 20];
+
+/// Answers with as many bytes as the target says, and these.
+pub(crate) fn server() -> (Running, Bytes) {
     let all = Bytes::from(bytes_of(20 << 20));
     let expected = all.clone();
     let server = Running::new(move |request: Request| {
@@ -13,46 +17,64 @@ fn every_length_arrives_whole() {
         let body = all.slice(..length);
         async move { Response::default().body(body) }
     });
-    for connection in ["close", "keep-alive"] {
-        for length in [0, 1, 13, 4095, 4096, 4097, 8192, 16_384, 100_000, 20 << 20] {
-            let mut client = server.connect();
-            client.send(format!("GET /{length} HTTP/1.1\r\nHost: a\r\nConnection: {connection}\r\n\r\n"));
-            let answer = client.answer();
+    (server, expected)
+}
+
+#[test]
+fn every_length_arrives_whole() {
+    let (server, expected) = server();
+    for spoken in BOTH {
+        let mut client = server.connect_with(spoken);
+        for length in LENGTHS {
+            let target = format!("/{length}");
+            let answer = client.get(&target);
             assert_eq!(answer.field("content-length"), Some(&*length.to_string()));
-            assert!(answer.body == expected[..length], "{length}");
-            if connection == "close" {
-                client.ends();
-            }
+            assert!(answer.body == expected[..length], "{spoken:?} {length}");
+            let answer = client.ask(&Asked { method: "HEAD", ..Asked::get(&target) });
+            assert_eq!((answer.field("content-length"), answer.body.len()), (Some(&*length.to_string()), 0));
         }
     }
 }
 
 #[test]
-fn http_1_0_gets_the_same_bytes() {
-    let body = bytes_of(300_000);
-    let expected = body.clone();
-    let server = Running::new(move |_: Request| {
-        let body = body.clone();
-        async move { Response::default().body(body) }
-    });
-    let mut client = server.connect();
-    client.send("GET / HTTP/1.0\r\n\r\n");
-    assert!(client.answer().body == expected);
-    client.ends();
+fn every_length_arrives_whole_before_the_connection_ends() {
+    let (server, expected) = server();
+    for request in ["HTTP/1.1\r\nHost: a\r\nConnection: close", "HTTP/1.0"] {
+        for length in LENGTHS {
+            let mut client = server.connect();
+            client.send(format!("GET /{length} {request}\r\n\r\n"));
+            let answer = client.answer();
+            assert_eq!(answer.field("content-length"), Some(&*length.to_string()));
+            assert!(answer.body == expected[..length], "{request} {length}");
+            client.ends();
+        }
+    }
 }
 
 #[test]
 fn statuses_without_content_have_none() {
     let server = Running::new(|request: Request| async move {
         let status: u16 = request.target.path()[1..].parse().unwrap();
-        Response::text("content").status(serow::StatusCode::from_u16(status).unwrap())
+        Response::text("content").status(StatusCode::from_u16(status).unwrap())
     });
-    let mut client = server.connect();
-    for status in [204, 304] {
-        assert_eq!(client.get(&format!("/{status}")).field("content-length"), None);
+    for spoken in BOTH {
+        let mut client = server.connect_with(spoken);
+        for status in [204, 304] {
+            let answer = client.get(&format!("/{status}"));
+            assert_eq!((answer.field("content-length"), answer.body.len()), (None, 0));
+        }
+        for status in [200, 205, 404, 503, 599, 999] {
+            let answer = client.get(&format!("/{status}"));
+            assert_eq!((answer.status, answer.text()), (status, "content"));
+        }
     }
-    for status in [200, 205, 404, 503, 599, 999] {
-        let answer = client.get(&format!("/{status}"));
-        assert_eq!((answer.status, answer.text()), (status, "content"));
+}
+
+#[test]
+fn every_answer_says_when_it_was_made() {
+    let server = Running::new(|_: Request| async { Response::text("now") });
+    for spoken in BOTH {
+        let answer = server.connect_with(spoken).get("/");
+        assert!(answer.field("date").is_some_and(|date| date.ends_with(" GMT") && date.len() == 29), "{}", answer.head);
     }
 }

@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use serow::{Body, Request, Response, StatusCode};
+use serow_http2::BodyLength;
 
-use crate::support::Running;
+use crate::support::{BOTH, Opening, Running};
 
-fn server() -> Running {
+pub(crate) fn server() -> Running {
     Running::new(|request: Request| async move {
         match request.target.path() {
             "/read" => Response::text(request.body.collect(100).await.unwrap().escape_ascii().to_string()),
@@ -20,6 +21,11 @@ fn server() -> Running {
     })
 }
 
+/// Three bytes, and what is expected before they are sent.
+pub(crate) fn expecting(expectation: &str) -> Opening<'_> {
+    Opening { fields: vec![("expect", expectation)], length: Some(BodyLength::Known(3)), ..Opening::default() }
+}
+
 fn head(target: &str) -> String {
     format!("POST {target} HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n")
 }
@@ -27,18 +33,21 @@ fn head(target: &str) -> String {
 #[test]
 fn the_client_is_told_to_go_on_when_the_body_is_read() {
     let server = server();
-    let mut client = server.connect();
-    for _ in 0..2 {
-        client.send(head("/read"));
-        assert_eq!(client.answer().status, 100);
-        client.send("abc");
-        assert_eq!(client.answer().text(), "abc");
+    for spoken in BOTH {
+        let mut client = server.connect_with(spoken);
+        // A response made of the body asks for it first.
+        for target in ["/read", "/read", "/echo", "/echo", "/late"] {
+            client.open("POST", target, &expecting("100-continue"));
+            if target == "/late" {
+                client.hears_nothing_for(Duration::from_millis(20));
+            }
+            assert_eq!(client.interim().status, 100, "{spoken:?} {target}");
+            client.send(b"abc");
+            client.finish(&[]);
+            let answer = client.answer();
+            assert_eq!((answer.text(), answer.closes()), ("abc", false), "{spoken:?} {target}");
+        }
     }
-    client.send(head("/late"));
-    client.hears_nothing_for(Duration::from_millis(20));
-    assert_eq!(client.answer().status, 100);
-    client.send("abc");
-    assert_eq!(client.answer().text(), "abc");
 }
 
 #[test]
@@ -71,15 +80,12 @@ fn an_answer_without_reading_ends_the_connection_and_says_so() {
 }
 
 #[test]
-fn a_response_made_of_the_body_asks_for_it_first() {
+fn other_expectations_are_refused() {
     let server = server();
-    let mut client = server.connect();
-    for _ in 0..2 {
-        client.send(head("/echo"));
-        assert_eq!(client.answer().status, 100);
-        client.send("abc");
-        let answer = client.answer();
-        assert_eq!((answer.text(), answer.closes()), ("abc", false));
+    for spoken in BOTH {
+        let mut client = server.connect_with(spoken);
+        client.open("POST", "/read", &expecting("tea"));
+        assert_eq!(client.answer().status, 417, "{spoken:?}");
     }
 }
 

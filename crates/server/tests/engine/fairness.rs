@@ -14,24 +14,29 @@ use std::{
 use http_body::Frame;
 use serow::{Body, BoxError, Bytes, FileRange, Request, Response};
 
-use crate::support::{Client, Folder, Running};
+use crate::support::{Client, Folder, Running, Spoken};
 
 /// What keeps a worker busy until it is dropped.
-struct Busy {
+pub(crate) struct Busy {
     over: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl Busy {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { over: Arc::default(), threads: Vec::new() }
     }
 
     /// Repeats this on a thread.
-    fn repeat(mut self, mut work: impl FnMut() -> std::io::Result<()> + Send + 'static) -> Self {
+    pub(crate) fn repeat(mut self, mut work: impl FnMut() -> std::io::Result<()> + Send + 'static) -> Self {
         let over = Arc::clone(&self.over);
         self.threads.push(std::thread::spawn(move || while !over.load(Ordering::Relaxed) && work().is_ok() {}));
         self
+    }
+
+    /// Whether nothing has ended the work.
+    pub(crate) fn goes_on(&self) -> bool {
+        !self.threads.iter().any(JoinHandle::is_finished)
     }
 }
 
@@ -41,9 +46,11 @@ impl Drop for Busy {
     }
 }
 
-/// The median of another client's latencies, and the longest.
-fn latency(server: &Running) -> (Duration, Duration) {
-    let mut client = server.connect();
+/// Asserts that another client is answered soon. The machine has other work too, which may be in the way of some
+/// answers; a worker that does not look for events for a while is in the way of all, or for seconds.
+#[track_caller]
+pub(crate) fn assert_fair(server: &Running, spoken: Spoken) {
+    let mut client = server.connect_with(spoken);
     let mut times: Vec<_> = (0..40)
         .map(|_| {
             std::thread::sleep(Duration::from_millis(5));
@@ -53,7 +60,11 @@ fn latency(server: &Running) -> (Duration, Duration) {
         })
         .collect();
     times.sort();
-    (times[times.len() / 2], times[times.len() - 1])
+    let (median, longest) = (times[times.len() / 2], times[times.len() - 1]);
+    assert!(
+        median < Duration::from_millis(50) && longest < Duration::from_secs(1),
+        "{spoken:?}: {median:?}, {longest:?}"
+    );
 }
 
 /// A sends without end, B reads what comes back.
@@ -70,7 +81,7 @@ fn swallow(client: &mut Client) -> std::io::Result<()> {
     Ok(())
 }
 
-fn server() -> Running {
+pub(crate) fn server() -> Running {
     Running::new(|mut request: Request| async move {
         match request.target.path() {
             "/upload" => while request.body.chunk().await.is_some_and(|chunk| chunk.is_ok()) {},
@@ -102,13 +113,6 @@ fn file_server() -> (Running, Folder) {
 
 const FILE_LENGTH: usize = 64 << 20;
 
-/// The machine has other work too, which may be in the way of some; a worker that does not look for events for a while
-/// is in the way of all, or for seconds.
-#[track_caller]
-fn assert_fair((median, longest): (Duration, Duration)) {
-    assert!(median < Duration::from_millis(50) && longest < Duration::from_secs(1), "{median:?}, {longest:?}");
-}
-
 /// Pieces without end, all of them ready.
 struct Endless;
 
@@ -127,7 +131,7 @@ const CHUNKED: &str = "HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n
 fn beside_endless_pipelining() {
     let server = server();
     let _busy = flood(&server, "", "GET /a HTTP/1.1\r\nHost: a\r\n\r\n".repeat(5000).into_bytes());
-    assert_fair(latency(&server));
+    assert_fair(&server, Spoken::Http1);
 }
 
 #[test]
@@ -135,14 +139,14 @@ fn beside_an_upload() {
     let server = server();
     let chunk = [b"fffff\r\n".to_vec(), vec![b'a'; 0xf_ffff], b"\r\n".to_vec()].concat();
     let _busy = flood(&server, &format!("POST /upload {CHUNKED}"), chunk);
-    assert_fair(latency(&server));
+    assert_fair(&server, Spoken::Http1);
 }
 
 #[test]
 fn beside_an_upload_in_tiny_chunks() {
     let server = server();
     let _busy = flood(&server, &format!("POST /upload {CHUNKED}"), b"1\r\na\r\n".repeat(20_000));
-    assert_fair(latency(&server));
+    assert_fair(&server, Spoken::Http1);
 }
 
 #[test]
@@ -150,7 +154,7 @@ fn beside_an_echo() {
     let server = server();
     let chunk = [b"fffff\r\n".to_vec(), vec![b'a'; 0xf_ffff], b"\r\n".to_vec()].concat();
     let _busy = flood(&server, &format!("POST /echo {CHUNKED}"), chunk);
-    assert_fair(latency(&server));
+    assert_fair(&server, Spoken::Http1);
 }
 
 #[test]
@@ -158,12 +162,12 @@ fn beside_a_download_of_a_file() {
     let (server, _folder) = file_server();
     let requests = "GET /file HTTP/1.1\r\nHost: a\r\n\r\n".repeat(100);
     let _busy = flood(&server, "", requests.into_bytes());
-    assert_fair(latency(&server));
+    assert_fair(&server, Spoken::Http1);
 }
 
 #[test]
 fn beside_an_endless_stream() {
     let server = server();
     let _busy = flood(&server, "GET /stream HTTP/1.1\r\nHost: a\r\n\r\n", vec![]);
-    assert_fair(latency(&server));
+    assert_fair(&server, Spoken::Http1);
 }

@@ -1,14 +1,16 @@
-//! A panic costs the connection it happened on, and leaves a line in the log.
+//! A panic costs the exchange it happened on, over HTTP/1 with its connection, and leaves a line in the log.
 
 use std::{
+    net::SocketAddr,
     pin::Pin,
     task::{Context, Poll},
+    time::Duration,
 };
 
 use http_body::Frame;
 use serow::{Body, BoxError, Bytes, Request, Response};
 
-use crate::support::{Client, Running, eventually, logged_since};
+use crate::support::{Asked, BOTH, Running, eventually, logged_since};
 
 /// Gives one piece, and panics over the next.
 struct Exploding(bool);
@@ -23,40 +25,53 @@ impl http_body::Body for Exploding {
     }
 }
 
-fn server() -> Running {
+pub(crate) fn server() -> Running {
     let _ = logged_since("");
-    Running::new(|request: Request| async move {
-        match request.target.path() {
-            "/handler" => panic!("a panic that a test asked for"),
-            "/later" => {
-                tokio::task::yield_now().await;
-                panic!("a panic that a test asked for")
+    Running::new(|request: Request| {
+        assert!(request.target.path() != "/call", "a panic that a test asked for");
+        async move {
+            match request.target.path() {
+                "/handler" => panic!("a panic that a test asked for"),
+                "/later" => {
+                    tokio::task::yield_now().await;
+                    panic!("a panic that a test asked for")
+                }
+                "/body" => Response::default().body(Body::stream(Exploding(false))),
+                "/slow" => {
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                    Response::text("slow")
+                }
+                _ => Response::text("fine"),
             }
-            "/body" => Response::default().body(Body::stream(Exploding(false))),
-            _ => Response::text("fine"),
         }
     })
 }
 
-fn lines_about(client: &Client) -> usize {
-    logged_since(&client.local_address().to_string()).len()
+/// Before the handler is a future, as soon as it is one, when it is awaited again, and over the body of its response.
+pub(crate) const PANICS: [&str; 4] = ["/call", "/handler", "/later", "/body"];
+
+/// How often the log speaks of this client.
+pub(crate) fn lines_about(client: SocketAddr) -> usize {
+    logged_since(&client.to_string()).len()
 }
 
 #[test]
 fn other_connections_and_the_server_go_on() {
     let server = server();
-    let mut other = server.connect();
-    assert_eq!(other.get("/").text(), "fine");
-    for target in ["/handler", "/later", "/body"] {
-        let mut client = server.connect();
-        assert_eq!(client.get("/").text(), "fine");
-        client.send(format!("GET {target} HTTP/1.1\r\nHost: a\r\n\r\n"));
-        assert!(client.try_answer(false).is_err(), "{target}");
-        eventually("the panic is logged", || lines_about(&client) > 0);
-        assert_eq!(lines_about(&client), 1);
+    for spoken in BOTH {
+        let mut other = server.connect_with(spoken);
         assert_eq!(other.get("/").text(), "fine");
+        for target in PANICS {
+            let mut client = server.connect_with(spoken);
+            assert_eq!(client.get("/").text(), "fine");
+            client.begin(&Asked::get(target));
+            assert!(client.try_answer().is_err(), "{spoken:?} {target}");
+            eventually("the panic is logged", || lines_about(client.local_address()) > 0);
+            assert_eq!(lines_about(client.local_address()), 1, "{spoken:?} {target}");
+            assert_eq!(other.get("/").text(), "fine");
+        }
+        assert_eq!(server.connect_with(spoken).get("/").text(), "fine");
     }
-    assert_eq!(server.connect().get("/").text(), "fine");
 }
 
 #[test]

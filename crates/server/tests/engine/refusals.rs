@@ -1,10 +1,10 @@
-//! Requests that are refused: with the right status, a whole answer and a closed connection.
+//! Requests that are refused: with the right status and a whole answer, over HTTP/1 on a connection that ends with it.
 
 use serow::{Limits, Request, Response, Server};
 
-use crate::support::{Running, bytes_of};
+use crate::support::{Asked, BOTH, Running, Spoken, bytes_of};
 
-fn server() -> Running {
+pub(crate) fn server() -> Running {
     let limits = Limits { body: 1000, head: 4000, fields: 20, target: 500, ..Limits::default() };
     Running::with(Server::new().limits(limits), |request: Request| async move {
         match request.body.collect(1 << 20).await {
@@ -16,6 +16,35 @@ fn server() -> Running {
 
 #[test]
 fn every_mistake_has_its_status() {
+    let server = server();
+    let (long, wide) = (format!("/{}", "a".repeat(600)), "a".repeat(5000));
+    let body = vec![b'a'; 1001];
+    let names: Vec<_> = (0..30).map(|number| format!("x-{number}")).collect();
+    let many: Vec<_> = names.iter().map(|name| (&**name, "b")).collect();
+    let cases = [
+        (Asked::post("/", &body), 413),
+        (Asked::post("/", &body).chunked(), 413),
+        (Asked { fields: &[("expect", "tea")], ..Asked::post("/", b"a") }, 417),
+        (Asked::get(&long), 414),
+        (Asked { fields: &[("x", &wide)], ..Asked::get("/") }, 431),
+        (Asked { fields: &many, ..Asked::get("/") }, 431),
+    ];
+    for spoken in BOTH {
+        let mut client = server.connect_with(spoken);
+        for (asked, status) in &cases {
+            let answer = client.ask(asked);
+            assert_eq!((answer.status, answer.closes()), (*status, spoken == Spoken::Http1), "{spoken:?} {asked:?}");
+            if spoken == Spoken::Http1 {
+                client.ends();
+                client = server.connect_with(spoken);
+            }
+        }
+        assert_eq!(client.ask(&Asked::post("/", b"abc")).text(), "3");
+    }
+}
+
+#[test]
+fn every_mistake_of_http_1_has_its_status_wherever_its_bytes_are_split() {
     let server = server();
     let long = "a".repeat(600);
     let wide = format!("GET / HTTP/1.1\r\nHost: a\r\nX: {}\r\n\r\n", "a".repeat(5000));
@@ -86,17 +115,24 @@ fn a_client_in_the_middle_of_a_large_body_gets_its_answer() {
 #[test]
 fn a_body_as_long_as_the_limit_is_taken() {
     let server = server();
-    let mut client = server.connect();
-    let body = "a".repeat(1000);
-    client.send(format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n{body}"));
-    assert_eq!(client.answer().text(), "1000");
-    client.send(format!("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3e8\r\n{body}\r\n0\r\n\r\n"));
-    assert_eq!(client.answer().text(), "1000");
+    let body = vec![b'a'; 1000];
+    for spoken in BOTH {
+        let mut client = server.connect_with(spoken);
+        for asked in [Asked::post("/", &body), Asked::post("/", &body).chunked()] {
+            assert_eq!(client.ask(&asked).text(), "1000", "{spoken:?}");
+        }
+    }
 }
 
 #[test]
-fn a_refused_head_has_no_body() {
+fn an_answer_to_head_has_no_body() {
     let server = server();
+    let long = format!("/{}", "a".repeat(600));
+    for spoken in BOTH {
+        let mut client = server.connect_with(spoken);
+        let answer = client.ask(&Asked { method: "HEAD", ..Asked::get(&long) });
+        assert_eq!((answer.status, answer.body.len()), (414, 0));
+    }
     let mut client = server.connect();
     client.send("HEAD / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n");
     assert_eq!(client.answer_to_head().status, 400);

@@ -1,15 +1,17 @@
 //! Bodies of requests: read, read elsewhere, left unread, broken off.
 
 use std::{
-    sync::mpsc::{Sender, channel},
-    time::Duration,
+    sync::mpsc::{Receiver, Sender, channel},
+    time::{Duration, Instant},
 };
 
 use serow::{Body, Request, Response};
+use serow_http2::BodyLength;
 
-use crate::support::{PATIENCE, Running, bytes_of};
+use crate::support::{Asked, BOTH, Either, Opening, PATIENCE, Pieces, Running, bytes_of};
 
-fn length_server() -> Running {
+/// Says how long a body was, and reads none at `/unread`.
+pub(crate) fn length_server() -> Running {
     Running::new(|request: Request| async move {
         match request.target.path() {
             "/unread" => Response::text("unread"),
@@ -18,51 +20,37 @@ fn length_server() -> Running {
     })
 }
 
-fn post(target: &str, body: &[u8]) -> Vec<u8> {
-    let head = format!("POST {target} HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n", body.len());
-    [head.as_bytes(), body].concat()
-}
-
-fn chunked(target: &str, body: &[u8], size: usize) -> Vec<u8> {
-    let mut request = format!("POST {target} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n").into_bytes();
-    for chunk in body.chunks(size) {
-        request.extend(format!("{:x}\r\n", chunk.len()).bytes());
-        request.extend(chunk);
-        request.extend(b"\r\n");
-    }
-    request.extend(b"0\r\n\r\n");
-    request
-}
-
 #[test]
 fn a_body_that_was_read_leaves_the_connection_open() {
     let server = length_server();
-    let mut client = server.connect();
-    for length in [1, 4095, 4096, 4097, 64 * 1024, 64 * 1024 + 1, 1 << 20] {
-        let body = bytes_of(length);
-        client.send(post("/", &body));
-        let answer = client.answer();
-        assert_eq!((answer.text(), answer.closes()), (&*length.to_string(), false));
-        client.send(chunked("/", &body, 10_000));
-        let answer = client.answer();
-        assert_eq!((answer.text(), answer.closes()), (&*length.to_string(), false));
+    for spoken in BOTH {
+        let mut client = server.connect_with(spoken);
+        for length in [0, 1, 4095, 4096, 4097, 16_384, 16_385, 65_535, 65_536, 65_537, 1 << 20] {
+            let body = bytes_of(length);
+            for asked in [Asked::post("/", &body), Asked::post("/", &body).chunked()] {
+                let answer = client.ask(&asked);
+                assert_eq!((answer.text(), answer.closes()), (&*length.to_string(), false), "{spoken:?}");
+            }
+        }
     }
 }
 
 #[test]
 fn a_small_body_nobody_reads_is_passed_over() {
     let server = length_server();
-    let mut client = server.connect();
-    for body in [post("/unread", &bytes_of(10_000)), chunked("/unread", &bytes_of(10_000), 1000)] {
-        client.send(body);
-        let answer = client.answer();
-        assert_eq!((answer.text(), answer.closes()), ("unread", false));
+    let body = bytes_of(10_000);
+    // What it holds is never taken for a request.
+    let smuggled = b"GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n";
+    for spoken in BOTH {
+        let mut client = server.connect_with(spoken);
+        for body in [&*body, smuggled] {
+            for asked in [Asked::post("/unread", body), Asked::post("/unread", body).chunked()] {
+                let answer = client.ask(&asked);
+                assert_eq!((answer.text(), answer.closes()), ("unread", false), "{spoken:?}");
+            }
+        }
+        assert_eq!(client.ask(&Asked::post("/", b"abc")).text(), "3");
     }
-    // Its bytes are never taken for a request.
-    client.send(post("/unread", b"GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n"));
-    assert_eq!(client.answer().text(), "unread");
-    client.send(post("/", b"abc"));
-    assert_eq!(client.answer().text(), "3");
 }
 
 #[test]
@@ -73,14 +61,14 @@ fn a_large_body_nobody_reads_ends_the_connection_with_its_answer() {
     let mut writer = client.twin();
     let sender = std::thread::spawn(move || {
         // The server may stop listening before all of it is sent.
-        let _ = writer.try_send(post("/unread", &body));
+        let _ = writer.try_send(Asked::post("/unread", &body).http1());
     });
     let answer = client.answer();
     assert_eq!((answer.text(), answer.closes()), ("unread", true));
     sender.join().unwrap();
 
     let mut client = server.connect();
-    client.send(chunked("/unread", &bytes_of(200_000), 1000));
+    client.send(Asked::post("/unread", &bytes_of(200_000)).chunked().http1());
     assert_eq!(client.answer().text(), "unread");
     client.ends();
 }
@@ -91,30 +79,22 @@ fn a_handler_that_reads_a_part_leaves_a_usable_connection() {
         let first = request.body.chunk().await.unwrap().unwrap();
         Response::text(format!("{}", !first.is_empty()))
     });
-    let mut client = server.connect();
-    for _ in 0..3 {
-        client.send(post("/", &bytes_of(50_000)));
-        let answer = client.answer();
-        assert_eq!((answer.text(), answer.closes()), ("true", false));
+    for spoken in BOTH {
+        let mut client = server.connect_with(spoken);
+        for _ in 0..3 {
+            let answer = client.ask(&Asked::post("/", &bytes_of(50_000)));
+            assert_eq!((answer.text(), answer.closes()), ("true", false), "{spoken:?}");
+        }
     }
 }
 
 #[test]
-fn another_task_may_read_the_body() {
+fn another_task_or_thread_may_read_the_body() {
     let server = Running::new(|request: Request| async move {
-        let reading = tokio::task::spawn_local(request.body.collect(100 << 20));
-        Response::text(format!("{}", reading.await.unwrap().unwrap().len()))
-    });
-    let mut client = server.connect();
-    for length in [1, 100_000, 3 << 20] {
-        client.send(post("/", &bytes_of(length)));
-        assert_eq!(client.answer().text(), length.to_string());
-    }
-}
-
-#[test]
-fn another_thread_may_read_the_body() {
-    let server = Running::new(|request: Request| async move {
+        if request.target.path() == "/task" {
+            let reading = tokio::task::spawn_local(request.body.collect(100 << 20));
+            return Response::text(format!("{}", reading.await.unwrap().unwrap().len()));
+        }
         let (sender, receiver) = tokio::sync::oneshot::channel();
         std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
@@ -122,66 +102,104 @@ fn another_thread_may_read_the_body() {
         });
         Response::text(format!("{}", receiver.await.unwrap().len()))
     });
-    let mut client = server.connect();
-    for length in [1, 100_000, 3 << 20] {
-        client.send(chunked("/", &bytes_of(length), 3000));
-        assert_eq!(client.answer().text(), length.to_string());
+    for spoken in BOTH {
+        let mut client = server.connect_with(spoken);
+        for target in ["/task", "/thread"] {
+            for length in [1, 100_000, 3 << 20] {
+                let body = bytes_of(length);
+                for asked in [Asked::post(target, &body), Asked::post(target, &body).chunked()] {
+                    assert_eq!(client.ask(&asked).text(), length.to_string(), "{spoken:?}");
+                }
+            }
+        }
     }
 }
 
+/// What a reader of a body comes to: its length, or an error.
+type Outcome = Result<usize, String>;
+
+/// Has another task read the body.
+fn read_later(request: Request, outcomes: Sender<Outcome>) {
+    tokio::task::spawn_local(async move {
+        tokio::task::yield_now().await;
+        let read = request.body.collect(100 << 20).await;
+        let _ = outcomes.send(read.map(|body| body.len()).map_err(|error| error.to_string()));
+    });
+}
+
 /// Answers at once, and has another task read the body.
-fn late_reader(outcomes: Sender<Result<usize, String>>) -> Running {
-    Running::new(move |request: Request| {
-        let outcomes = outcomes.clone();
+pub(crate) fn late_reader() -> (Running, Receiver<Outcome>) {
+    let (sender, outcomes) = channel();
+    let server = Running::new(move |request: Request| {
+        let outcomes = sender.clone();
         async move {
-            tokio::task::spawn_local(async move {
-                tokio::task::yield_now().await;
-                let read = request.body.collect(100 << 20).await;
-                let _ = outcomes.send(read.map(|body| body.len()).map_err(|error| error.to_string()));
-            });
+            read_later(request, outcomes);
             Response::text("accepted")
         }
-    })
+    });
+    (server, outcomes)
 }
 
 #[test]
 fn a_body_may_be_read_after_the_answer() {
-    let (sender, outcomes) = channel();
-    let server = late_reader(sender);
-    let mut client = server.connect();
-    for length in [10_000, 300_000] {
-        client.send(post("/", &bytes_of(length)));
-        assert_eq!(client.answer().text(), "accepted");
-        assert_eq!(outcomes.recv_timeout(PATIENCE).unwrap(), Ok(length));
+    let (server, outcomes) = late_reader();
+    for spoken in BOTH {
+        let mut client = server.connect_with(spoken);
+        for length in [10_000, 300_000] {
+            assert_eq!(client.ask(&Asked::post("/", &bytes_of(length))).text(), "accepted");
+            assert_eq!(go_on_until(&mut client, &outcomes), Ok(length), "{spoken:?}");
+        }
     }
+}
+
+/// Waits for the outcome; a client of HTTP/2 has to open windows meanwhile.
+fn go_on_until(client: &mut Either, outcomes: &Receiver<Outcome>) -> Outcome {
+    let began = Instant::now();
+    loop {
+        match outcomes.try_recv() {
+            Ok(outcome) => return outcome,
+            Err(_) => assert!(began.elapsed() < PATIENCE, "the reader says nothing"),
+        }
+        client.go_on_for(Duration::from_millis(2));
+    }
+}
+
+/// A body half of which is sent.
+pub(crate) fn half() -> Opening<'static> {
+    Opening { length: Some(BodyLength::Known(10_000)), ..Opening::default() }
 }
 
 #[test]
 fn a_reader_learns_that_the_client_left() {
-    let (sender, outcomes) = channel();
-    let server = late_reader(sender.clone());
-    let mut client = server.connect();
-    client.send(&post("/", &bytes_of(10_000))[..5000]);
-    assert_eq!(client.answer().text(), "accepted");
-    drop(client);
-    assert!(outcomes.recv_timeout(PATIENCE).unwrap().is_err());
+    let (server, outcomes) = late_reader();
+    for spoken in BOTH {
+        let mut client = server.connect_with(spoken);
+        client.open("POST", "/", &half());
+        client.send(&bytes_of(5000));
+        assert_eq!(client.answer().text(), "accepted");
+        drop(client);
+        assert!(outcomes.recv_timeout(PATIENCE).unwrap().is_err(), "{spoken:?}");
+    }
+}
 
-    // The connection fails over its response; who reads the body has to learn of it too.
+#[test]
+fn a_reader_learns_that_the_response_failed() {
+    let (sender, outcomes) = channel();
     let server = Running::new(move |mut request: Request| {
         let outcomes = sender.clone();
         async move {
             request.body.chunk().await;
-            tokio::task::spawn_local(async move {
-                let read = request.body.collect(100 << 20).await;
-                let _ = outcomes.send(read.map(|body| body.len()).map_err(|error| error.to_string()));
-            });
-            Response::default().body(crate::support::Pieces::new(["a"]).then_fails().body())
+            read_later(request, outcomes);
+            Response::default().body(Pieces::new(["a"]).then_fails().body())
         }
     });
-    let mut client = server.connect();
-    client.send(&post("/", &bytes_of(10_000))[..5000]);
-    assert!(client.try_answer(false).is_err());
-    assert!(outcomes.recv_timeout(PATIENCE).unwrap().is_err());
+    for spoken in BOTH {
+        let mut client = server.connect_with(spoken);
+        client.open("POST", "/", &half());
+        client.send(&bytes_of(5000));
+        client.is_cut();
+        assert!(outcomes.recv_timeout(PATIENCE).unwrap().is_err(), "{spoken:?}");
+    }
 }
 
 #[test]
@@ -196,38 +214,57 @@ fn trailers_of_a_request_reach_the_handler() {
         }
         Response::text(seen)
     });
+    for spoken in BOTH {
+        let mut client = server.connect_with(spoken);
+        for pieces in [&["abc"][..], &["a", "b", "c"], &[]] {
+            client.open("POST", "/", &Opening { length: Some(BodyLength::Unknown), ..Opening::default() });
+            for piece in pieces {
+                client.send(piece.as_bytes());
+            }
+            client.finish(&[("x-sum", "9")]);
+            assert_eq!(client.answer().text(), pieces.concat() + "9", "{spoken:?}");
+        }
+    }
     let mut client = server.connect();
-    let request = b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nX-Sum: 9\r\n\r\n";
-    client.send(request);
-    assert_eq!(client.answer().text(), "abc9");
-    for byte in request {
+    for byte in b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nX-Sum: 9\r\n\r\n" {
         client.send([*byte]);
     }
     assert_eq!(client.answer().text(), "abc9");
 }
 
+/// Sends back what it receives.
+pub(crate) fn echo_server() -> Running {
+    Running::new(|request: Request| async move { Response::default().body(Body::stream(request.body)) })
+}
+
 #[test]
 fn an_echo_runs_in_both_directions_at_once() {
-    let server = Running::new(|request: Request| async move { Response::default().body(Body::stream(request.body)) });
+    let server = echo_server();
     let body = bytes_of(5 << 20);
     let mut client = server.connect();
     let mut writer = client.twin();
-    let request = chunked("/", &body, 7000);
+    let request = Asked::post("/", &body).chunked().http1();
     let sender = std::thread::spawn(move || writer.send(request).received.len());
     assert!(client.answer().body == body);
     sender.join().unwrap();
-    // Each piece comes back before the next is sent.
-    client.send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n");
-    client.take_head().unwrap();
-    for word in ["antelope", "goat", "serow"] {
-        client.send(format!("{:x}\r\n{word}\r\n", word.len()));
-        let echoed = format!("{:x}\r\n{word}\r\n", word.len());
-        assert_eq!(
-            client.take(echoed.len()).unwrap().escape_ascii().to_string(),
-            echoed.as_bytes().escape_ascii().to_string()
-        );
+}
+
+#[test]
+fn each_piece_of_an_echo_comes_back_before_the_next_is_sent() {
+    let server = echo_server();
+    for spoken in BOTH {
+        let mut client = server.connect_with(spoken);
+        client.open("POST", "/", &Opening { length: Some(BodyLength::Unknown), ..Opening::default() });
+        assert_eq!(client.head(), 200);
+        let mut seen = String::new();
+        for word in ["antelope", "goat", "serow"] {
+            client.send(word.as_bytes());
+            seen += word;
+            assert_eq!(client.body(seen.len()), seen.as_bytes(), "{spoken:?}");
+        }
+        client.finish(&[]);
+        assert_eq!(client.answer().text(), seen);
+        // Nothing was left behind.
+        assert_eq!(client.ask(&Asked::post("/", b"next").chunked()).text(), "next");
     }
-    client.send("0\r\n\r\n");
-    assert_eq!(client.take(5).unwrap(), b"0\r\n\r\n");
-    client.hears_nothing_for(Duration::from_millis(10));
 }

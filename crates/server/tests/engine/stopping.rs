@@ -2,13 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use serow::{Address, Known, ProxyProtocol, Request, Response, Server, StatusCode, Timeouts};
+use serow::{Address, Known, Method, ProxyProtocol, Request, Response, Server, StatusCode, Timeouts};
 use tokio::{io::AsyncReadExt, sync::watch};
 
-use crate::support::{Client, Pieces, Running, eventually, patient};
+use crate::support::{Asked, BOTH, Client, Pieces, Running, eventually, patient};
 
 /// A server whose `/wait` answers when it is told to.
-fn server(timeouts: Timeouts) -> (Running, watch::Sender<bool>) {
+pub(crate) fn server(timeouts: Timeouts) -> (Running, watch::Sender<bool>) {
     let (go, wait) = watch::channel(false);
     let server = Running::with(Server::new().timeouts(timeouts), move |request: Request| {
         let mut wait = wait.clone();
@@ -27,8 +27,14 @@ fn server(timeouts: Timeouts) -> (Running, watch::Sender<bool>) {
     (server, go)
 }
 
+/// Waits until a handler waits to be told.
+pub(crate) fn wait_for_handler(go: &watch::Sender<bool>) {
+    // The server has one receiver, and each handler another one.
+    eventually("a handler is at work", || go.receiver_count() > 1);
+}
+
 /// An end that is at once, as far as a busy machine goes; the grace time is far beyond.
-const AT_ONCE: Duration = Duration::from_secs(8);
+pub(crate) const AT_ONCE: Duration = Duration::from_secs(8);
 
 #[test]
 fn with_nobody_there_it_ends_at_once() {
@@ -41,16 +47,22 @@ fn with_nobody_there_it_ends_at_once() {
 
 #[test]
 fn idle_connections_are_closed_without_being_waited_for() {
-    let (mut server, _go) = server(patient());
-    let mut clients: Vec<_> = (0..20).map(|_| server.connect()).collect();
-    for client in &mut clients[..10] {
-        client.get("/");
-    }
-    server.stopper.stop();
-    // None of the clients does anything.
-    assert!(server.wait() < AT_ONCE);
-    for client in &mut clients {
-        client.ends();
+    for spoken in BOTH {
+        let (mut server, _go) = server(patient());
+        let mut idle: Vec<_> = (0..10).map(|_| server.connect_with(spoken)).collect();
+        for client in &mut idle {
+            client.get("/");
+        }
+        let mut silent: Vec<_> = (0..10).map(|_| server.connect()).collect();
+        server.stopper.stop();
+        // None of the clients does anything.
+        assert!(server.wait() < AT_ONCE, "{spoken:?}");
+        for client in &mut idle {
+            client.ends();
+        }
+        for client in &mut silent {
+            client.ends();
+        }
     }
 }
 
@@ -85,15 +97,17 @@ fn what_runs_is_finished_and_says_that_the_connection_ends() {
 
 #[test]
 fn a_response_on_its_way_is_sent_whole() {
-    let (mut server, _go) = server(patient());
-    let mut client = server.connect();
-    client.send("GET /stream HTTP/1.1\r\nHost: a\r\n\r\n");
-    client.receive_some().unwrap();
-    server.stopper.stop();
-    eventually("the listener is closed", || server.is_refusing());
-    assert_eq!(client.answer().body.len(), 100_000_000);
-    client.ends();
-    server.wait();
+    for spoken in BOTH {
+        let (mut server, _go) = server(patient());
+        let mut client = server.connect_with(spoken);
+        client.begin(&Asked::get("/stream"));
+        client.head();
+        server.stopper.stop();
+        eventually("the listener is closed", || server.is_refusing());
+        assert_eq!(client.answer().body.len(), 100_000_000, "{spoken:?}");
+        client.ends();
+        server.wait();
+    }
 }
 
 #[test]
@@ -133,43 +147,59 @@ fn a_request_that_crosses_the_stop_is_answered_or_refused_never_forgotten() {
     }
 }
 
+/// Less than any of the other times.
+const GRACE: Duration = Duration::from_millis(300);
+
 #[test]
 fn the_grace_time_cuts_what_still_runs() {
-    let (mut server, _go) = server(Timeouts { grace: Duration::from_millis(300), ..patient() });
-    let mut waiting = server.connect();
-    waiting.send("GET /wait HTTP/1.1\r\nHost: a\r\n\r\n");
-    let mut reading = server.connect();
-    reading.send("GET /stream HTTP/1.0\r\n\r\n");
-    reading.receive_some().unwrap();
-    let began = Instant::now();
-    server.stopper.stop();
-    assert!(server.wait() < AT_ONCE);
-    assert!(began.elapsed() >= Duration::from_millis(300));
-    waiting.try_answer(false).unwrap_err();
-    // Without a length only a reset tells that it is not whole.
-    reading.is_reset();
+    for spoken in BOTH {
+        let (mut server, go) = server(Timeouts { grace: GRACE, ..patient() });
+        let mut waiting = server.connect_with(spoken);
+        waiting.begin(&Asked::get("/wait"));
+        wait_for_handler(&go);
+        let mut reading = server.connect();
+        reading.send("GET /stream HTTP/1.0\r\n\r\n");
+        reading.receive_some().unwrap();
+        let began = Instant::now();
+        server.stopper.stop();
+        assert!(server.wait() < AT_ONCE);
+        assert!(began.elapsed() >= GRACE);
+        waiting.try_answer().unwrap_err();
+        // Without a length only a reset tells that it is not whole.
+        reading.is_reset();
+    }
 }
 
 #[test]
 fn a_second_stop_cuts_at_once() {
-    let (mut server, _go) = server(patient());
-    let mut client = server.connect();
-    client.send("GET /wait HTTP/1.1\r\nHost: a\r\n\r\n");
-    client.hears_nothing_for(Duration::from_millis(20));
-    server.stopper.stop();
-    client.hears_nothing_for(Duration::from_millis(300));
-    server.stopper.stop();
-    assert!(server.wait() < AT_ONCE);
-    client.try_answer(false).unwrap_err();
+    for spoken in BOTH {
+        let (mut server, go) = server(patient());
+        let mut client = server.connect_with(spoken);
+        client.begin(&Asked::get("/wait"));
+        wait_for_handler(&go);
+        server.stopper.stop();
+        client.hears_nothing_for(GRACE);
+        server.stopper.stop();
+        assert!(server.wait() < AT_ONCE);
+        client.try_answer().unwrap_err();
+    }
+}
+
+/// Makes every request a tunnel, which it reads to its end.
+pub(crate) fn tunnel_server() -> Running {
+    Running::with(Server::new().timeouts(patient()), |mut request: Request| async move {
+        let upgrade = request.upgrade().unwrap();
+        tokio::task::spawn_local(async move { upgrade.await.unwrap().read_to_end(&mut Vec::new()).await });
+        match request.method == Method::CONNECT {
+            true => Response::new(StatusCode::OK),
+            false => Response::new(StatusCode::SWITCHING_PROTOCOLS).with(Known::Upgrade, "x"),
+        }
+    })
 }
 
 #[test]
 fn tunnels_are_waited_for() {
-    let mut server = Running::with(Server::new().timeouts(patient()), |mut request: Request| async move {
-        let upgrade = request.upgrade().unwrap();
-        tokio::task::spawn_local(async move { upgrade.await.unwrap().read_to_end(&mut Vec::new()).await });
-        Response::new(StatusCode::SWITCHING_PROTOCOLS).with(Known::Upgrade, "x")
-    });
+    let mut server = tunnel_server();
     let mut client = server.connect();
     client.send("GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n");
     assert_eq!(client.answer().status, 101);

@@ -5,13 +5,17 @@ use std::{
     time::Duration,
 };
 
-use serow::{Body, Request, Response};
+use serow::{Body, Request, Response, Server};
 
-use crate::support::{Feed, Pieces, Running, bytes_of, channel_body, eventually};
+use crate::support::{Asked, BOTH, Feed, Pieces, Running, bytes_of, channel_body, eventually};
 
 /// Makes a body of its own kind for each request.
-fn serve(body: impl Fn(&str) -> Body + Send + Clone + 'static) -> Running {
-    Running::new(move |request: Request| {
+pub(crate) fn serve(body: impl Fn(&str) -> Body + Send + Clone + 'static) -> Running {
+    serve_with(Server::new(), body)
+}
+
+fn serve_with(server: Server, body: impl Fn(&str) -> Body + Send + Clone + 'static) -> Running {
+    Running::with(server, move |request: Request| {
         let body = body(request.target.path());
         async move { Response::default().body(body) }
     })
@@ -19,97 +23,129 @@ fn serve(body: impl Fn(&str) -> Body + Send + Clone + 'static) -> Running {
 
 #[test]
 fn streams_of_known_and_unknown_length_arrive() {
-    let pieces = || [bytes_of(10), vec![], bytes_of(4096), bytes_of(4097), bytes_of(300_000), bytes_of(1)];
+    let pieces = || [10, 0, 4096, 4097, 16_385, 300_000, 1].map(bytes_of);
     let expected = pieces().concat();
     let length = expected.len() as u64;
     let server = serve(move |path| match path {
         "/known" => Pieces::new(pieces()).claiming(length).body(),
+        "/empty" => Pieces::new([""; 0]).body(),
         _ => Pieces::new(pieces()).body(),
     });
-    let mut client = server.connect();
-    for target in ["/known", "/unknown", "/known", "/unknown"] {
-        let answer = client.get(target);
-        assert!(answer.body == expected);
-        assert_eq!(answer.field("content-length").is_some(), target == "/known");
+    for spoken in BOTH {
+        let mut client = server.connect_with(spoken);
+        for target in ["/known", "/unknown", "/known", "/unknown"] {
+            let answer = client.get(target);
+            assert!(answer.body == expected, "{spoken:?} {target}");
+            assert_eq!(answer.field("content-length").is_some(), target == "/known");
+        }
+        assert_eq!(client.get("/empty").text(), "");
     }
+    let mut client = server.connect();
     client.send("GET /unknown HTTP/1.0\r\n\r\n");
     assert!(client.answer().body == expected);
 }
 
 #[test]
 fn trailers_go_to_those_who_take_them() {
-    let server = serve(|_| Pieces::new(["abc"]).then_trailers("x-sum", "9").body());
+    let server = serve(|path| match path {
+        "/only" => Pieces::new([""; 0]).then_trailers("x-sum", "9").body(),
+        _ => Pieces::new(["abc"]).then_trailers("x-sum", "9").body(),
+    });
+    for spoken in BOTH {
+        let mut client = server.connect_with(spoken);
+        for (target, text) in [("/", "abc"), ("/only", "")] {
+            let answer = client.ask(&Asked { fields: &[("te", "trailers")], ..Asked::get(target) });
+            assert_eq!((answer.text(), &*answer.trailers), (text, "x-sum: 9\n"), "{spoken:?}");
+        }
+        let answer = client.get("/");
+        assert_eq!((answer.text(), &*answer.trailers), ("abc", ""), "{spoken:?}");
+    }
     let mut client = server.connect();
-    client.send("GET / HTTP/1.1\r\nHost: a\r\nTE: trailers\r\nConnection: TE\r\n\r\n");
-    let answer = client.answer();
-    assert_eq!((answer.text(), &*answer.trailers), ("abc", "x-sum: 9\n"));
-    let answer = client.get("/");
-    assert_eq!((answer.text(), &*answer.trailers), ("abc", ""));
     client.send("GET / HTTP/1.0\r\nTE: trailers\r\n\r\n");
     assert_eq!(client.answer().text(), "abc");
 }
 
-#[test]
-fn each_piece_leaves_when_no_other_is_ready() {
-    let feeds = Arc::new(Mutex::new(Vec::<Feed>::new()));
+/// The test's ends of bodies, in the order of the requests.
+pub(crate) type Feeds = Arc<Mutex<Vec<Feed>>>;
+
+/// Answers with bodies that the test feeds.
+pub(crate) fn serve_fed(server: Server) -> (Running, Feeds) {
+    let feeds = Feeds::default();
     let kept = Arc::clone(&feeds);
-    let server = serve(move |_| {
+    let server = serve_with(server, move |_| {
         let (feed, body) = channel_body();
         kept.lock().unwrap().push(feed);
         body
     });
-    let mut client = server.connect();
-    client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
-    client.take_head().unwrap();
-    let feed = feeds.lock().unwrap().pop().unwrap();
-    for word in ["antelope", "serow"] {
-        feed.send(word.into()).unwrap();
-        let chunk = format!("{:x}\r\n{word}\r\n", word.len());
-        assert_eq!(client.take(chunk.len()).unwrap(), chunk.as_bytes());
-    }
-    drop(feed);
-    assert_eq!(client.take(5).unwrap(), b"0\r\n\r\n");
-    // The next one on the same connection.
-    client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
-    client.take_head().unwrap();
-    drop(feeds.lock().unwrap().pop());
-    assert_eq!(client.take(5).unwrap(), b"0\r\n\r\n");
+    (server, feeds)
 }
 
 #[test]
-fn a_stream_that_fails_is_cut_for_the_client_to_see() {
-    let server = serve(|path| match path {
-        "/known" => Pieces::new(["abc", "def"]).claiming(9).then_fails().body(),
-        "/large" => Pieces::new([bytes_of(200_000)]).then_fails().body(),
-        _ => Pieces::new(["abc", "def"]).then_fails().body(),
-    });
-    for target in ["/known", "/unknown", "/large"] {
-        for version in ["1.1", "1.0"] {
-            let mut client = server.connect();
-            client.send(format!("GET {target} HTTP/{version}\r\nHost: a\r\n\r\n"));
-            client.is_reset();
+fn each_piece_leaves_when_no_other_is_ready() {
+    for spoken in BOTH {
+        let (server, feeds) = serve_fed(Server::new());
+        let mut client = server.connect_with(spoken);
+        client.begin(&Asked::get("/"));
+        assert_eq!(client.head(), 200);
+        let feed = feeds.lock().unwrap().pop().unwrap();
+        let mut seen = String::new();
+        for word in ["antelope", "serow"] {
+            seen += word;
+            feed.send(word.into()).unwrap();
+            assert_eq!(client.body(seen.len()), seen.as_bytes(), "{spoken:?}");
         }
+        drop(feed);
+        assert_eq!(client.answer().text(), seen);
+        // The next one on the same connection.
+        client.begin(&Asked::get("/"));
+        assert_eq!(client.head(), 200);
+        drop(feeds.lock().unwrap().pop());
+        assert_eq!(client.answer().text(), "");
     }
 }
 
-#[test]
-fn a_stream_that_breaks_its_word_is_not_taken_for_whole() {
-    let server = serve(|path| match path {
+/// Fails over its body in the way that the target says.
+pub(crate) fn failing_server() -> Running {
+    serve(|path| match path {
+        "/fails" => Pieces::new(["abc", "def"]).then_fails().body(),
+        "/fails-of-known" => Pieces::new(["abc", "def"]).claiming(9).then_fails().body(),
+        "/fails-large" => Pieces::new([bytes_of(200_000)]).then_fails().body(),
         "/fewer" => Pieces::new(["abc"]).claiming(9).body(),
         "/none" => Pieces::new([""; 0]).claiming(9).body(),
-        _ => Pieces::new(["abc", "defghijkl"]).claiming(9).body(),
-    });
-    for target in ["/fewer", "/none", "/more"] {
+        "/more" => Pieces::new(["abc", "defghijkl"]).claiming(9).body(),
+        _ => Pieces::new(["whole"]).body(),
+    })
+}
+
+/// The source of the body fails.
+pub(crate) const FAILING: [&str; 3] = ["/fails", "/fails-of-known", "/fails-large"];
+
+/// The body is not as long as it was said to be.
+pub(crate) const BREAKING_THEIR_WORD: [&str; 3] = ["/fewer", "/none", "/more"];
+
+#[test]
+fn a_stream_that_fails_or_breaks_its_word_is_cut_for_the_client_to_see() {
+    let server = failing_server();
+    for target in FAILING.into_iter().chain(BREAKING_THEIR_WORD) {
+        for spoken in BOTH {
+            let mut client = server.connect_with(spoken);
+            client.begin(&Asked::get(target));
+            client.is_cut();
+        }
+    }
+    for target in FAILING {
         let mut client = server.connect();
-        client.send(format!("GET {target} HTTP/1.1\r\nHost: a\r\n\r\n"));
+        client.send(format!("GET {target} HTTP/1.0\r\n\r\n"));
         client.is_reset();
     }
 }
 
+/// What is sent to a reader that does not read: so many pieces of so many bytes.
+pub(crate) const FRAME: usize = 16 * 1024;
+pub(crate) const FRAMES: usize = 4000;
+
 #[test]
 fn a_stream_does_not_run_ahead_of_its_reader() {
-    const FRAME: usize = 16 * 1024;
-    const FRAMES: usize = 4000;
     let pieces = Pieces::new(std::iter::repeat_n(vec![b'a'; FRAME], FRAMES));
     let asked = Arc::clone(&pieces.asked);
     let pieces = Arc::new(Mutex::new(Some(pieces)));

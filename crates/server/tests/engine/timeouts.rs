@@ -1,24 +1,26 @@
 //! How long a peer may take, and what is not held against it.
 
-use std::{
-    sync::{Arc, Mutex},
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use serow::{Request, Response, Server, Timeouts};
+use serow_http2::BodyLength;
 
-use crate::support::{Feed, PATIENCE, Running, bytes_of, channel_body, patient};
+use crate::{
+    streaming::serve_fed,
+    support::{Asked, BOTH, Opening, PATIENCE, Running, Spoken, bytes_of, patient},
+};
 
-const SHORT: Duration = Duration::from_millis(400);
+pub(crate) const SHORT: Duration = Duration::from_millis(400);
 
-fn with_timeouts(timeouts: Timeouts) -> Running {
+pub(crate) fn with_timeouts(timeouts: Timeouts) -> Running {
     Running::with(Server::new().timeouts(timeouts), |mut request: Request| async move {
         match request.target.path() {
-            "/large" => Response::default().body(vec![b'a'; 30 << 20]),
+            "/large" => Response::default().body(vec![b'a'; LARGE]),
             "/slow" => {
                 tokio::time::sleep(3 * SHORT).await;
                 Response::text("slow")
             }
+            "/unread" => Response::text("unread"),
             "/slow-reader" => {
                 let mut length = 0;
                 while let Some(chunk) = request.body.chunk().await {
@@ -32,10 +34,18 @@ fn with_timeouts(timeouts: Timeouts) -> Running {
     })
 }
 
+/// More than the kernel holds on its way.
+const LARGE: usize = 30 << 20;
+
 /// Never early, and not much later than promised, even on a busy machine.
 #[track_caller]
-fn assert_timely(took: Duration) {
+pub(crate) fn assert_timely(took: Duration) {
     assert!((SHORT..PATIENCE).contains(&took), "{took:?}");
+}
+
+/// A body of this length, to `POST`.
+fn of_length(length: BodyLength) -> Opening<'static> {
+    Opening { length: Some(length), ..Opening::default() }
 }
 
 #[test]
@@ -75,53 +85,63 @@ fn a_connection_that_says_nothing_is_closed_without_a_word() {
 }
 
 #[test]
-fn an_idle_connection_is_closed_without_a_word() {
+fn an_idle_connection_is_closed_in_order() {
     let server = with_timeouts(Timeouts { idle: SHORT, ..patient() });
-    let mut client = server.connect();
-    for _ in 0..3 {
+    for spoken in BOTH {
+        let mut client = server.connect_with(spoken);
+        for _ in 0..3 {
+            assert_eq!(client.get("/").text(), "0");
+            client.go_on_for(SHORT / 4);
+        }
+        let began = Instant::now();
         assert_eq!(client.get("/").text(), "0");
-        std::thread::sleep(SHORT / 4);
+        client.ends();
+        assert_timely(began.elapsed());
     }
-    let began = Instant::now();
-    assert_eq!(client.get("/").text(), "0");
-    client.ends();
-    assert_timely(began.elapsed());
 }
 
 #[test]
 fn a_body_sent_too_slowly_is_answered_with_408() {
     let server = with_timeouts(Timeouts { body: SHORT, ..patient() });
-    for framing in ["Content-Length: 1000000", "Transfer-Encoding: chunked"] {
-        let mut client = server.connect();
-        let began = Instant::now();
-        client.send(format!("POST / HTTP/1.1\r\nHost: a\r\n{framing}\r\n\r\n"));
-        let mut writer = client.twin();
-        let writing = std::thread::spawn(move || {
-            while writer.try_send("1\r\na\r\n").is_ok() && began.elapsed() < PATIENCE {
-                std::thread::sleep(SHORT / 10);
+    for spoken in BOTH {
+        for length in [BodyLength::Known(1_000_000), BodyLength::Unknown] {
+            let mut client = server.connect_with(spoken);
+            let began = Instant::now();
+            client.open("POST", "/", &of_length(length));
+            while !client.has_answer() {
+                client.send(b"a");
+                client.go_on_for(SHORT / 10);
+                assert!(began.elapsed() < PATIENCE, "{spoken:?} {length:?}");
             }
-        });
-        let answer = client.answer();
-        assert_timely(began.elapsed());
-        assert_eq!((answer.status, answer.closes()), (408, true));
-        drop(client);
-        writing.join().unwrap();
+            let answer = client.answer();
+            assert_timely(began.elapsed());
+            assert_eq!((answer.status, answer.closes()), (408, spoken == Spoken::Http1), "{length:?}");
+            if spoken == Spoken::Http2 {
+                // Nothing else of the connection is concerned.
+                assert_eq!(client.get("/").text(), "0");
+            }
+        }
     }
 }
 
 #[test]
 fn a_body_nobody_reads_is_not_waited_for() {
-    let server = Running::with(Server::new().timeouts(Timeouts { body: SHORT, ..patient() }), |_: Request| async {
-        Response::text("unread")
-    });
-    let mut client = server.connect();
-    let began = Instant::now();
-    client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\nabc");
-    let answer = client.answer();
-    assert_eq!(answer.text(), "unread");
-    // The answer was whole: the connection ends in order.
-    client.ends();
-    assert_timely(began.elapsed());
+    let server = with_timeouts(Timeouts { body: SHORT, ..patient() });
+    for spoken in BOTH {
+        let mut client = server.connect_with(spoken);
+        let began = Instant::now();
+        client.open("POST", "/unread", &of_length(BodyLength::Known(1000)));
+        client.send(b"abc");
+        assert_eq!(client.answer().text(), "unread", "{spoken:?}");
+        match spoken {
+            Spoken::Http1 => {
+                // The answer was whole: the connection ends in order.
+                client.ends();
+                assert_timely(began.elapsed());
+            }
+            Spoken::Http2 => assert_eq!(client.get("/").text(), "0"),
+        }
+    }
 }
 
 #[test]
@@ -132,7 +152,7 @@ fn a_reader_that_stops_is_cut() {
     client.send("GET /large HTTP/1.1\r\nHost: a\r\n\r\n");
     client.take_head().unwrap();
     std::thread::sleep(4 * SHORT);
-    assert!(client.take(30 << 20).is_err());
+    assert!(client.take(LARGE).is_err());
     assert_timely(began.elapsed());
 }
 
@@ -152,62 +172,65 @@ fn a_reader_by_the_byte_is_cut() {
             return;
         }
     }
-    assert!(client.take(30 << 20).is_err());
+    assert!(client.take(LARGE).is_err());
 }
 
 #[test]
 fn a_slow_handler_is_nobodys_fault() {
     let server = with_timeouts(Timeouts { head: SHORT, idle: SHORT, body: SHORT, ..patient() });
-    let mut client = server.connect();
-    assert_eq!(client.get("/slow").text(), "slow");
-    client.send("POST /slow HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc");
-    assert_eq!(client.answer().text(), "slow");
-    // Nor one that takes its time over each piece, with the client waiting behind it.
-    let mut client = server.connect();
-    client.send("POST /slow-reader HTTP/1.1\r\nHost: a\r\nContent-Length: 6\r\n\r\nabc");
-    std::thread::sleep(SHORT / 2);
-    client.send("def");
-    assert_eq!(client.answer().text(), "6");
+    for spoken in BOTH {
+        let mut client = server.connect_with(spoken);
+        assert_eq!(client.get("/slow").text(), "slow");
+        assert_eq!(client.ask(&Asked::post("/slow", b"abc")).text(), "slow");
+        // Nor one that takes its time over each piece, with the client waiting behind it.
+        client.open("POST", "/slow-reader", &of_length(BodyLength::Known(6)));
+        client.send(b"abc");
+        client.go_on_for(SHORT / 2);
+        client.send(b"def");
+        client.finish(&[]);
+        assert_eq!(client.answer().text(), "6", "{spoken:?}");
+    }
 }
 
 #[test]
 fn a_slow_body_that_moves_is_not_cut() {
     let server = with_timeouts(Timeouts { body: SHORT, ..patient() });
-    let mut client = server.connect();
-    let began = Instant::now();
-    client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 163840\r\n\r\n");
-    // Ten times what is asked for.
-    for piece in bytes_of(160 << 10).chunks(4096) {
-        client.send(piece);
-        std::thread::sleep(SHORT / 10);
+    let body = bytes_of(160 << 10);
+    for spoken in BOTH {
+        let mut client = server.connect_with(spoken);
+        let began = Instant::now();
+        client.open("POST", "/", &of_length(BodyLength::Known(body.len() as u64)));
+        // Ten times what is asked for.
+        for piece in body.chunks(4096) {
+            client.send(piece);
+            client.go_on_for(SHORT / 10);
+        }
+        client.finish(&[]);
+        assert_eq!(client.answer().text(), body.len().to_string(), "{spoken:?}");
+        assert!(began.elapsed() > 3 * SHORT);
     }
-    assert_eq!(client.answer().text(), "163840");
-    assert!(began.elapsed() > 3 * SHORT);
 }
 
 #[test]
 fn a_stream_at_rest_does_not_count_against_its_reader() {
-    let feeds = Arc::new(Mutex::new(Vec::<Feed>::new()));
-    let kept = Arc::clone(&feeds);
-    let server = Running::with(Server::new().timeouts(Timeouts { body: 2 * SHORT, ..patient() }), move |_: Request| {
-        let (feed, body) = channel_body();
-        kept.lock().unwrap().push(feed);
-        async move { Response::default().body(body) }
-    });
-    let mut client = server.connect();
-    client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
-    client.take_head().unwrap();
-    let feed = feeds.lock().unwrap().pop().unwrap();
-    for _ in 0..3 {
-        // More than the kernel takes, so that the last of it waits for the reader; then nothing for long.
-        for _ in 0..10_000 {
-            feed.send(vec![b'a'; 1000].into()).unwrap();
+    const PIECES: usize = 10_000;
+    const PIECE: usize = 1000;
+    for spoken in BOTH {
+        let (server, feeds) = serve_fed(Server::new().timeouts(Timeouts { body: 2 * SHORT, ..patient() }));
+        let mut client = server.connect_with(spoken);
+        client.begin(&Asked::get("/"));
+        client.head();
+        let feed = feeds.lock().unwrap().pop().unwrap();
+        for round in 1..=3 {
+            // More than the kernel takes, so that the last of it waits for the reader; then nothing for long.
+            for _ in 0..PIECES {
+                feed.send(vec![b'a'; PIECE].into()).unwrap();
+            }
+            std::thread::sleep(SHORT / 4);
+            assert_eq!(client.body(round * PIECES * PIECE).len(), round * PIECES * PIECE, "{spoken:?}");
+            client.go_on_for(3 * SHORT);
         }
-        std::thread::sleep(SHORT / 4);
-        let chunk = 5 + 1000 + 2;
-        assert_eq!(client.take(10_000 * chunk).unwrap().len(), 10_000 * chunk);
-        std::thread::sleep(3 * SHORT);
+        drop(feed);
+        assert_eq!(client.answer().body.len(), 3 * PIECES * PIECE);
     }
-    drop(feed);
-    assert_eq!(client.take(5).unwrap(), b"0\r\n\r\n");
 }

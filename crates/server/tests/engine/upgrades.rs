@@ -1,33 +1,40 @@
 //! Connections that leave HTTP behind: upgrades and tunnels.
 
-use serow::{Known, Method, Request, Response, StatusCode};
+use serow::{Known, Method, OnUpgrade, Request, Response, StatusCode};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::support::Running;
+use crate::support::{BOTH, Running, Spoken};
 
-/// Echoes in capitals behind 101 or a 2xx to CONNECT, until the client is done.
+/// Sends back in capitals what it reads, until the client is done.
+pub(crate) async fn capitals(upgrade: OnUpgrade) {
+    let mut connection = upgrade.await.unwrap();
+    let mut buffer = [0; 1000];
+    loop {
+        match connection.read(&mut buffer).await.unwrap() {
+            0 => break,
+            count => connection.write_all(&buffer[..count].to_ascii_uppercase()).await.unwrap(),
+        }
+    }
+    connection.write_all(b"bye").await.unwrap();
+}
+
+/// Whether a tunnel is asked for that is to be refused.
+pub(crate) fn is_refused(request: &Request) -> bool {
+    request.target.path() == "/refuse" || request.target.as_str().starts_with("refuse")
+}
+
+/// Echoes in capitals behind 101 or a 2xx to CONNECT.
 fn tunnel_server() -> Running {
     Running::new(|mut request: Request| async move {
-        let connect = request.method == Method::CONNECT;
-        if request.target.path() == "/refuse" || request.target.as_str().starts_with("refuse") {
+        if is_refused(&request) {
             return Response::plain_status(StatusCode::FORBIDDEN);
         }
         let Some(upgrade) = request.upgrade() else { return Response::text("plain") };
-        tokio::task::spawn_local(async move {
-            let mut connection = upgrade.await.unwrap();
-            let mut buffer = [0; 1000];
-            loop {
-                match connection.read(&mut buffer).await.unwrap() {
-                    0 => break,
-                    count => connection.write_all(&buffer[..count].to_ascii_uppercase()).await.unwrap(),
-                }
-            }
-            connection.write_all(b"bye").await.unwrap();
-        });
-        if connect {
-            return Response::new(StatusCode::OK);
+        tokio::task::spawn_local(capitals(upgrade));
+        match request.method == Method::CONNECT {
+            true => Response::new(StatusCode::OK),
+            false => Response::new(StatusCode::SWITCHING_PROTOCOLS).with(Known::Upgrade, "capitals"),
         }
-        Response::new(StatusCode::SWITCHING_PROTOCOLS).with(Known::Upgrade, "capitals")
     })
 }
 
@@ -85,11 +92,17 @@ fn a_switch_nobody_asked_for_is_an_error_of_the_server() {
         let status = request.target.path()[1..].parse::<u16>().unwrap();
         Response::new(StatusCode::from_u16(status).unwrap()).with(Known::Upgrade, "capitals")
     });
-    for status in ["101", "100", "103", "199"] {
-        let mut client = server.connect();
-        let answer = client.get(&format!("/{status}"));
-        assert_eq!((answer.status, answer.closes()), (500, true), "{status}");
-        client.ends();
+    for spoken in BOTH {
+        for status in ["101", "100", "103", "199"] {
+            let mut client = server.connect_with(spoken);
+            let answer = client.get(&format!("/{status}"));
+            assert_eq!((answer.status, answer.closes()), (500, spoken == Spoken::Http1), "{status}");
+            match spoken {
+                Spoken::Http1 => client.ends(),
+                // The connection goes on.
+                Spoken::Http2 => assert_eq!(client.get("/200").status, 200),
+            }
+        }
     }
 }
 

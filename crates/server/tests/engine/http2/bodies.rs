@@ -1,37 +1,6 @@
-//! Bodies of responses that lie in memory, over both versions.
+//! Bodies of responses that lie in memory, on streams beside each other.
 
-use serow::{Bytes, Request, Response, StatusCode};
-
-use crate::support::{Asked, BOTH, Running, bytes_of};
-
-const LENGTHS: [usize; 12] = [0, 1, 13, 4096, 16_384, 16_385, 65_535, 65_536, 65_537, 100_000, 1 << 20, 20 << 20];
-
-fn server() -> (Running, Bytes) {
-    let all = Bytes::from(bytes_of(20 << 20));
-    let expected = all.clone();
-    let server = Running::new(move |request: Request| {
-        let length: usize = request.target.path()[1..].parse().unwrap();
-        let body = all.slice(..length);
-        async move { Response::default().body(body) }
-    });
-    (server, expected)
-}
-
-#[test]
-fn every_length_arrives_whole() {
-    let (server, expected) = server();
-    for spoken in BOTH {
-        let mut client = server.connect_with(spoken);
-        for length in LENGTHS {
-            let target = format!("/{length}");
-            let answer = client.ask(&Asked::get(&target));
-            assert_eq!(answer.field("content-length"), Some(&*length.to_string()));
-            assert!(answer.body == expected[..length], "{length}");
-            let answer = client.ask(&Asked { method: "HEAD", ..Asked::get(&target) });
-            assert_eq!((answer.field("content-length"), answer.body.len()), (Some(&*length.to_string()), 0));
-        }
-    }
-}
+use crate::bodies::{LENGTHS, server};
 
 #[test]
 fn many_at_once_arrive_whole() {
@@ -44,33 +13,5 @@ fn many_at_once_arrive_whole() {
         .collect();
     for (stream, length) in streams {
         assert!(client.answer(stream).body == expected[..length], "{length}");
-    }
-}
-
-#[test]
-fn statuses_without_content_have_none() {
-    let server = Running::new(|request: Request| async move {
-        let status: u16 = request.target.path()[1..].parse().unwrap();
-        Response::text("content").status(StatusCode::from_u16(status).unwrap())
-    });
-    for spoken in BOTH {
-        let mut client = server.connect_with(spoken);
-        for status in [204, 304] {
-            let answer = client.ask(&Asked::get(&format!("/{status}")));
-            assert_eq!((answer.field("content-length"), answer.body.len()), (None, 0));
-        }
-        for status in [200, 205, 404, 503, 599, 999] {
-            let answer = client.ask(&Asked::get(&format!("/{status}")));
-            assert_eq!((answer.status, answer.text()), (status, "content"));
-        }
-    }
-}
-
-#[test]
-fn every_answer_says_when_it_was_made() {
-    let server = Running::new(|_: Request| async { Response::text("now") });
-    for spoken in BOTH {
-        let answer = server.connect_with(spoken).ask(&Asked::get("/"));
-        assert!(answer.field("date").is_some_and(|date| date.ends_with(" GMT") && date.len() == 29), "{}", answer.head);
     }
 }

@@ -1,4 +1,5 @@
-//! The engine over HTTP/2: what it promises over HTTP/1 holds here too, stream by stream.
+//! What is particular to HTTP/2, stream by stream; what holds over both versions stands in the modules of the same names
+//! above.
 
 mod access;
 mod bodies;

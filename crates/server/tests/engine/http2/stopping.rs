@@ -1,50 +1,14 @@
 //! Stopping over HTTP/2: GOAWAY in two steps (RFC 9113 §6.8), no request lost, nobody waited for in vain.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use serow::{Request, Response, Server, StatusCode, Timeouts};
+use serow::{Request, Response, Server};
 use serow_http2::{BodyLength, ErrorCode};
-use tokio::{io::AsyncReadExt, sync::watch};
 
-use crate::support::{Ended, Opening, Pieces, Running, eventually, patient};
-
-/// A server whose `/wait` answers when it is told to.
-fn server(timeouts: Timeouts) -> (Running, watch::Sender<bool>) {
-    let (go, wait) = watch::channel(false);
-    let server = Running::with(Server::new().timeouts(timeouts), move |request: Request| {
-        let mut wait = wait.clone();
-        async move {
-            match request.target.path() {
-                "/wait" => drop(wait.wait_for(|go| *go).await),
-                "/stream" => {
-                    let endless = Pieces::new(std::iter::repeat_n(vec![b'a'; 10_000], 10_000));
-                    return Response::default().body(endless.body());
-                }
-                _ => {}
-            }
-            Response::text("hello")
-        }
-    });
-    (server, go)
-}
-
-/// An end that is at once, as far as a busy machine goes; the grace time is far beyond.
-const AT_ONCE: Duration = Duration::from_secs(8);
-
-#[test]
-fn idle_connections_are_closed_without_being_waited_for() {
-    let (mut server, _go) = server(patient());
-    let mut clients: Vec<_> = (0..20).map(|_| server.connect_http2()).collect();
-    for client in &mut clients[..10] {
-        client.get("/");
-    }
-    server.stopper.stop();
-    // None of the clients does anything.
-    assert!(server.wait() < AT_ONCE);
-    for client in &mut clients[..10] {
-        assert_eq!(client.ends(), Some(ErrorCode::NO_ERROR));
-    }
-}
+use crate::{
+    stopping::{AT_ONCE, server, tunnel_server},
+    support::{Ended, Opening, Running, eventually, patient},
+};
 
 #[test]
 fn what_runs_is_finished_and_the_end_is_announced() {
@@ -63,19 +27,6 @@ fn what_runs_is_finished_and_the_end_is_announced() {
     for stream in running {
         assert_eq!(client.answer(stream).text(), "hello");
     }
-    client.ends();
-    server.wait();
-}
-
-#[test]
-fn a_response_on_its_way_is_sent_whole() {
-    let (mut server, _go) = server(patient());
-    let mut client = server.connect_http2();
-    let stream = client.ask("/stream");
-    client.head(stream);
-    server.stopper.stop();
-    eventually("the listener is closed", || server.is_refusing());
-    assert_eq!(client.answer(stream).body.len(), 100_000_000);
     client.ends();
     server.wait();
 }
@@ -124,39 +75,8 @@ fn a_request_that_crosses_the_stop_is_answered_or_refused_never_forgotten() {
 }
 
 #[test]
-fn the_grace_time_cuts_what_still_runs() {
-    let (mut server, _go) = server(Timeouts { grace: Duration::from_millis(300), ..patient() });
-    let mut client = server.connect_http2();
-    let stream = client.ask("/wait");
-    client.go_on_for(Duration::from_millis(20));
-    let began = Instant::now();
-    server.stopper.stop();
-    assert!(server.wait() < AT_ONCE);
-    assert!(began.elapsed() >= Duration::from_millis(300));
-    assert_ne!(client.outcome(stream).1, Ended::Whole);
-}
-
-#[test]
-fn a_second_stop_cuts_at_once() {
-    let (mut server, _go) = server(patient());
-    let mut client = server.connect_http2();
-    let stream = client.ask("/wait");
-    client.go_on_for(Duration::from_millis(20));
-    server.stopper.stop();
-    client.go_on_for(Duration::from_millis(300));
-    assert_eq!(client.ended(stream), None);
-    server.stopper.stop();
-    assert!(server.wait() < AT_ONCE);
-    assert_ne!(client.outcome(stream).1, Ended::Whole);
-}
-
-#[test]
 fn tunnels_are_waited_for() {
-    let mut server = Running::with(Server::new().timeouts(patient()), |mut request: Request| async move {
-        let upgrade = request.upgrade().unwrap();
-        tokio::task::spawn_local(async move { upgrade.await.unwrap().read_to_end(&mut Vec::new()).await });
-        Response::new(StatusCode::OK)
-    });
+    let mut server = tunnel_server();
     let mut client = server.connect_http2();
     let stream = client.open("CONNECT", "b:1", &Opening { length: Some(BodyLength::Unknown), ..Opening::default() });
     assert_eq!(client.head(stream), 200);

@@ -1,70 +1,21 @@
-//! Bodies of responses that are made while they are sent, over both versions.
+//! Bodies of responses that are made while they are sent, on streams beside each other.
 
 use std::{
     sync::{Arc, Mutex, atomic::Ordering},
     time::Duration,
 };
 
-use serow::{Body, Request, Response};
+use serow::Server;
 use serow_http2::{ErrorCode, Limits};
 
-use crate::support::{Asked, BOTH, Feed, Multiplexed, Pieces, Running, bytes_of, channel_body, eventually};
-
-/// Makes a body of its own kind for each request.
-fn serve(body: impl Fn(&str) -> Body + Send + Clone + 'static) -> Running {
-    Running::new(move |request: Request| {
-        let body = body(request.target.path());
-        async move { Response::default().body(body) }
-    })
-}
+use crate::{
+    streaming::{BREAKING_THEIR_WORD, FAILING, FRAME, FRAMES, failing_server, serve, serve_fed},
+    support::{Multiplexed, Pieces, eventually},
+};
 
 #[test]
-fn streams_of_known_and_unknown_length_arrive() {
-    let pieces = || [bytes_of(10), vec![], bytes_of(4096), bytes_of(16_385), bytes_of(300_000), bytes_of(1)];
-    let expected = pieces().concat();
-    let length = expected.len() as u64;
-    let server = serve(move |path| match path {
-        "/known" => Pieces::new(pieces()).claiming(length).body(),
-        "/empty" => Pieces::new([""; 0]).body(),
-        _ => Pieces::new(pieces()).body(),
-    });
-    for spoken in BOTH {
-        let mut client = server.connect_with(spoken);
-        for target in ["/known", "/unknown", "/known", "/unknown"] {
-            let answer = client.ask(&Asked::get(target));
-            assert!(answer.body == expected, "{spoken:?} {target}");
-            assert_eq!(answer.field("content-length").is_some(), target == "/known");
-        }
-        assert_eq!(client.ask(&Asked::get("/empty")).text(), "");
-    }
-}
-
-#[test]
-fn trailers_go_to_those_who_take_them() {
-    let server = serve(|path| match path {
-        "/only" => Pieces::new([""; 0]).then_trailers("x-sum", "9").body(),
-        _ => Pieces::new(["abc"]).then_trailers("x-sum", "9").body(),
-    });
-    for spoken in BOTH {
-        let mut client = server.connect_with(spoken);
-        let answer = client.ask(&Asked { fields: &[("te", "trailers")], ..Asked::get("/") });
-        assert_eq!((answer.text(), &*answer.trailers), ("abc", "x-sum: 9\n"), "{spoken:?}");
-        let answer = client.ask(&Asked { fields: &[("te", "trailers")], ..Asked::get("/only") });
-        assert_eq!((answer.text(), &*answer.trailers), ("", "x-sum: 9\n"), "{spoken:?}");
-        let answer = client.ask(&Asked::get("/"));
-        assert_eq!((answer.text(), &*answer.trailers), ("abc", ""), "{spoken:?}");
-    }
-}
-
-#[test]
-fn each_piece_leaves_when_no_other_is_ready() {
-    let feeds = Arc::new(Mutex::new(Vec::<Feed>::new()));
-    let kept = Arc::clone(&feeds);
-    let server = serve(move |_| {
-        let (feed, body) = channel_body();
-        kept.lock().unwrap().push(feed);
-        body
-    });
+fn each_piece_leaves_when_no_other_of_its_stream_is_ready() {
+    let (server, feeds) = serve_fed(Server::new());
     let mut client = server.connect_http2();
     let streams = [client.ask("/"), client.ask("/")];
     for stream in streams {
@@ -85,20 +36,9 @@ fn each_piece_leaves_when_no_other_is_ready() {
 }
 
 #[test]
-fn a_stream_that_fails_or_breaks_its_word_is_cut_for_the_client_to_see() {
-    let server = serve(|path| match path {
-        "/fails" => Pieces::new(["abc", "def"]).then_fails().body(),
-        "/fails-of-known" => Pieces::new(["abc", "def"]).claiming(9).then_fails().body(),
-        "/fails-large" => Pieces::new([bytes_of(200_000)]).then_fails().body(),
-        "/fewer" => Pieces::new(["abc"]).claiming(9).body(),
-        "/none" => Pieces::new([""; 0]).claiming(9).body(),
-        "/more" => Pieces::new(["abc", "defghijkl"]).claiming(9).body(),
-        _ => Pieces::new(["whole"]).body(),
-    });
-    for target in ["/fails", "/fails-of-known", "/fails-large", "/fewer", "/none", "/more"] {
-        for spoken in BOTH {
-            assert!(server.connect_with(spoken).try_ask(&Asked::get(target)).is_err(), "{spoken:?} {target}");
-        }
+fn a_stream_that_fails_or_breaks_its_word_costs_itself_alone() {
+    let server = failing_server();
+    for target in FAILING.into_iter().chain(BREAKING_THEIR_WORD) {
         let mut client = server.connect_http2();
         let (broken, whole) = (client.ask(target), client.ask("/whole"));
         assert_eq!(client.is_reset(broken), ErrorCode::INTERNAL_ERROR, "{target}");
@@ -107,11 +47,8 @@ fn a_stream_that_fails_or_breaks_its_word_is_cut_for_the_client_to_see() {
     }
 }
 
-const FRAME: usize = 16 * 1024;
-const FRAMES: usize = 4000;
-
 #[test]
-fn a_stream_does_not_run_ahead_of_its_reader() {
+fn a_stream_does_not_run_ahead_of_its_window() {
     let pieces = Pieces::new(std::iter::repeat_n(vec![b'a'; FRAME], FRAMES));
     let asked = Arc::clone(&pieces.asked);
     let pieces = Arc::new(Mutex::new(Some(pieces)));

@@ -2,38 +2,30 @@
 
 use serow::{Known, Method, Request, Response, StatusCode};
 use serow_http2::{BodyLength, ErrorCode, StreamId};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::support::{Multiplexed, Opening, Running, bytes_of};
+use crate::{
+    support::{Multiplexed, Opening, Running, bytes_of},
+    upgrades::{capitals, is_refused},
+};
 
-/// Echoes in capitals behind 101 or a 2xx to CONNECT, until the client is done.
+/// Echoes in capitals behind 101 or a 2xx to CONNECT.
 fn server() -> Running {
     Running::new(|mut request: Request| async move {
-        let connect = request.method == Method::CONNECT;
-        if request.target.path() == "/refuse" || request.target.as_str().starts_with("refuse") {
+        if is_refused(&request) {
             return Response::plain_status(StatusCode::FORBIDDEN);
         }
         let Some(upgrade) = request.upgrade() else { return Response::text("plain") };
         let forgets = request.target.path() == "/forget";
-        let key = request.headers.get_str("sec-websocket-key").map(str::to_owned);
         tokio::task::spawn_local(async move {
-            let mut connection = upgrade.await.unwrap();
-            if forgets {
-                return;
+            match forgets {
+                true => drop(upgrade.await.unwrap()),
+                false => capitals(upgrade).await,
             }
-            let mut buffer = [0; 1000];
-            loop {
-                match connection.read(&mut buffer).await.unwrap() {
-                    0 => break,
-                    count => connection.write_all(&buffer[..count].to_ascii_uppercase()).await.unwrap(),
-                }
-            }
-            connection.write_all(b"bye").await.unwrap();
         });
-        if connect {
+        if request.method == Method::CONNECT {
             return Response::new(StatusCode::OK);
         }
-        assert!(key.is_some(), "who implements RFC 6455 asks for a key");
+        assert!(request.headers.get("sec-websocket-key").is_some(), "who implements RFC 6455 asks for a key");
         let agreed = Response::new(StatusCode::SWITCHING_PROTOCOLS).with(Known::Upgrade, "websocket");
         agreed.with("sec-websocket-accept", "x").with("sec-websocket-protocol", "capitals")
     })
@@ -124,16 +116,4 @@ fn a_handler_that_forgets_its_tunnel_closes_it() {
     let stream = websocket(&mut client, "/forget");
     assert_eq!(client.answer(stream).text(), "");
     assert_eq!(client.get("/").text(), "plain");
-}
-
-#[test]
-fn a_switch_nobody_asked_for_is_an_error_of_the_server() {
-    let server = Running::new(|request: Request| async move {
-        let status = request.target.path()[1..].parse::<u16>().unwrap();
-        Response::new(StatusCode::from_u16(status).unwrap()).with(Known::Upgrade, "capitals")
-    });
-    let mut client = server.connect_http2();
-    for status in ["101", "100", "103", "199"] {
-        assert_eq!(client.get(&format!("/{status}")).status, 500, "{status}");
-    }
 }

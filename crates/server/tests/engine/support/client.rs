@@ -6,10 +6,10 @@ use std::{
     os::fd::{AsFd, BorrowedFd},
     os::unix::net::UnixStream,
     path::Path,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
-use super::PATIENCE;
+use super::{PATIENCE, answer::Answer};
 
 /// One connection. Every wait ends with a panic after [`PATIENCE`].
 pub(crate) struct Client {
@@ -21,39 +21,6 @@ pub(crate) struct Client {
 enum Stream {
     Tcp(TcpStream),
     Unix(UnixStream),
-}
-
-/// A response.
-#[derive(Debug)]
-pub(crate) struct Answer {
-    pub(crate) status: u16,
-    /// The head as it was sent, without the empty line.
-    pub(crate) head: String,
-    pub(crate) body: Vec<u8>,
-    /// What stood behind the last chunk.
-    pub(crate) trailers: String,
-}
-
-impl Answer {
-    /// The value of a field that stands there once at most.
-    pub(crate) fn field(&self, name: &str) -> Option<&str> {
-        let mut values = self.head.split("\r\n").skip(1).filter_map(|line| {
-            let (other, value) = line.split_once(": ").expect("a field");
-            other.eq_ignore_ascii_case(name).then_some(value)
-        });
-        let value = values.next();
-        assert_eq!(values.next(), None, "{name} twice in {}", self.head);
-        value
-    }
-
-    pub(crate) fn text(&self) -> &str {
-        std::str::from_utf8(&self.body).unwrap()
-    }
-
-    /// Whether it says that the connection ends behind it.
-    pub(crate) fn closes(&self) -> bool {
-        self.field("connection").is_some_and(|value| value.contains("close"))
-    }
 }
 
 impl Client {
@@ -129,21 +96,40 @@ impl Client {
 
     /// The next answer; an error where the client can tell that it is not whole.
     pub(crate) fn try_answer(&mut self, head_only: bool) -> io::Result<Answer> {
+        let mut answer = self.begin_answer()?;
+        self.finish_answer(&mut answer, head_only)?;
+        Ok(answer)
+    }
+
+    /// The head of the next answer.
+    pub(crate) fn begin_answer(&mut self) -> io::Result<Answer> {
         let head = self.take_head()?;
         let status = head[9..12].parse().map_err(io::Error::other)?;
-        let mut answer = Answer { status, head, body: Vec::new(), trailers: String::new() };
-        if head_only || matches!(status, 100..200 | 204 | 304) {
-            return Ok(answer);
+        Ok(Answer { status, head, body: Vec::new(), trailers: String::new() })
+    }
+
+    /// What follows the head of this answer; some of its chunks may have been taken before.
+    pub(crate) fn finish_answer(&mut self, answer: &mut Answer, head_only: bool) -> io::Result<()> {
+        if head_only || matches!(answer.status, 100..200 | 204 | 304) {
+            return Ok(());
         }
         if let Some(length) = answer.field("content-length") {
             let length = length.parse().map_err(io::Error::other)?;
             answer.body = self.take(length)?;
         } else if answer.field("transfer-encoding").is_some() {
-            self.take_chunks(&mut answer)?;
+            while let Some(chunk) = self.take_chunk()? {
+                answer.body.extend(chunk);
+            }
+            self.take_trailers(answer)?;
         } else {
             answer.body = self.rest()?;
         }
-        Ok(answer)
+        Ok(())
+    }
+
+    /// Whether a head has come and not been taken.
+    pub(crate) fn holds_head(&self) -> bool {
+        self.received.windows(4).any(|four| four == b"\r\n\r\n")
     }
 
     pub(crate) fn take_head(&mut self) -> io::Result<String> {
@@ -156,17 +142,19 @@ impl Client {
         }
     }
 
-    fn take_chunks(&mut self, answer: &mut Answer) -> io::Result<()> {
-        loop {
-            let size = self.take_line()?;
-            let size = usize::from_str_radix(&size, 16).map_err(io::Error::other)?;
-            if size == 0 {
-                break;
-            }
-            let chunk = self.take(size)?;
-            answer.body.extend(chunk);
-            assert_eq!(self.take_line()?, "");
+    /// The next chunk; behind the last one there are trailers.
+    pub(crate) fn take_chunk(&mut self) -> io::Result<Option<Vec<u8>>> {
+        let size = self.take_line()?;
+        let size = usize::from_str_radix(&size, 16).map_err(io::Error::other)?;
+        if size == 0 {
+            return Ok(None);
         }
+        let chunk = self.take(size)?;
+        assert_eq!(self.take_line()?, "");
+        Ok(Some(chunk))
+    }
+
+    fn take_trailers(&mut self, answer: &mut Answer) -> io::Result<()> {
         loop {
             match self.take_line()? {
                 line if line.is_empty() => return Ok(()),
@@ -231,6 +219,21 @@ impl Client {
             Ok(()) => panic!("heard {}", self.received.escape_ascii()),
             Err(error) => panic!("{error}"),
         }
+    }
+
+    /// Takes what comes for so long, or until the connection ends.
+    pub(crate) fn go_on_for(&mut self, time: Duration) {
+        let began = Instant::now();
+        while let Some(left) = time.checked_sub(began.elapsed()).filter(|left| !left.is_zero()) {
+            self.set_read_timeout(left);
+            match self.receive_some() {
+                Ok(()) => {}
+                Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => break,
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => break,
+                Err(error) => panic!("{error}"),
+            }
+        }
+        self.set_read_timeout(PATIENCE);
     }
 
     fn set_read_timeout(&self, time: Duration) {

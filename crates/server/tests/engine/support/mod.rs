@@ -1,11 +1,13 @@
 //! A server in this process, a raw client, and ways to wait that come to an end.
 
+mod answer;
 mod child;
 mod client;
 mod either;
 pub(crate) mod frames;
 mod logs;
 mod multiplexed;
+mod sequential;
 mod streams;
 
 use std::{

@@ -11,7 +11,7 @@ use bytes::{Bytes, BytesMut};
 use serow::{Headers, Method, RequestHead, Target, Version};
 use serow_http2::{Asking, BodyLength, ClientEvent, ErrorCode, Limits, Misuse, OpenError, StreamId};
 
-use super::{PATIENCE, client::Answer};
+use super::{PATIENCE, answer::Answer};
 
 /// One connection. Every wait ends with a panic after [`PATIENCE`].
 pub(crate) struct Multiplexed {
@@ -215,11 +215,15 @@ impl Multiplexed {
         self.streams.get(&stream).and_then(|stream| stream.answer.as_ref()).map_or(&[], |answer| &answer.body)
     }
 
+    /// Whether the answer's head has come, or never will.
+    pub(crate) fn has_answer(&self, stream: StreamId) -> bool {
+        self.streams[&stream].answer.is_some() || self.ended(stream).is_some()
+    }
+
     /// Waits for the head of the answer; its status.
     #[track_caller]
     pub(crate) fn head(&mut self, stream: StreamId) -> u16 {
-        let has_come = |client: &Self| client.streams[&stream].answer.is_some() || client.ended(stream).is_some();
-        self.wait("a head comes", has_come);
+        self.wait("a head comes", |client| client.has_answer(stream));
         self.streams[&stream].answer.as_ref().expect("a head").status
     }
 
