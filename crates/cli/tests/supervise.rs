@@ -318,7 +318,7 @@ fn workers_keep_the_limit_of_descriptors() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("limit");
     let script = format!(
-        "ulimit -Sn 256; exec {} supervise -- sh -c 'ulimit -Sn > {}; kill -TERM $PPID; sleep 9'",
+        "ulimit -Sn 256; exec {} supervise -- sh -c 'ulimit -Sn > {}; kill -TERM $PPID; exec sleep 9'",
         env!("CARGO_BIN_EXE_serow"),
         file.display()
     );

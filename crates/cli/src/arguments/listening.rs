@@ -10,12 +10,11 @@ use crate::written::{Count, Mode};
 #[command(next_help_heading = "Listening")]
 #[allow(rustdoc::broken_intra_doc_links, reason = "the text is help for a terminal: `[::1]` is an address")]
 pub(crate) struct ListeningArguments {
-    /// Where to listen (repeatable).
+    /// Where to listen (repeatable) [default: 127.0.0.1:8080]
     ///
     /// 8080 (on 127.0.0.1), 127.0.0.1:8080, [::1]:8080, :8080 (all addresses of the machine), unix:/path, or fd:3 for a
     /// listening socket that is handed over. Port 0 lets the system choose. A server that a supervisor started (serow
-    /// supervise, start_server, systemd) listens at the sockets it was given, if nothing is said here [default:
-    /// 127.0.0.1:8080]
+    /// supervise, start_server, systemd) listens at the sockets it was given, if nothing is said here.
     #[arg(long, value_name = "ADDR")]
     pub(crate) listen: Vec<Address>,
 
