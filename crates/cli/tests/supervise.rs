@@ -7,7 +7,10 @@ use std::{
     fs::{self, File},
     io::{Read, Write},
     net::TcpListener,
-    os::unix::{fs::symlink, net::UnixStream},
+    os::unix::{
+        fs::{PermissionsExt, symlink},
+        net::{UnixListener, UnixStream},
+    },
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
     thread,
@@ -149,6 +152,19 @@ fn a_socket_is_where_it_is_wanted() {
     assert_eq!(value(&environment, "SERVER_STARTER_PORT"), Some("127.0.0.1:0=7;127.0.0.1:0=12"));
     assert_eq!(value(&environment, "LISTEN_FDS"), None);
     assert!(supervisor.read("log").unwrap().contains("socket is duplicated to file descriptor 12\n"));
+}
+
+#[test]
+fn a_stale_socket_is_replaced_by_one_for_everybody() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(UnixListener::bind(folder.path().join("a.sock")).unwrap());
+    let supervisor = Supervisor::start_in(folder, &["--path={}/a.sock", "--interval=50ms"], &["sleep", "1000"]);
+    supervisor.wait_for("a status", || supervisor.read("status").is_some());
+    let socket = supervisor.path("a.sock");
+    let line = format!("removing existing socket file:{}\n", socket.display());
+    assert!(supervisor.read("log").unwrap().contains(&line));
+    assert_eq!(fs::metadata(&socket).unwrap().permissions().mode() & 0o777, 0o777);
+    UnixStream::connect(&socket).unwrap();
 }
 
 #[test]
