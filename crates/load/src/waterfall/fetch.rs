@@ -108,18 +108,18 @@ impl Fetching<'_> {
             if self.exchanges.take_events(context) {
                 self.heard = now;
             }
+            // Before anything is asked for that would only be refused.
+            if let Some(end) = self.end(context) {
+                return Poll::Ready(end);
+            }
             while let Some(step) = self.agenda.take_due(now - self.start) {
                 self.exchanges.take_step(step);
                 self.heard = now;
             }
             self.exchanges.open_requests();
             self.exchanges.flush(context);
-            if !self.exchanges.are_under_way() && !self.agenda.has_requests() {
-                self.exchanges.take_leave(context);
-                return Poll::Ready(Ok(Ending::Complete));
-            }
-            if let Some(broken) = self.exchanges.broken() {
-                return Poll::Ready(self.judge(broken).map(Ending::Broken));
+            if let Some(end) = self.end(context) {
+                return Poll::Ready(end);
             }
             if self.is_silent(now) {
                 return Poll::Ready(Ok(Ending::Silence(self.plan.patience)));
@@ -132,6 +132,15 @@ impl Fetching<'_> {
             }
             self.exchanges.handle_timeout();
         }
+    }
+
+    /// How it has ended, if it has.
+    fn end(&mut self, context: &mut Context<'_>) -> Option<Result<Ending, FetchError>> {
+        if !self.exchanges.are_under_way() && !self.agenda.has_requests() {
+            self.exchanges.take_leave(context);
+            return Some(Ok(Ending::Complete));
+        }
+        Some(self.judge(self.exchanges.broken()?).map(Ending::Broken))
     }
 
     /// When something is to be done though nothing comes.
