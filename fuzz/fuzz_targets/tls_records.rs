@@ -286,6 +286,7 @@ impl Forger {
         self.key
             .seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), Aad::from(additional), &mut text)
             .unwrap();
+        let (kind, content) = if self.secret.is_some() { meant(kind, content) } else { (kind, content) };
         // What is all zeroes has no kind, but is nobody's raw bytes either.
         Record { bytes: [head, text].concat(), kind: if kind == 0 { u8::MAX } else { kind }, content }
     }
@@ -309,6 +310,15 @@ impl Forger {
             }
         }
     }
+}
+
+/// RFC 8446 §5.4: a kind of 0 is taken for padding, and the last byte before it that is not is the kind.
+fn meant(kind: u8, mut content: Vec<u8>) -> (u8, Vec<u8>) {
+    content.push(kind);
+    let end = content.iter().rposition(|byte| *byte != 0);
+    content.truncate(end.map_or(0, |end| end + 1));
+    let kind = content.pop().unwrap_or(0);
+    (kind, content)
 }
 
 struct Length(usize);

@@ -46,10 +46,14 @@ def kinds() -> dict[str, tuple]:
     """What the server does, the options, and what is expected: statuses, and failures by kind."""
     chunked = b"200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"
     answers = {
-        "204": (b"204 No Content\r\n\r\n", 204), "304": (b'304 Not Modified\r\nContent-Length: 500\r\nETag: "a"\r\n\r\n', 304),
-        "chunked": (chunked, 200), "chunked with more": (chunked.replace(b"5\r\n", b"5;a=b\r\n").replace(b"0\r\n", b"0\r\nX: y\r\n"), 200),
-        "103": (b"103 Early Hints\r\nLink: </a>\r\n\r\n" + OK, 200), "100": (b"100 Continue\r\n\r\n" + OK, 200),
-        "301": (b"301 Moved Permanently\r\nLocation: /\r\nContent-Length: 0\r\n\r\n", 301), "no reason": (OK[9:].replace(b" OK", b""), 200),
+        "204": (b"204 No Content\r\n\r\n", 204),
+        "304": (b'304 Not Modified\r\nContent-Length: 500\r\nETag: "a"\r\n\r\n', 304),
+        "chunked": (chunked, 200),
+        "chunked with more": (chunked.replace(b"5\r\n", b"5;a=b\r\n").replace(b"0\r\n", b"0\r\nX: y\r\n"), 200),
+        "103": (b"103 Early Hints\r\nLink: </a>\r\n\r\n" + OK, 200),
+        "100": (b"100 Continue\r\n\r\n" + OK, 200),
+        "301": (b"301 Moved Permanently\r\nLocation: /\r\nContent-Length: 0\r\n\r\n", 301),
+        "no reason": (OK[9:].replace(b" OK", b""), 200),
     }
     cases = {name: (answering(LINE + answer), [], {status: NUMBER}, {}) for name, (answer, status) in answers.items()}
     closing = b"200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok"
@@ -123,8 +127,9 @@ def combinations(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
         "-R 0.5 -d 500ms": (1, 1), "-R 1000 -n 100": (100, 10), "-R 1000 -n 5000 -d 500ms": (500, 10),
         "-n 5k -d 60s": (5000, 10), "-n 100k -d 1ms": (None, 10), "--warmup 600ms -d 300ms": (None, 0),
         "-t 100 -c 100 -d 500ms": (None, 100), "-t 3 -c 10 -n 1000": (1000, 10), "--no-keepalive -n 50": (50, 50),
-        "--no-keepalive --http2 -n 50": (50, 50), "--no-keepalive --http2 -m 10 -n 50": (50, 50), "-R 200 -d 500ms --warmup 300ms": (100, 10),
-        "-R 200 -d 500ms --http2 -m 4": (100, 10), "-n 10 -X OPTIONS": (10, 10), "-d 300ms -c 300 --http2 -m 10": (None, 300),
+        "--no-keepalive --http2 -n 50": (50, 50), "--no-keepalive --http2 -m 10 -n 50": (50, 50),
+        "-R 200 -d 500ms --warmup 300ms": (100, 10), "-R 200 -d 500ms --http2 -m 4": (100, 10), "-n 10 -X OPTIONS": (10, 10),
+        "-d 300ms -c 300 --http2 -m 10": (None, 300),
     }
     with Server.files(folder, "--access-log", "off") as server:
         with concurrent.futures.ThreadPoolExecutor(4) as pool:

@@ -77,7 +77,7 @@ def outputs(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
             ("a full disk", quick, {"stdout": full.fileno()}, 1, "cannot write to standard output: No space left"),
             ("no output", quick, {"before": lambda: os.close(1)}, None, ""),
             ("a full disk for the page", ["--html", "/dev/full", *quick], {}, 1, "--html: cannot write /dev/full: No space"),
-            ("no folder for the page", ["--html", folder / "none/page.html", "-d", "60s", server.url], {}, 1, "--html: cannot write"),
+            ("no folder for it", ["--html", folder / "none/page.html", "-d", "60s", server.url], {}, 1, "--html: cannot write"),
             ("a page though nobody reads", ["--json", "--html", page, *quick], {"stdout": closed}, 1, "cannot write to standard output"),
         ):
             outcome = bench(*options, patience=10, **rest)

@@ -37,7 +37,8 @@ def without_http2(files: str) -> Server:
     """A server that knows of TLS and of no protocol inside."""
     port = free_port()
     certificate, key = files.split(",")
-    return Server([find("openssl"), "s_server", "-quiet", "-www", "-accept", f"127.0.0.1:{port}", "-cert", certificate, "-key", key], port)
+    return Server([find("openssl"), "s_server", "-quiet", "-www", "-accept", f"127.0.0.1:{port}", "-cert", certificate,
+                   "-key", key], port)
 
 
 def servers(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
@@ -80,7 +81,7 @@ def scripts(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
         "setup": ("function setup(thread)\n thread.addr = 5\nend", r"setup.lua:2: .*address"),
         "init": ("function init()\n nothing()\nend", "init.lua:2: attempt to call global 'nothing'"),
         "request": ("function request()\n error('no')\nend", "request.lua:2: no"),
-        "a request of another kind": ("function request()\n return 5\nend", r"a-request-of-another-kind.lua:1: request\(\) must return the text of a request"),
+        "a number": ("function request()\n return 5\nend", r"a-number.lua:1: request\(\) must return the text of a request"),
         "no whole request": ("function request()\n return 'GET'\nend", "the script's request cannot be sent: .*an empty line"),
         "response": ("function response()\n local x\n x.y = 1\nend", "response.lua:3: attempt to index local 'x'"),
         "delay": ("function delay()\n return 'soon'\nend", r"delay.lua:1: delay\(\) must return milliseconds"),
@@ -116,7 +117,8 @@ def usage(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
             "no URL": ([], "a URL is missing; write one, as in"), "two URLs": ([server.url, "b"], '"b" is one argument too many'),
         }, code=2)
         judge(verdict, "usage", {
-            "ftp": (["ftp://a/"], "is not one of http:// and https://"), "method": (["-X", "G T", server.url], "is no method; write one"),
+            "ftp": (["ftp://a/"], "is not one of http:// and https://"),
+            "method": (["-X", "G T", server.url], "is no method; write one"),
             "too many": (["-c", "10M", server.url], "10000000 connections are more than the .* ask for fewer, or raise the limit"),
             "no body": (["--body-file", folder / "none", server.url], "--body-file: cannot read .*; name another file"),
         })

@@ -28,7 +28,8 @@ def crowd(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
     (folder / "index.html").write_text("Hello!\n")
     with Server.files(folder, "--access-log", "off") as server:
         for options in ([], ["--http2", "-m", "4"]):
-            outcome = bench_json("-c", CONNECTIONS, "-n", 10 * CONNECTIONS, "-T", "30s", *options, f"http://127.0.0.1:{server.port}/")
+            url = f"http://127.0.0.1:{server.port}/"
+            outcome = bench_json("-c", CONNECTIONS, "-n", 10 * CONNECTIONS, "-T", "30s", *options, url)
             made = outcome.results["summary"]["connections_made"]
             verdict.check(outcome.requests == 10 * CONNECTIONS and made == CONNECTIONS and not outcome.errors,
                           f"crowd: {outcome.requests} requests, {made} connections, {outcome.errors}")
@@ -40,10 +41,11 @@ def backlog(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
     """A unix socket whose backlog is full says EAGAIN at once: that is waited out."""
     (folder / "index.html").write_text("Hello!\n")
     path = folder / "socket"
-    with Server.files(folder, "--access-log", "off", "--backlog", "1", "--listen", f"unix:{path}") as server:
+    with Server.files(folder, "--access-log", "off", "--backlog", "1", "--listen", f"unix:{path}"):
         for options in ([], ["--http2"]):
-            outcome = bench_json("-P", path, "-c", "200", "-n", REQUESTS, "--no-keepalive", *options, f"http://127.0.0.1:{server.port}/")
-            verdict.check(outcome.requests == REQUESTS and not outcome.errors, f"backlog: {outcome.requests} requests, {outcome.errors}")
+            outcome = bench_json("-P", path, "-c", "200", "-n", REQUESTS, "--no-keepalive", *options, "http://localhost/")
+            verdict.check(outcome.requests == REQUESTS and not outcome.errors,
+                          f"backlog: {outcome.requests} requests, {outcome.errors}")
     verdict.say(f"backlog: {REQUESTS} connections to a socket with room for one")
 
 

@@ -155,8 +155,8 @@ def scripts(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
             for miss in [*pair.misses, *wrong]:
                 verdict.check(False, f"scripts: {pair.name}: {miss}")
             counts = [sum(map(len, noted)) for noted in (pair.wrk_noted, pair.bench_noted)]
-            verdict.say(f"scripts: {pair.name}: {counts[0]} requests by wrk, {counts[1]} by serow bench, from {path(pair.name).parent}")
-    verdict.figure(f"{len(programs)} of wrk's scripts")
+            verdict.say(f"scripts: {pair.name}: {counts[0]} requests by wrk, {counts[1]} by serow bench")
+    verdict.figure(f"{len(programs)} of wrk's scripts, from {path('post').parent}")
 
 
 PAUSE_US = 2000

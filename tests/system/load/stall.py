@@ -48,8 +48,9 @@ def planned(verdict: Verdict, server: Server, seconds: int, options: list[str]) 
     outcome, stall = stalled(server, running)
     results, latency = outcome.results, outcome.results["latency"]
     found = {name: latency[name] / 1e6 for name in (*PERCENTILES, "max_us")}
-    verdict.figure(f"{name}: a stall of {stall:.2f} s in {seconds} s: {outcome.requests} of {RATE * seconds} answered, p50 "
-                   f"{latency['p50_us'] / 1e3:.2f} ms, p90 {found['p90_us']:.3f} s, p99 {found['p99_us']:.3f} s, max {found['max_us']:.3f} s")
+    verdict.figure(f"{name}: a stall of {stall:.2f} s in {seconds} s: {outcome.requests} of {RATE * seconds} answered, "
+                   f"p50 {latency['p50_us'] / 1e3:.2f} ms, p90 {found['p90_us']:.3f} s, p99 {found['p99_us']:.3f} s, "
+                   f"max {found['max_us']:.3f} s")
     verdict.check(outcome.requests == RATE * seconds and results["summary"]["unsent"] == 0 and not outcome.errors,
                   f"{name}: {outcome.requests} answered, {results['summary']['unsent']} not sent, {outcome.errors}")
     for percentile, share in PERCENTILES.items():

@@ -91,7 +91,8 @@ def figures(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
     (folder / "done.lua").write_text(DONE)
     with Nginx(folder) as server, Raw(half) as broken:
         urls = (f"{server.url()}/missing", broken.url)
-        outcomes = together([[bench, *COMMON, "-s", folder / "done.lua", form, url] for form in ("--latency", "--json") for url in urls])
+        scripted = [bench, *COMMON, "-s", folder / "done.lua"]
+        outcomes = together([[*scripted, form, url] for form in ("--latency", "--json") for url in urls])
     for outcome, others in zip(outcomes, (STATUS, FAILED)):
         report(verdict, outcome, ALWAYS | DISTRIBUTION | others)
     for outcome in outcomes[2:]:
@@ -110,7 +111,8 @@ def report(verdict: Verdict, outcome: Outcome, patterns: dict[str, str]) -> None
         "status": float(found.get("statuses", "0")), "read": float(found.get("errors", ("0", "0"))[1]),
     }, told)
     rate = float(found["requests per second"])
-    verdict.check(abs(rate * told["duration"] / 1e6 / told["requests"] - 1) < PRECISION, f"wording: {rate} requests each second, {told}")
+    verdict.check(abs(rate * told["duration"] / 1e6 / told["requests"] - 1) < PRECISION,
+                  f"wording: {rate} requests each second, {told}")
 
 
 def document(verdict: Verdict, outcome: Outcome) -> None:
