@@ -10,7 +10,7 @@ use crate::{SupervisorError, log, pid_file, status_file};
 ///
 /// # Errors
 ///
-/// When no supervisor runs, when it ends, and when the new workers failed to start [`MOST_FAILURES`] times; the supervisor
+/// When no supervisor runs, when it ends, and when the new workers failed to start five times; the supervisor
 /// goes on trying.
 pub fn restart(pid_file: &Path, status_file: &Path) -> Result<(), SupervisorError> {
     let (file, pid) = pid_file::open(pid_file)?;
