@@ -12,7 +12,6 @@ use serow_client::{Broken, Http1};
 use serow_http1::{Event, Limits, Next};
 use serow_message::Method;
 use serow_net::{Deadline, monotonic};
-use tokio::time::sleep;
 
 use crate::{
     Batch,
@@ -102,8 +101,7 @@ impl Lane {
                 true
             }
             Err(_) => {
-                self.thread.tally.note_faults(Fault::Connect, usize::from(permit.counts));
-                sleep(RECONNECT_PAUSE).await;
+                self.thread.note_unconnected(usize::from(permit.counts)).await;
                 false
             }
         }
@@ -236,7 +234,3 @@ impl Exchange<'_> {
 /// A response may be as large as it likes: nothing of it is kept.
 const LIMITS: Limits =
     Limits { head: 1 << 20, fields: 1000, target: 8 * 1024, body: u64::MAX, chunk_extensions: 1 << 20 };
-
-/// A server that is being started again is asked often enough to see when it is back, and not so often that asking is all
-/// that is done.
-pub(crate) const RECONNECT_PAUSE: Duration = Duration::from_millis(10);

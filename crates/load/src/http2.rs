@@ -14,7 +14,6 @@ use bytes::BytesMut;
 use serow_client::{Broken, Http2};
 use serow_http2::{Asking, ClientEvent, ErrorCode, Limits, OpenError, StreamId};
 use serow_net::{Deadline, monotonic};
-use tokio::time::sleep;
 
 use self::under_way::{Request, UnderWay};
 use crate::{
@@ -42,8 +41,7 @@ pub(crate) async fn send(thread: &Rc<Thread>) {
             Ok(wire) => wire,
             Err(_) => {
                 let lost = next.take().filter(|pending| pending.permit.counts);
-                thread.tally.note_faults(Fault::Connect, lost.map_or(0, |pending| pending.unopened()));
-                sleep(RECONNECT_PAUSE).await;
+                thread.note_unconnected(lost.map_or(0, |pending| pending.unopened())).await;
                 continue;
             }
         };
@@ -307,6 +305,3 @@ pub(crate) const LIMITS: Limits = Limits {
     settings_time: Duration::from_secs(30),
     extended_connect: false,
 };
-
-/// As for HTTP/1.1.
-const RECONNECT_PAUSE: Duration = crate::http1::RECONNECT_PAUSE;

@@ -164,6 +164,12 @@ impl Thread {
         Ok(wire)
     }
 
+    /// So many requests have no connection; then waits until the next may be tried.
+    pub(crate) async fn note_unconnected(&self, requests: usize) {
+        self.tally.note_faults(Fault::Connect, requests);
+        sleep(RECONNECT_PAUSE).await;
+    }
+
     /// A whole response has come, to a request that counts or does not.
     #[inline]
     pub(crate) fn note_response(&self, counts: bool, status: u16, latency: Duration, now: Duration) {
@@ -239,6 +245,10 @@ impl Shared {
 
 /// Fewer than the shortest usual backlog: 511, of nginx and redis.
 const OPENED_AT_ONCE: usize = 256;
+
+/// A server that is being started again is asked often enough to see when it is back, and not so often that asking is all
+/// that is done.
+const RECONNECT_PAUSE: Duration = Duration::from_millis(10);
 
 /// Bytes of an answer that is none that are shown: enough to recognise what it is.
 const SHOWN: usize = 40;

@@ -114,7 +114,8 @@ impl Recording {
 
 impl Resource {
     /// Nothing came of it so far.
-    pub(super) fn new(wish: Wish) -> Self {
+    #[must_use]
+    pub fn new(wish: Wish) -> Self {
         Self {
             wish,
             asked: None,

@@ -100,17 +100,6 @@ fn empty() -> Recording {
 
 fn planned(texts: &[&str]) -> Recording {
     let (origin, wishes) = read_wishes(texts.iter().copied()).expect("they are wishes");
-    let resource = |wish| Resource {
-        wish,
-        asked: None,
-        sent: None,
-        head: None,
-        status: None,
-        pieces: Vec::new(),
-        changes: Vec::new(),
-        end: None,
-        outcome: Outcome::Unasked,
-    };
     Recording {
         origin,
         socket: None,
@@ -120,7 +109,7 @@ fn planned(texts: &[&str]) -> Recording {
         encryption: None,
         began: UNIX_EPOCH + Duration::from_secs(1_767_323_045),
         clock: seconds(4711.25),
-        resources: wishes.into_iter().map(resource).collect(),
+        resources: wishes.into_iter().map(Resource::new).collect(),
         elapsed: Duration::ZERO,
         ending: Ending::Complete,
     }
