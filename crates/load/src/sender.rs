@@ -1,16 +1,14 @@
 //! A thread that sends: its runtime, its connections, and its reports.
 
 use std::{
-    io,
     rc::Rc,
     sync::{Arc, mpsc::Sender},
     time::Duration,
 };
 
 use serow_client::Destination;
-use serow_net::{Clock, monotonic};
+use serow_net::{Clock, monotonic, thread_runtime};
 use tokio::{
-    runtime::{Builder, LocalOptions},
     task::spawn_local,
     time::{Instant, sleep_until},
 };
@@ -77,7 +75,7 @@ impl Sending {
         };
         let start = shared.start();
         let thread = Rc::new(Thread::new(&plan, dialer, source, Arc::clone(&shared), number, start));
-        let sent = runtime().map(|runtime| runtime.block_on(send(&thread, number, start, &reports)));
+        let sent = thread_runtime().map(|runtime| runtime.block_on(send(&thread, number, start, &reports)));
         let failure = thread.failure().or(sent.err().map(Failure::from));
         if let Some(failure) = failure {
             shared.stop();
@@ -90,11 +88,6 @@ impl Sending {
             performer.serve_until_released();
         }
     }
-}
-
-/// A runtime for one thread, as the server's workers have it (`server/src/accepting.rs`).
-fn runtime() -> io::Result<tokio::runtime::LocalRuntime> {
-    Builder::new_current_thread().enable_all().event_interval(EVENT_INTERVAL).build_local(LocalOptions::default())
 }
 
 /// Opens the connections, and reports until the last of them is done.
@@ -264,6 +257,3 @@ const USUAL_TICKS: u128 = 5;
 
 /// A live line that moves once a second is read as alive.
 const MOST_TICKS: u128 = 10;
-
-/// See `server/src/accepting.rs`: with tokio's 61 the kernel is asked once more in each round of more busy connections.
-const EVENT_INTERVAL: u32 = 128;

@@ -3,9 +3,8 @@
 use std::{future::poll_fn, ops::ControlFlow, rc::Rc, task::Poll};
 
 use serow_message::Handler;
-use serow_net::{AcceptError, Accepted, Acceptor, Listener, PAUSE_AFTER_EXHAUSTION, tls::TlsAcceptor};
+use serow_net::{AcceptError, Accepted, Acceptor, Listener, PAUSE_AFTER_EXHAUSTION, thread_runtime, tls::TlsAcceptor};
 use tokio::{
-    runtime::{Builder, LocalOptions},
     sync::watch,
     task::{JoinSet, coop::has_budget_remaining, spawn_local, yield_now},
 };
@@ -24,10 +23,7 @@ pub(crate) fn run<H: Handler>(
     listeners: Vec<Endpoint>,
     stop: watch::Receiver<Phase>,
 ) -> Result<(), Error> {
-    let runtime = Builder::new_current_thread()
-        .enable_all()
-        .event_interval(EVENT_INTERVAL)
-        .build_local(LocalOptions::default())?;
+    let runtime = thread_runtime()?;
     let worker = Rc::new(worker);
     runtime.block_on(async {
         let ticking = Rc::clone(&worker);
@@ -146,8 +142,3 @@ fn start<H: Handler>(worker: &Rc<Worker<H>>, accepted: Accepted, tls: Option<&Tl
     worker.counters.accepted_tls.add(tls.is_some().into());
     spawn_local(connection::serve(Rc::clone(worker), accepted, tls.cloned(), inhabitant));
 }
-
-/// Turns of tasks before the runtime looks for events of the system in between. tokio's 61 would ask the kernel once more
-/// in each round of a server with more busy connections than that; twice as many cost a hundredth of a call each, and a
-/// handler that keeps waking itself still lets the others' sockets have their turn soon.
-const EVENT_INTERVAL: u32 = 128;
