@@ -5,6 +5,11 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Callable
+
+
+# How often something is looked at that was late: in CI (short) other things run on the machine.
+LOOKS = {True: 2, False: 1}
 
 
 class Verdict:
@@ -13,6 +18,7 @@ class Verdict:
     def __init__(self, name: str) -> None:
         self.name = name
         self.misses: list[str] = []
+        self.late: list[str] = []
         self.figures: list[str] = []
         self.began = time.monotonic()
 
@@ -29,6 +35,28 @@ class Verdict:
             self.misses.append(miss)
             self.say(f"MISS: {miss}")
         return holds
+
+    def check_in_time(self, holds: bool, miss: str) -> None:
+        """As `check`, of something that a machine may miss by itself. Within `look_twice` only."""
+        if not holds:
+            self.late.append(miss)
+            self.say(f"late: {miss}")
+
+    def look_twice(self, run: Callable[[], None], looks: int) -> None:
+        """Runs something. What was late is missed if it was late each time that it was looked at.
+
+        A virtual machine stands still for some milliseconds now and then, and no counter in it says so. A server that keeps
+        others waiting does so each time.
+        """
+        for look in range(looks):
+            if look > 0:
+                self.say("once more, since it was late")
+            self.late = []
+            run()
+            if not self.late:
+                return
+        for miss in self.late:
+            self.check(False, miss)
 
     def finish(self) -> None:
         seconds = time.monotonic() - self.began
