@@ -4,6 +4,7 @@ mod accept;
 mod address;
 mod alarm;
 mod buffers;
+pub mod channel;
 pub mod clock;
 mod connect;
 pub mod deadlines;

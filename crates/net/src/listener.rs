@@ -84,6 +84,31 @@ impl Listener {
         .map_err(|cause| BindError::new(address, cause))
     }
 
+    /// Divides the sockets of one address, which another process opened and handed over, among `workers` threads (at least
+    /// one): all sockets have somebody who accepts, and no thread is without.
+    ///
+    /// # Errors
+    ///
+    /// See [`BindError`].
+    pub fn divide(sockets: Vec<OwnedFd>, workers: usize) -> Result<Vec<Vec<Self>>, BindError> {
+        let described = |number, cause| BindError::new(&Address::Descriptor(number), cause);
+        let mut divided: Vec<Vec<Self>> = (0..workers.max(1)).map(|_| Vec::new()).collect();
+        let count = divided.len();
+        let mut taken = Vec::with_capacity(sockets.len());
+        for socket in sockets {
+            let number = socket.as_raw_fd();
+            taken.push(inherited::take(socket).map_err(|cause| described(number, cause))?);
+        }
+        for number in taken.len()..if taken.is_empty() { 0 } else { count } {
+            let duplicate = taken[number % taken.len()].duplicate();
+            taken.push(duplicate.map_err(|cause| described(taken[0].as_raw_fd(), cause))?);
+        }
+        for (number, listener) in taken.into_iter().enumerate() {
+            divided[number % count].push(listener);
+        }
+        Ok(divided)
+    }
+
     /// The address it listens at: the port the kernel chose instead of 0, and a descriptor's address instead of its
     /// number.
     pub fn local_address(&self) -> &Address {
@@ -94,11 +119,16 @@ impl Listener {
     fn duplicates(self, count: usize) -> Result<Vec<Self>, Cause> {
         let mut listeners = vec![self];
         while listeners.len() < count {
-            let Self { address, file, socket } = &listeners[0];
-            let socket = fcntl_dupfd_cloexec(socket, LOWEST_DESCRIPTOR).map_err(Cause::kernel)?;
-            listeners.push(Self { address: address.clone(), file: file.clone(), socket });
+            let duplicate = listeners[0].duplicate()?;
+            listeners.push(duplicate);
         }
         Ok(listeners)
+    }
+
+    fn duplicate(&self) -> Result<Self, Cause> {
+        let Self { address, file, socket } = self;
+        let socket = fcntl_dupfd_cloexec(socket, LOWEST_DESCRIPTOR).map_err(Cause::kernel)?;
+        Ok(Self { address: address.clone(), file: file.clone(), socket })
     }
 }
 

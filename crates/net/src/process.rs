@@ -1,12 +1,16 @@
 //! What a process does to itself before it really begins: putting sockets where others expect them, going into the
-//! background.
+//! background, giving up the rights of root.
 
 use std::{
     fs, io,
     os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd},
 };
 
-use rustix::io::{Errno, FdFlags, fcntl_getfd};
+use rustix::{
+    io::{Errno, FdFlags, fcntl_getfd},
+    process::{Gid, Uid},
+    thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid},
+};
 
 /// Moves a descriptor to this number. Programs that are executed do not inherit it, until its close-on-exec flag is cleared.
 ///
@@ -53,14 +57,38 @@ pub enum Side {
 /// `EBUSY` in a process with several threads, of which the child would have one only, and locks that nobody opens; else
 /// those of fork(2).
 pub fn fork() -> io::Result<Side> {
-    if fs::read_dir("/proc/self/task")?.count() != 1 {
-        return Err(Errno::BUSY.into());
-    }
+    require_one_thread()?;
     // SAFETY: there is no other thread, so the child has all that the parent has, and may go on with any of it.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
         0 => Ok(Side::Child),
         _ => Ok(Side::Parent),
+    }
+}
+
+/// Goes on as another user, for good: the process has the rights of this user and these groups, of which the first is the
+/// one of files it makes, and cannot get others back.
+///
+/// # Errors
+///
+/// `EBUSY` in a process with several threads, of which the others would keep their rights (credentials belong to threads, to
+/// the kernel); `EPERM` where this is not root; `EINVAL` without a group.
+pub fn become_user(user: u32, groups: &[u32]) -> io::Result<()> {
+    require_one_thread()?;
+    let user = Uid::from_raw(user);
+    let groups: Vec<_> = groups.iter().map(|group| Gid::from_raw(*group)).collect();
+    let group = *groups.first().ok_or(Errno::INVAL)?;
+    set_thread_groups(&groups)?;
+    set_thread_res_gid(group, group, group)?;
+    // Last, since it takes the right to do the others.
+    set_thread_res_uid(user, user, user)?;
+    Ok(())
+}
+
+fn require_one_thread() -> io::Result<()> {
+    match fs::read_dir("/proc/self/task")?.count() {
+        1 => Ok(()),
+        _ => Err(Errno::BUSY.into()),
     }
 }
 
@@ -99,6 +127,7 @@ mod tests {
         let (sender, receiver) = std::sync::mpsc::channel::<()>();
         let other = std::thread::spawn(move || receiver.recv().is_err());
         assert_eq!(Errno::from_io_error(&fork().unwrap_err()), Some(Errno::BUSY));
+        assert_eq!(Errno::from_io_error(&become_user(65534, &[65534]).unwrap_err()), Some(Errno::BUSY));
         drop(sender);
         assert!(other.join().unwrap());
     }

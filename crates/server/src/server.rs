@@ -2,6 +2,7 @@
 
 use std::{
     num::NonZeroUsize,
+    os::fd::OwnedFd,
     rc::Rc,
     sync::Arc,
     thread::{self, JoinHandle},
@@ -36,13 +37,21 @@ use crate::{
 /// ```
 #[derive(Clone, Default)]
 pub struct Server {
-    addresses: Vec<(Result<Address, AddressError>, Scheme)>,
+    places: Vec<(Place, Scheme)>,
     tls: Option<TlsSettings>,
     listen: ListenOptions,
     workers: Option<NonZeroUsize>,
     settings: Settings,
     log: Option<LogMaker>,
     ignores_signals: bool,
+}
+
+/// Where it listens.
+#[derive(Clone)]
+enum Place {
+    At(Result<Address, AddressError>),
+    /// At sockets that another process opened, all of one address.
+    On(Arc<Vec<OwnedFd>>),
 }
 
 impl Server {
@@ -56,14 +65,22 @@ impl Server {
     /// reported when the server is bound.
     #[must_use]
     pub fn listen(mut self, address: impl AsRef<str>) -> Self {
-        self.addresses.push((address.as_ref().parse(), Scheme::Http));
+        self.places.push((Place::At(address.as_ref().parse()), Scheme::Http));
         self
     }
 
     /// Listens at this address too, for connections encrypted as [`Self::tls`] says.
     #[must_use]
     pub fn listen_tls(mut self, address: impl AsRef<str>) -> Self {
-        self.addresses.push((address.as_ref().parse(), Scheme::Https));
+        self.places.push((Place::At(address.as_ref().parse()), Scheme::Https));
+        self
+    }
+
+    /// Listens on these sockets too: listening ones of one address, which another process opened and handed over. They are
+    /// divided among the workers.
+    #[must_use]
+    pub fn listen_on(mut self, sockets: Vec<OwnedFd>, scheme: Scheme) -> Self {
+        self.places.push((Place::On(Arc::new(sockets)), scheme));
         self
     }
 
@@ -144,23 +161,22 @@ impl Server {
     /// An address that is none or cannot be listened at.
     pub fn bind(self) -> Result<BoundServer, Error> {
         let workers = self.workers.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
-        let mut addresses = self.addresses;
-        if addresses.is_empty() {
+        let mut places = self.places;
+        if places.is_empty() {
             let scheme = if self.tls.is_some() { Scheme::Https } else { Scheme::Http };
-            addresses.push((DEFAULT_ADDRESS.parse(), scheme));
+            places.push((Place::At(DEFAULT_ADDRESS.parse()), scheme));
         }
         let versions = self.settings.versions;
         let tls = self.tls.map(|tls| TlsSettings { protocols: versions.choose(tls.protocols), ..tls });
         let tls = tls.map(TlsAcceptor::new).transpose()?;
         let mut endpoints: Vec<Vec<Endpoint>> = (0..workers).map(|_| Vec::new()).collect();
-        for (address, scheme) in addresses {
+        for (place, scheme) in places {
             let tls = match scheme {
                 Scheme::Http => None,
                 Scheme::Https => Some(tls.clone().ok_or(TlsSettingsError::NoCertificate)?),
             };
-            let group = Listener::for_workers(&address?, &self.listen, workers)?;
-            for (worker, listener) in endpoints.iter_mut().zip(group) {
-                worker.push(Endpoint { listener, tls: tls.clone() });
+            for (worker, listeners) in endpoints.iter_mut().zip(place.listeners(&self.listen, workers)?) {
+                worker.extend(listeners.into_iter().map(|listener| Endpoint { listener, tls: tls.clone() }));
             }
         }
         let (stopper, status) = (Stopper::new(), Status::new(workers));
@@ -175,6 +191,22 @@ impl Server {
     /// As [`Self::bind`] and [`BoundServer::run`].
     pub fn run<H: Handler + Send>(self, handler: H) -> Result<(), Error> {
         self.bind()?.run(handler)
+    }
+}
+
+impl Place {
+    /// For each worker, what it listens on.
+    fn listeners(self, options: &ListenOptions, workers: usize) -> Result<Vec<Vec<Listener>>, Error> {
+        match self {
+            Self::At(address) => {
+                let group = Listener::for_workers(&address?, options, workers)?;
+                Ok(group.into_iter().map(|listener| vec![listener]).collect())
+            }
+            Self::On(sockets) => {
+                let sockets = sockets.iter().map(OwnedFd::try_clone).collect::<Result<_, _>>()?;
+                Ok(Listener::divide(sockets, workers)?)
+            }
+        }
     }
 }
 

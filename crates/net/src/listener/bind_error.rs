@@ -22,6 +22,11 @@ impl BindError {
         Self { address: address.clone(), cause }
     }
 
+    /// Whether somebody listens there already, who may be about to leave.
+    pub fn is_in_use(&self) -> bool {
+        matches!(self.cause, Cause::InUse)
+    }
+
     /// The address that was asked for.
     pub fn address(&self) -> &Address {
         &self.address

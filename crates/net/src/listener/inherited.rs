@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::net::SocketAddr;
-use std::os::fd::{BorrowedFd, RawFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use rustix::io::{Errno, FdFlags, fcntl_dupfd_cloexec, fcntl_setfd, ioctl_fionbio};
@@ -26,12 +26,27 @@ pub(super) fn adopt(number: RawFd) -> Result<Listener, Cause> {
     // number belong to some other part of the program, nothing is closed, moved or read there.
     let given = unsafe { BorrowedFd::borrow_raw(number) };
     let socket = fcntl_dupfd_cloexec(given, LOWEST_DESCRIPTOR).map_err(cause)?;
-    match sockopt::socket_acceptconn(&socket) {
-        Ok(true) => {}
-        Ok(false) => return Err(Cause::DescriptorNotListening),
-        Err(errno) => return Err(cause(errno)),
-    }
+    require_listening(&socket)?;
     fcntl_setfd(given, FdFlags::CLOEXEC).map_err(cause)?;
+    listener(socket, number)
+}
+
+/// Makes a listener of a socket that another process opened and handed over.
+pub(super) fn take(socket: OwnedFd) -> Result<Listener, Cause> {
+    let number = socket.as_raw_fd();
+    require_listening(&socket)?;
+    listener(socket, number)
+}
+
+fn require_listening(socket: &OwnedFd) -> Result<(), Cause> {
+    match sockopt::socket_acceptconn(socket) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(Cause::DescriptorNotListening),
+        Err(errno) => Err(cause(errno)),
+    }
+}
+
+fn listener(socket: OwnedFd, number: RawFd) -> Result<Listener, Cause> {
     ioctl_fionbio(&socket, true).map_err(Cause::kernel)?;
     let local = getsockname(&socket).map_err(Cause::kernel)?;
     if matches!(local.address_family(), AddressFamily::INET | AddressFamily::INET6) {

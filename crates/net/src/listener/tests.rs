@@ -315,3 +315,21 @@ fn descriptors_that_cannot_serve_are_explained() {
     let (connected, _other) = UnixStream::pair().unwrap();
     assert!(refusal(&format!("fd:{}", connected.as_raw_fd())).contains("does not listen"));
 }
+
+#[test]
+fn handed_over_sockets_are_divided_among_threads() {
+    let (path, text) = ("@serow-divided", "unix:@serow-divided");
+    // Sockets handed over, threads, and what each gets.
+    for (count, workers, expected) in
+        [(1, 1, vec![1]), (1, 3, vec![1, 1, 1]), (3, 2, vec![2, 1]), (2, 2, vec![1, 1]), (4, 3, vec![2, 1, 1])]
+    {
+        let listener = bind(text).unwrap();
+        let sockets = listener.duplicates(count).unwrap().into_iter().map(|listener| listener.socket).collect();
+        let divided = Listener::divide(sockets, workers).unwrap();
+        assert_eq!(divided.iter().map(Vec::len).collect::<Vec<_>>(), expected, "{count} {workers}");
+        assert!(divided.iter().flatten().all(|listener| *listener.local_address() == Address::Unix(path.into())));
+    }
+    assert!(Listener::divide(Vec::new(), 2).unwrap().iter().all(Vec::is_empty));
+    let file = fs::File::open("/dev/null").unwrap();
+    assert!(Listener::divide(vec![file.into()], 1).unwrap_err().to_string().contains("is not a socket"));
+}

@@ -1,0 +1,195 @@
+//! Messages and descriptors between two processes of one machine.
+
+use std::{
+    io::{self, IoSlice, IoSliceMut},
+    mem::MaybeUninit,
+    os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd},
+};
+
+use rustix::{
+    cmsg_space,
+    io::{Errno, fcntl_dupfd_cloexec, retry_on_intr},
+    net::{
+        AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
+        SendFlags, SocketFlags, SocketType, recv, recvmsg, sendmsg, socketpair,
+    },
+};
+
+/// One end of a pair of connected unix sockets (SOCK_SEQPACKET): what is sent arrives whole, in order, with the descriptors
+/// that were sent along.
+///
+/// ```
+/// # use std::os::fd::AsFd;
+/// use serow_net::channel::Channel;
+///
+/// let (one, other) = Channel::pair()?;
+/// one.send(b"my standard input", &[std::io::stdin().as_fd()])?;
+/// let message = other.receive()?.expect("the other end is open");
+/// assert_eq!((&*message.bytes, message.descriptors.len()), (&b"my standard input"[..], 1));
+/// drop(one);
+/// assert!(other.receive()?.is_none());
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Channel {
+    socket: OwnedFd,
+}
+
+/// What came through a channel.
+#[derive(Debug)]
+pub struct Message {
+    /// What was sent; never empty.
+    pub bytes: Vec<u8>,
+    /// What was sent along. Programs that are executed do not inherit them.
+    pub descriptors: Vec<OwnedFd>,
+}
+
+impl Channel {
+    /// Both ends of a new one. Programs that are executed do not inherit them.
+    ///
+    /// # Errors
+    ///
+    /// Those of socketpair(2).
+    pub fn pair() -> io::Result<(Self, Self)> {
+        let (one, other) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
+        Ok((Self { socket: one }, Self { socket: other }))
+    }
+
+    /// The end that the parent process gave this one in the place of a descriptor, such as its standard input. The descriptor
+    /// stays as it is; it may be closed.
+    ///
+    /// # Errors
+    ///
+    /// Those of fcntl(2).
+    pub fn inherited(descriptor: impl AsFd) -> io::Result<Self> {
+        Ok(Self { socket: fcntl_dupfd_cloexec(descriptor, LOWEST_DESCRIPTOR)? })
+    }
+
+    /// Sends a message, which must not be empty, with up to [`MOST_DESCRIPTORS`] descriptors.
+    ///
+    /// # Errors
+    ///
+    /// `EAGAIN` where the other end has not taken what was sent before: this never waits. `EPIPE` where it is closed,
+    /// `EMSGSIZE` where the message is longer than the socket's buffer (some 200 KB).
+    pub fn send(&self, message: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
+        if message.is_empty() || descriptors.len() > MOST_DESCRIPTORS {
+            return Err(Errno::INVAL.into());
+        }
+        let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
+        let mut ancillary = SendAncillaryBuffer::new(&mut space);
+        if !descriptors.is_empty() && !ancillary.push(SendAncillaryMessage::ScmRights(descriptors)) {
+            return Err(Errno::INVAL.into());
+        }
+        let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+        retry_on_intr(|| sendmsg(&self.socket, &[IoSlice::new(message)], &mut ancillary, flags))?;
+        Ok(())
+    }
+
+    /// Waits for the next message; nothing once the other end is closed and all has been taken.
+    ///
+    /// # Errors
+    ///
+    /// Those of recvmsg(2).
+    pub fn receive(&self) -> io::Result<Option<Message>> {
+        self.receive_with(RecvFlags::empty())
+    }
+
+    /// As [`Self::receive`], without waiting: `EAGAIN` where there is nothing yet.
+    ///
+    /// # Errors
+    ///
+    /// Those of recvmsg(2).
+    pub fn try_receive(&self) -> io::Result<Option<Message>> {
+        self.receive_with(RecvFlags::DONTWAIT)
+    }
+
+    fn receive_with(&self, flags: RecvFlags) -> io::Result<Option<Message>> {
+        // With TRUNC the true length is given.
+        let look = flags | RecvFlags::PEEK | RecvFlags::TRUNC;
+        let (_, length) = retry_on_intr(|| recv(&self.socket, &mut [0_u8; 1][..], look))?;
+        if length == 0 {
+            return Ok(None);
+        }
+        let mut bytes = vec![0; length];
+        let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
+        let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+        let flags = flags | RecvFlags::CMSG_CLOEXEC;
+        let mut parts = [IoSliceMut::new(&mut bytes)];
+        retry_on_intr(|| recvmsg(&self.socket, &mut parts, &mut ancillary, flags))?;
+        let mut descriptors = Vec::new();
+        for message in ancillary.drain() {
+            if let RecvAncillaryMessage::ScmRights(received) = message {
+                descriptors.extend(received);
+            }
+        }
+        Ok(Some(Message { bytes, descriptors }))
+    }
+}
+
+impl AsFd for Channel {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+impl AsRawFd for Channel {
+    fn as_raw_fd(&self) -> RawFd {
+        self.socket.as_raw_fd()
+    }
+}
+
+impl From<Channel> for OwnedFd {
+    fn from(channel: Channel) -> Self {
+        channel.socket
+    }
+}
+
+/// How many descriptors go along with one message; the kernel takes 253 (SCM_MAX_FD of unix(7)).
+pub const MOST_DESCRIPTORS: usize = 128;
+
+/// Clear of standard input, output and error.
+const LOWEST_DESCRIPTOR: RawFd = 3;
+
+#[cfg(test)]
+mod tests {
+    use std::{fs::File, io::ErrorKind, io::Read};
+
+    use super::*;
+
+    #[test]
+    fn messages_arrive_whole_and_in_order() {
+        let (one, other) = Channel::pair().unwrap();
+        let long = vec![7; 100_000];
+        one.send(b"a", &[]).unwrap();
+        one.send(&long, &[]).unwrap();
+        assert_eq!(other.receive().unwrap().unwrap().bytes, b"a");
+        assert_eq!(other.try_receive().unwrap().unwrap().bytes, long);
+        assert_eq!(other.try_receive().unwrap_err().kind(), ErrorKind::WouldBlock);
+        drop(other);
+        assert_eq!(one.send(b"a", &[]).unwrap_err().kind(), ErrorKind::BrokenPipe);
+        assert!(one.receive().unwrap().is_none());
+    }
+
+    #[test]
+    fn descriptors_are_the_same_files() {
+        let (one, other) = Channel::pair().unwrap();
+        let file = File::open("/proc/self/comm").unwrap();
+        one.send(b"many", &vec![file.as_fd(); MOST_DESCRIPTORS]).unwrap();
+        one.send(b"none", &[]).unwrap();
+        let mut descriptors = other.receive().unwrap().unwrap().descriptors;
+        assert_eq!(descriptors.len(), MOST_DESCRIPTORS);
+        let mut text = String::new();
+        File::from(descriptors.remove(0)).read_to_string(&mut text).unwrap();
+        assert!(!text.is_empty());
+        assert!(other.receive().unwrap().unwrap().descriptors.is_empty());
+    }
+
+    #[test]
+    fn who_does_not_take_is_not_waited_for() {
+        let (one, _other) = Channel::pair().unwrap();
+        let sent = (0..10_000).take_while(|_| one.send(&[0; 1000], &[]).is_ok()).count();
+        assert!((10..10_000).contains(&sent), "{sent}");
+        assert_eq!(one.send(&[0; 1000], &[]).unwrap_err().kind(), ErrorKind::WouldBlock);
+        assert_eq!(one.send(b"", &[]).unwrap_err().kind(), ErrorKind::InvalidInput);
+    }
+}
