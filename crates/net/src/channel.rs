@@ -14,6 +14,7 @@ use rustix::{
         SendFlags, SocketFlags, SocketType, recv, recvmsg, sendmsg, socketpair,
     },
 };
+use tokio::io::{Interest, unix::AsyncFd};
 
 /// One end of a pair of connected unix sockets (SOCK_SEQPACKET): what is sent arrives whole, in order, with the descriptors
 /// that were sent along.
@@ -126,6 +127,57 @@ impl Channel {
     }
 }
 
+/// A channel whose messages are waited for in a runtime of tokio.
+#[derive(Debug)]
+pub struct AsyncChannel {
+    channel: AsyncFd<Channel>,
+}
+
+impl AsyncChannel {
+    /// Registers a channel with the runtime of this thread.
+    ///
+    /// # Errors
+    ///
+    /// Those of epoll_ctl(2).
+    ///
+    /// # Panics
+    ///
+    /// Outside a tokio runtime with I/O enabled.
+    pub fn new(channel: Channel) -> io::Result<Self> {
+        // SAFETY: the descriptor is a private field of `Channel` that nothing ever replaces, so it is the same one, open, for
+        // as long as the `AsyncFd` lives, which owns it.
+        let channel = unsafe { AsyncFd::register_with_interest(channel, Interest::READABLE) }?;
+        Ok(Self { channel })
+    }
+
+    /// As [`Channel::send`]: never waits.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Channel::send`].
+    pub fn send(&self, message: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
+        self.channel.get_ref().send(message, descriptors)
+    }
+
+    /// Waits for the next message; nothing once the other end is closed and all has been taken.
+    ///
+    /// # Errors
+    ///
+    /// Those of recvmsg(2).
+    pub async fn receive(&self) -> io::Result<Option<Message>> {
+        self.channel.async_io(Interest::READABLE, Channel::try_receive).await
+    }
+
+    /// As [`Channel::try_receive`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Channel::try_receive`].
+    pub fn try_receive(&self) -> io::Result<Option<Message>> {
+        self.channel.get_ref().try_receive()
+    }
+}
+
 impl AsFd for Channel {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
@@ -182,6 +234,20 @@ mod tests {
         File::from(descriptors.remove(0)).read_to_string(&mut text).unwrap();
         assert!(!text.is_empty());
         assert!(other.receive().unwrap().unwrap().descriptors.is_empty());
+    }
+
+    #[tokio::test]
+    async fn messages_are_waited_for() {
+        let (one, other) = Channel::pair().unwrap();
+        let other = AsyncChannel::new(other).unwrap();
+        let receiving = other.receive();
+        one.send(b"a", &[]).unwrap();
+        assert_eq!(receiving.await.unwrap().unwrap().bytes, b"a");
+        other.send(b"b", &[]).unwrap();
+        assert_eq!(one.receive().unwrap().unwrap().bytes, b"b");
+        assert_eq!(other.try_receive().unwrap_err().kind(), ErrorKind::WouldBlock);
+        drop(one);
+        assert!(other.receive().await.unwrap().is_none());
     }
 
     #[test]

@@ -8,7 +8,6 @@ use std::{
 
 use rustix::process::{Pid, WaitOptions, kill_process, wait};
 use tokio::{
-    signal::unix::{Signal, SignalKind, signal},
     sync::mpsc::{self, Receiver, Sender},
     task::{AbortHandle, spawn_local},
     time::sleep,
@@ -20,6 +19,7 @@ use crate::{
     health, log,
     machine::{Action, Event, Machine, MachineSettings, Readiness},
     notifications::{Notifications, tell_parent},
+    signals::{Caught, Signals},
     sockets::Sockets,
     status_file::StatusFile,
     worker,
@@ -113,7 +113,12 @@ impl<'a> Driver<'a> {
             None => Duration::MAX,
         };
         tokio::select! {
-            event = self.signals.poll() => event,
+            caught = self.signals.poll() => match caught {
+                Caught::Stop(signal) => Some(Event::Stop(signal)),
+                Caught::Hangup => Some(Event::Hangup),
+                // Server::Starter looks around at ALRM too.
+                Caught::Alarm | Caught::Child | Caught::Reopen => None,
+            },
             event = self.receiver.recv() => event,
             () = sleep(pause) => None,
         }
@@ -213,42 +218,6 @@ fn kill(signal: &str, pids: &[u32]) {
     let Ok(name) = signal.parse::<SignalName>() else { return };
     for pid in pids.iter().filter_map(|pid| Pid::from_raw(i32::try_from(*pid).ok()?)) {
         let _ = kill_process(pid, name.signal());
-    }
-}
-
-/// The signals that mean something.
-pub(crate) struct Signals {
-    hangup: Signal,
-    terminate: Signal,
-    interrupt: Signal,
-    quit: Signal,
-    alarm: Signal,
-    child: Signal,
-}
-
-impl Signals {
-    /// From now on they end the process no more. In a runtime of tokio.
-    pub(crate) fn listen() -> io::Result<Self> {
-        Ok(Self {
-            hangup: signal(SignalKind::hangup())?,
-            terminate: signal(SignalKind::terminate())?,
-            interrupt: signal(SignalKind::interrupt())?,
-            quit: signal(SignalKind::quit())?,
-            alarm: signal(SignalKind::alarm())?,
-            child: signal(SignalKind::child())?,
-        })
-    }
-
-    async fn poll(&mut self) -> Option<Event> {
-        tokio::select! {
-            _ = self.terminate.recv() => Some(Event::Stop("TERM")),
-            _ = self.interrupt.recv() => Some(Event::Stop("INT")),
-            _ = self.quit.recv() => Some(Event::Stop("QUIT")),
-            _ = self.hangup.recv() => Some(Event::Hangup),
-            // Server::Starter looks around at this one too.
-            _ = self.alarm.recv() => None,
-            _ = self.child.recv() => None,
-        }
     }
 }
 

@@ -8,9 +8,10 @@ use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
 
 use crate::{
     Settings, SupervisorError,
-    driver::{Driver, Signals},
+    driver::Driver,
     log,
     pid_file::{self, PidFile},
+    signals::Signals,
     sockets::Sockets,
     status_file::StatusFile,
 };
@@ -55,7 +56,7 @@ pub fn run(settings: &Settings) -> Result<(), SupervisorError> {
 fn prepare() -> io::Result<(LocalRuntime, Signals)> {
     let runtime = Builder::new_current_thread().enable_all().build_local(LocalOptions::default())?;
     let context = runtime.enter();
-    let signals = Signals::listen()?;
+    let signals = Signals::with_alarm()?;
     drop(context);
     Ok((runtime, signals))
 }

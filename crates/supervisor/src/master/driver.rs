@@ -1,0 +1,318 @@
+//! Waits for what happens, tells the machine, and does what it says.
+
+use std::{
+    collections::{HashMap, HashSet},
+    fs, mem,
+    time::{Duration, Instant},
+};
+
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, wait};
+use serde_json::Value;
+use tokio::{
+    sync::{
+        mpsc::{self, Receiver, Sender},
+        oneshot,
+    },
+    time::sleep,
+};
+
+use super::{
+    Duties, MasterError, MasterSettings,
+    action::{Action, Source, Way},
+    child::{Child, Heard, ending},
+    control::{Control, Events, GenerationReport, Report, Request},
+    event::Event,
+    generations::Generations,
+    held::HeldSockets,
+    words::{FromGeneration, ToGeneration},
+};
+use crate::{
+    notifications::tell_parent,
+    signals::{Caught, Signals},
+};
+
+/// A master that runs.
+pub(super) struct Driver<D> {
+    settings: MasterSettings,
+    duties: D,
+    began: Instant,
+    machine: Generations,
+    held: HeldSockets,
+    children: HashMap<u32, Child>,
+    /// The settings of the generation that starts, and of the one that serves.
+    text: Vec<u8>,
+    accepted: Vec<u8>,
+    control: Control,
+    requests: Receiver<Request>,
+    /// Who asked for a reload, by number.
+    asking: HashMap<u64, oneshot::Sender<Result<u64, String>>>,
+    asked: u64,
+    gathering: Option<Gathering>,
+    ended: Option<Value>,
+    events: Events,
+    heard: (Sender<Heard>, Receiver<Heard>),
+    signals: Signals,
+}
+
+/// A report that is being put together.
+struct Gathering {
+    answers: Vec<oneshot::Sender<Report>>,
+    /// Who has not said yet how it is.
+    missing: HashSet<u32>,
+    until: Instant,
+}
+
+impl<D: Duties> Driver<D> {
+    pub(super) fn new(settings: MasterSettings, duties: D, signals: Signals) -> Self {
+        let (control, requests) = Control::new();
+        Self {
+            settings,
+            duties,
+            began: Instant::now(),
+            machine: Generations::begin(Duration::ZERO),
+            held: HeldSockets::default(),
+            children: HashMap::new(),
+            text: Vec::new(),
+            accepted: Vec::new(),
+            control,
+            requests,
+            asking: HashMap::new(),
+            asked: 0,
+            gathering: None,
+            ended: None,
+            events: Events::default(),
+            heard: mpsc::channel(WORDS_AHEAD),
+            signals,
+        }
+    }
+
+    /// Runs until it is told to stop and all generations have ended. In a local runtime of tokio.
+    pub(super) async fn run(mut self) -> Result<(), MasterError> {
+        loop {
+            if let Some(outcome) = self.act() {
+                // One that does not close ends with the process.
+                let _ = self.duties.open_door(None, &self.control);
+                return outcome;
+            }
+            self.answer_report();
+            self.wait().await;
+            while let Ok(heard) = self.heard.1.try_recv() {
+                self.handle_word(heard);
+            }
+            self.reap();
+            self.handle(Event::Tick);
+        }
+    }
+
+    fn handle(&mut self, event: Event) {
+        self.machine.handle(self.began.elapsed(), event);
+    }
+
+    /// Waits until something happens, and tells the machine what.
+    async fn wait(&mut self) {
+        let machine = self.machine.deadline().map(|deadline| deadline.saturating_sub(self.began.elapsed()));
+        let report = self.gathering.as_ref().map(|gathering| gathering.until.saturating_duration_since(Instant::now()));
+        let pause = machine.into_iter().chain(report).min().unwrap_or(Duration::MAX);
+        tokio::select! {
+            caught = self.signals.poll() => self.handle_signal(caught),
+            Some(heard) = self.heard.1.recv() => self.handle_word(heard),
+            Some(request) = self.requests.recv() => self.handle_request(request),
+            () = sleep(pause) => {}
+        }
+    }
+
+    fn handle_signal(&mut self, caught: Caught) {
+        match caught {
+            Caught::Hangup => self.handle(Event::Reload(None)),
+            Caught::Stop(_) => self.handle(Event::Stop),
+            Caught::Reopen => self.children.values().for_each(|child| child.tell(&ToGeneration::Reopen)),
+            Caught::Child | Caught::Alarm => {}
+        }
+    }
+
+    fn handle_request(&mut self, request: Request) {
+        match request {
+            Request::Reload(answer) => {
+                self.asked += 1;
+                self.asking.insert(self.asked, answer);
+                self.handle(Event::Reload(Some(self.asked)));
+            }
+            Request::Stop => self.handle(Event::Stop),
+            Request::Report(answer) => match &mut self.gathering {
+                Some(gathering) => gathering.answers.push(answer),
+                None => {
+                    self.children.values().for_each(|child| child.tell(&ToGeneration::Report));
+                    let missing = self.children.keys().copied().collect();
+                    let until = Instant::now() + LONGEST_REPORT;
+                    self.gathering = Some(Gathering { answers: vec![answer], missing, until });
+                }
+            },
+        }
+    }
+
+    fn handle_word(&mut self, (pid, word): Heard) {
+        match word {
+            FromGeneration::Listen { listeners } => {
+                let Some(child) = self.children.get(&pid) else { return };
+                let patience = if child.number == 1 { BIND_PATIENCE } else { Duration::ZERO };
+                let sockets = self.held.provide(&listeners, patience);
+                let outcome = sockets.and_then(|sockets| child.hand_over(&sockets).map_err(|error| error.to_string()));
+                if let Err(reason) = outcome {
+                    child.tell(&ToGeneration::Refused { reason });
+                }
+            }
+            FromGeneration::Ready { admin, replaced_ms, stopped_ms } => {
+                let patience = FromGeneration::patience(replaced_ms, stopped_ms);
+                match self.duties.open_door(admin.as_deref(), &self.control) {
+                    Ok(()) => self.handle(Event::Ready(pid, patience)),
+                    Err(reason) => {
+                        self.handle(Event::Failed(pid, reason));
+                        kill(pid);
+                    }
+                }
+            }
+            FromGeneration::Failed { reason } => self.handle(Event::Failed(pid, reason)),
+            FromGeneration::Report { report } => {
+                if let Some(child) = self.children.get_mut(&pid) {
+                    child.report = Some(report);
+                }
+                if let Some(gathering) = &mut self.gathering {
+                    gathering.missing.remove(&pid);
+                }
+            }
+            FromGeneration::Unknown => {}
+        }
+    }
+
+    /// Takes all children that have ended. As process 1 of a container this one gets those of others too.
+    fn reap(&mut self) {
+        while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
+            let pid = pid.as_raw_nonzero().get().unsigned_abs();
+            let Some(child) = self.children.get(&pid) else { continue };
+            for word in child.last_words() {
+                self.handle_word((pid, word));
+            }
+            if let Some(report) = self.children.remove(&pid).and_then(|mut child| child.report.take()) {
+                self.duties.add(self.ended.get_or_insert(Value::Null), &report);
+            }
+            if let Some(gathering) = &mut self.gathering {
+                gathering.missing.remove(&pid);
+            }
+            self.handle(Event::Exited(pid, ending(status)));
+        }
+    }
+
+    /// Does what the machine says; gives the outcome at the end.
+    fn act(&mut self) -> Option<Result<(), MasterError>> {
+        while let Some(action) = self.machine.poll_action() {
+            match action {
+                Action::Spawn(number, source) => {
+                    let event = self.spawn(number, source).map_or_else(Event::NotSpawned, Event::Spawned);
+                    self.handle(event);
+                }
+                Action::Reloading => {
+                    let now = serow_net::monotonic().as_micros();
+                    tell_parent(&format!("RELOADING=1\nMONOTONIC_USEC={now}"));
+                }
+                Action::Serving(number, pid) => self.begin_serving(number, pid),
+                Action::Leave(pid, way) => self.tell_to_leave(pid, way),
+                Action::Kill(pid) => kill(pid),
+                Action::Left(number, pid) => tracing::info!(pid, "generation {number} has left"),
+                Action::Crashed(number, pid, how) => {
+                    self.events.crashes += 1;
+                    tracing::error!(pid, "generation {number} ended unexpectedly ({how}); another one takes its place");
+                }
+                Action::NotStarted(number, failure) => self.note_failure(number, failure),
+                Action::Answer(id, outcome) => {
+                    if let Some(answer) = self.asking.remove(&id) {
+                        // Who asked may have gone.
+                        let _ = answer.send(outcome);
+                    }
+                }
+                Action::Close => {
+                    tell_parent("STOPPING=1");
+                    self.held.close();
+                }
+                Action::Exit if self.accepted.is_empty() && self.events.last_failure.is_some() => {
+                    return Some(Err(MasterError::NotStarted(self.events.last_failure.take().unwrap_or_default())));
+                }
+                Action::Exit => return Some(Ok(())),
+            }
+        }
+        None
+    }
+
+    fn spawn(&mut self, number: u64, source: Source) -> Result<u32, String> {
+        let file = &self.settings.file;
+        self.text = match source {
+            Source::File => fs::read(file).map_err(|error| format!("cannot read {}: {error}", file.display()))?,
+            Source::Accepted => self.accepted.clone(),
+        };
+        let command = self.duties.command();
+        let program = command.get_program().to_owned();
+        let spawned = Child::spawn(command, number, &self.text, self.heard.0.clone());
+        let (pid, child) = spawned.map_err(|error| format!("cannot start {}: {error}", program.display()))?;
+        self.children.insert(pid, child);
+        Ok(pid)
+    }
+
+    fn begin_serving(&mut self, number: u64, pid: u32) {
+        self.accepted = mem::take(&mut self.text);
+        self.held.keep().iter().for_each(|line| tracing::warn!("{line}"));
+        self.events.last_failure = None;
+        tell_parent("READY=1");
+        tracing::info!(pid, "generation {number} serves");
+    }
+
+    fn note_failure(&mut self, number: u64, failure: String) {
+        self.held.give_up();
+        if number > 1 {
+            tracing::error!("generation {number} did not start, nothing has changed: {failure}");
+        }
+        self.events.last_failure = Some(failure);
+    }
+
+    fn tell_to_leave(&self, pid: u32, way: Way) {
+        let word = match way {
+            Way::Replaced => ToGeneration::Leave { replaced: true },
+            Way::Stopped => ToGeneration::Leave { replaced: false },
+            Way::AtOnce => ToGeneration::End,
+        };
+        if let Some(child) = self.children.get(&pid) {
+            child.tell(&word);
+        }
+    }
+
+    /// Gives the report, once all have said how they are, or have had the time to.
+    fn answer_report(&mut self) {
+        let complete = |gathering: &mut Gathering| gathering.missing.is_empty() || gathering.until <= Instant::now();
+        let Some(gathering) = self.gathering.take_if(complete) else { return };
+        let generations = self.machine.list().map(|(number, pid, stage)| GenerationReport {
+            number,
+            pid,
+            stage: stage.name(),
+            report: self.children.get(&pid).and_then(|child| child.report.clone()),
+        });
+        let report =
+            Report { generations: generations.collect(), ended: self.ended.clone(), events: self.events.clone() };
+        for answer in gathering.answers {
+            let _ = answer.send(report.clone());
+        }
+    }
+}
+
+/// Whoever has ended already needs no signal.
+fn kill(pid: u32) {
+    if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
+        let _ = kill_process(pid, Signal::KILL);
+    }
+}
+
+/// Words that wait to be heard: generations that say more have to wait.
+const WORDS_AHEAD: usize = 64;
+
+/// A generation that hangs is not waited for by who asks for the status.
+const LONGEST_REPORT: Duration = Duration::from_millis(500);
+
+/// The generation of a master that was killed lets go of its addresses as soon as it notices.
+const BIND_PATIENCE: Duration = Duration::from_secs(2);

@@ -1,0 +1,172 @@
+//! A generation's side: what a process does that a master started.
+
+use std::{
+    env,
+    fs::File,
+    io::{self, Read, Seek},
+    os::fd::OwnedFd,
+    thread,
+    time::Duration,
+};
+
+use rustix::stdio::{dup2_stdin, stdin};
+use serde_json::Value;
+use serow_net::channel::Channel;
+
+use super::words::{FromGeneration, ToGeneration, WantedListener, read, say};
+
+/// The master, as a generation sees it.
+#[derive(Debug)]
+pub struct Parent {
+    channel: Channel,
+}
+
+/// What a generation is told while it serves.
+pub trait Orders: Send + 'static {
+    /// Finish what runs, and end; within the time that was named in [`Parent::ready`].
+    fn leave(&mut self, why: Why);
+    /// End at once.
+    fn end(&mut self);
+    /// Open the logs anew.
+    fn reopen(&mut self);
+    /// How it is, in JSON.
+    fn report(&mut self) -> Value;
+}
+
+/// Why a generation is to leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// Another one serves in its place.
+    Replaced,
+    /// The server ends.
+    Stopped,
+    /// The master is gone.
+    Orphaned,
+}
+
+impl Parent {
+    /// The master that started this process, and the text of the settings it handed over. Standard input, which it used for
+    /// that, becomes /dev/null.
+    ///
+    /// # Errors
+    ///
+    /// When this process was started by somebody else, or its master is gone.
+    pub fn meet() -> io::Result<(Self, Vec<u8>)> {
+        let channel = Channel::inherited(stdin())?;
+        dup2_stdin(File::open("/dev/null")?)?;
+        let parent = Self { channel };
+        loop {
+            let (word, mut descriptors) = parent.hear()?;
+            if let (ToGeneration::Begin, Some(text)) = (word, descriptors.pop()) {
+                let mut file = File::from(text);
+                let mut text = Vec::new();
+                file.rewind()?;
+                file.read_to_end(&mut text)?;
+                return Ok((parent, text));
+            }
+        }
+    }
+
+    /// Asks for sockets that listen; gives those of each listener.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with an address, in one line; or the master is gone.
+    pub fn listen(&self, listeners: Vec<WantedListener>) -> io::Result<Vec<Vec<OwnedFd>>> {
+        let mut sockets: Vec<Vec<OwnedFd>> = listeners.iter().map(|_| Vec::new()).collect();
+        let mut missing = listeners.len();
+        say(&self.channel, &FromGeneration::Listen { listeners })?;
+        while missing > 0 {
+            match self.hear()? {
+                (ToGeneration::Sockets { listener, complete }, descriptors) => {
+                    if let Some(place) = sockets.get_mut(listener) {
+                        place.extend(descriptors);
+                    }
+                    missing -= usize::from(complete);
+                }
+                (ToGeneration::Refused { reason }, _) => return Err(io::Error::other(reason)),
+                _ => {}
+            }
+        }
+        Ok(sockets)
+    }
+
+    /// Says why this process cannot serve. It is to end now.
+    pub fn fail(&self, reason: &str) {
+        let mut end = reason.len().min(LONGEST_REASON);
+        while !reason.is_char_boundary(end) {
+            end -= 1;
+        }
+        // A master that is gone need not know.
+        let _ = say(&self.channel, &FromGeneration::Failed { reason: reason[..end].to_owned() });
+    }
+
+    /// Says that this process serves, and does what the master says from now on, on a thread of its own. `admin` is where the
+    /// master is to answer those who run the server; the times are how long leaving takes at most.
+    ///
+    /// # Errors
+    ///
+    /// When the master is gone, or the system refuses a thread.
+    pub fn ready(
+        self,
+        admin: Option<String>,
+        replaced: Duration,
+        stopped: Duration,
+        orders: impl Orders,
+    ) -> io::Result<Farewell> {
+        let milliseconds = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        let (replaced_ms, stopped_ms) = (milliseconds(replaced), milliseconds(stopped));
+        say(&self.channel, &FromGeneration::Ready { admin, replaced_ms, stopped_ms })?;
+        let channel = Channel::inherited(&self.channel)?;
+        thread::Builder::new().name("serow-master".to_owned()).spawn(move || self.obey(orders))?;
+        Ok(Farewell { channel })
+    }
+
+    fn obey(self, mut orders: impl Orders) {
+        loop {
+            match self.hear() {
+                Ok((ToGeneration::Leave { replaced: true }, _)) => orders.leave(Why::Replaced),
+                Ok((ToGeneration::Leave { replaced: false }, _)) => orders.leave(Why::Stopped),
+                Ok((ToGeneration::End, _)) => orders.end(),
+                Ok((ToGeneration::Reopen, _)) => orders.reopen(),
+                Ok((ToGeneration::Report, _)) => {
+                    // A master that does not take it does not need it any more.
+                    let _ = say(&self.channel, &FromGeneration::Report { report: orders.report() });
+                }
+                Ok(_) => {}
+                Err(_) => return orders.leave(Why::Orphaned),
+            }
+        }
+    }
+
+    /// The next word; an error once the master is gone.
+    fn hear(&self) -> io::Result<(ToGeneration, Vec<OwnedFd>)> {
+        let message = self.channel.receive()?.ok_or_else(|| io::Error::other("the master is gone"))?;
+        Ok((read(&message)?, message.descriptors))
+    }
+}
+
+/// The way to the master, for a last word.
+#[derive(Debug)]
+pub struct Farewell {
+    channel: Channel,
+}
+
+impl Farewell {
+    /// Says how this process was in the end, so that nothing it counted is lost.
+    pub fn say(&self, report: Value) {
+        let _ = say(&self.channel, &FromGeneration::Report { report });
+    }
+}
+
+/// The number of this generation, for whoever asks for it in logs.
+#[must_use]
+pub fn number() -> Option<u64> {
+    env::var(NUMBER).ok()?.parse().ok()
+}
+
+/// The environment variable that holds it.
+pub(super) const NUMBER: &str = "SEROW_GENERATION";
+
+/// Bytes of a reason that fit into a message in any case.
+const LONGEST_REASON: usize = 60_000;

@@ -1,0 +1,633 @@
+//! What the master does when: a state machine without input, output or clock.
+//!
+//! ```text
+//!                      ready                    reload: another starts
+//!  Starting (first) ──────────▶ one serves ──────────────────────────▶ one serves, one starts
+//!        │ fails                 ▲  ▲ │ it crashes                          │ ready: the old one leaves
+//!        ▼                 ready │  └─┼──────────────────────────────────── │ fails: that is said, nothing else happens
+//!   the master ends              │    ▼                                     ▼
+//!                               one starts in its place                one serves
+//! ```
+//!
+//! Events go in by [`Generations::handle`], with the time since some beginning; what is to be done comes out of
+//! [`Generations::poll_action`]. [`Generations::deadline`] says when [`Event::Tick`] is due.
+
+use std::{collections::VecDeque, mem, time::Duration};
+
+use super::{
+    action::{Action, Source, Way},
+    event::Event,
+};
+
+/// All generations, and what is wanted of them.
+#[derive(Debug, Default)]
+pub(crate) struct Generations {
+    /// The number of the latest.
+    number: u64,
+    starting: Option<Attempt>,
+    serving: Option<Running>,
+    leaving: Vec<Leaving>,
+    /// Those who want to know what becomes of the next reload; a reload is wanted where there is any.
+    asking: Vec<Option<u64>>,
+    crashes: Crashes,
+    /// When one starts in the place of one that crashed.
+    next_start: Option<Duration>,
+    stop: Stop,
+    actions: VecDeque<Action>,
+}
+
+/// A generation that is to serve.
+#[derive(Debug)]
+struct Attempt {
+    number: u64,
+    /// Nothing as long as it is being spawned.
+    pid: Option<u32>,
+    since: Duration,
+    reason: Reason,
+    /// What it said is wrong, or why it was killed.
+    failure: Option<String>,
+}
+
+#[derive(Debug)]
+enum Reason {
+    /// It is the first.
+    First,
+    /// These asked for it.
+    Reload(Vec<Option<u64>>),
+    /// The one that served crashed.
+    Crash,
+}
+
+#[derive(Debug)]
+struct Running {
+    number: u64,
+    pid: u32,
+    since: Duration,
+    patience: Patience,
+}
+
+#[derive(Debug)]
+struct Leaving {
+    running: Running,
+    /// When it is killed.
+    until: Option<Duration>,
+}
+
+/// How long a generation takes at most to leave, as it says itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Patience {
+    /// When it was replaced.
+    pub(crate) replaced: Duration,
+    /// When all ends.
+    pub(crate) stopped: Duration,
+}
+
+/// Crashes in a row.
+#[derive(Debug, Default)]
+struct Crashes(u32);
+
+/// How far the end has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Stop {
+    /// It is not wanted.
+    #[default]
+    No,
+    /// What runs is finished.
+    InOrder,
+    /// At once.
+    Hasty,
+    Over,
+}
+
+/// Which of its times a generation is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    Starting,
+    Serving,
+    Leaving,
+}
+
+impl Generations {
+    /// Starts the first.
+    pub(crate) fn begin(now: Duration) -> Self {
+        let mut generations = Self::default();
+        generations.start(now, Reason::First);
+        generations
+    }
+
+    /// What is to be done next, if anything.
+    pub(crate) fn poll_action(&mut self) -> Option<Action> {
+        self.actions.pop_front()
+    }
+
+    /// When [`Event::Tick`] is due, if ever.
+    pub(crate) fn deadline(&self) -> Option<Duration> {
+        let starting = self.starting.as_ref().and_then(Attempt::deadline);
+        let leaving = self.leaving.iter().filter_map(|leaving| leaving.until);
+        // What starts already may make another one needless.
+        let next = self.next_start.filter(|_| self.starting.is_none());
+        leaving.chain(starting).chain(next).min()
+    }
+
+    /// All that run: number, process id, and how far they are.
+    pub(crate) fn list(&self) -> impl Iterator<Item = (u64, u32, Stage)> {
+        let starting = self.starting.iter().filter_map(|attempt| Some((attempt.number, attempt.pid?, Stage::Starting)));
+        let serving = self.serving.iter().map(|running| (running.number, running.pid, Stage::Serving));
+        let leaving = self.leaving.iter().map(|Leaving { running, .. }| (running.number, running.pid, Stage::Leaving));
+        starting.chain(serving).chain(leaving)
+    }
+
+    /// Takes notice of what happened.
+    pub(crate) fn handle(&mut self, now: Duration, event: Event) {
+        match event {
+            Event::Spawned(pid) => {
+                if let Some(attempt) = &mut self.starting {
+                    attempt.pid = Some(pid);
+                }
+            }
+            Event::NotSpawned(reason) => self.fail(now, reason),
+            Event::Ready(pid, patience) => self.handle_ready(now, pid, patience),
+            Event::Failed(pid, reason) => {
+                if let Some(attempt) = self.starting.as_mut().filter(|attempt| attempt.pid == Some(pid)) {
+                    attempt.failure = Some(reason);
+                }
+            }
+            Event::Exited(pid, how) => self.handle_exit(now, pid, how),
+            Event::Reload(asking) if self.stop == Stop::No => self.asking.push(asking),
+            Event::Reload(asking) => self.answer([asking], &Err("the server is stopping".to_owned())),
+            Event::Stop => self.handle_stop(now),
+            Event::Tick => self.handle_time(now),
+        }
+        self.go_on(now);
+    }
+
+    /// Whatever the state allows by now.
+    fn go_on(&mut self, now: Duration) {
+        match self.stop {
+            Stop::No if self.starting.is_none() => {
+                if !self.asking.is_empty() {
+                    let asking = mem::take(&mut self.asking);
+                    self.start(now, Reason::Reload(asking));
+                } else if self.next_start.is_some_and(|start| start <= now) {
+                    self.start(now, Reason::Crash);
+                }
+            }
+            Stop::InOrder | Stop::Hasty if self.list().next().is_none() => {
+                self.stop = Stop::Over;
+                self.actions.push_back(Action::Exit);
+            }
+            _ => {}
+        }
+    }
+
+    fn start(&mut self, now: Duration, reason: Reason) {
+        self.number += 1;
+        self.next_start = None;
+        let source = match reason {
+            Reason::First | Reason::Reload(_) => Source::File,
+            Reason::Crash => Source::Accepted,
+        };
+        if matches!(reason, Reason::Reload(_)) {
+            self.actions.push_back(Action::Reloading);
+        }
+        self.actions.push_back(Action::Spawn(self.number, source));
+        self.starting = Some(Attempt { number: self.number, pid: None, since: now, reason, failure: None });
+    }
+
+    fn handle_ready(&mut self, now: Duration, pid: u32, patience: Patience) {
+        let Some(attempt) = self.starting.take_if(|attempt| attempt.pid == Some(pid)) else { return };
+        let running = Running { number: attempt.number, pid, since: now, patience };
+        self.next_start = None;
+        self.actions.push_back(Action::Serving(attempt.number, pid));
+        if let Some(old) = self.serving.replace(running) {
+            self.leave(now, old, Way::Replaced);
+        }
+        if let Reason::Reload(asking) = attempt.reason {
+            self.answer(asking, &Ok(attempt.number));
+        }
+    }
+
+    fn leave(&mut self, now: Duration, running: Running, way: Way) {
+        self.actions.push_back(Action::Leave(running.pid, way));
+        let patience = match way {
+            Way::Replaced => running.patience.replaced,
+            Way::Stopped | Way::AtOnce => running.patience.stopped,
+        };
+        let until = now.checked_add(patience).and_then(|until| until.checked_add(EXTRA));
+        self.leaving.push(Leaving { running, until });
+    }
+
+    fn handle_exit(&mut self, now: Duration, pid: u32, how: String) {
+        if let Some(place) = self.leaving.iter().position(|leaving| leaving.running.pid == pid) {
+            let Leaving { running, .. } = self.leaving.remove(place);
+            self.actions.push_back(Action::Left(running.number, pid));
+        } else if let Some(running) = self.serving.take_if(|running| running.pid == pid) {
+            self.actions.push_back(Action::Crashed(running.number, pid, how));
+            self.replace_crashed(now, now.saturating_sub(running.since));
+        } else if let Some(attempt) = self.starting.as_mut().filter(|attempt| attempt.pid == Some(pid)) {
+            let failure = attempt.failure.take();
+            self.fail(now, failure.unwrap_or_else(|| format!("it ended before it was ready: {how}")));
+        }
+    }
+
+    /// One that served for so long is gone.
+    fn replace_crashed(&mut self, now: Duration, lived: Duration) {
+        if self.stop == Stop::No {
+            let pause = self.crashes.pause(lived);
+            // One that starts already takes its place; if it does not, another one has to.
+            self.next_start = Some(now.saturating_add(pause));
+        }
+    }
+
+    /// What starts cannot.
+    fn fail(&mut self, now: Duration, failure: String) {
+        let Some(attempt) = self.starting.take() else { return };
+        self.actions.push_back(Action::NotStarted(attempt.number, failure.clone()));
+        match attempt.reason {
+            Reason::First => self.stop = Stop::InOrder,
+            Reason::Reload(asking) => self.answer(asking, &Err(failure)),
+            Reason::Crash => self.replace_crashed(now, Duration::ZERO),
+        }
+    }
+
+    fn answer(&mut self, asking: impl IntoIterator<Item = Option<u64>>, outcome: &Result<u64, String>) {
+        let answers = asking.into_iter().flatten().map(|id| Action::Answer(id, outcome.clone()));
+        self.actions.extend(answers);
+    }
+
+    fn handle_stop(&mut self, now: Duration) {
+        let way = match self.stop {
+            Stop::No => {
+                self.actions.push_back(Action::Close);
+                self.stop = Stop::InOrder;
+                Way::Stopped
+            }
+            Stop::InOrder => {
+                self.stop = Stop::Hasty;
+                Way::AtOnce
+            }
+            Stop::Hasty | Stop::Over => return,
+        };
+        self.next_start = None;
+        if let Some(attempt) = &mut self.starting {
+            attempt.failure.get_or_insert_with(|| "the server is stopping".to_owned());
+            self.actions.extend(attempt.pid.map(Action::Kill));
+        }
+        let asking = mem::take(&mut self.asking);
+        self.answer(asking, &Err("the server is stopping".to_owned()));
+        let running = mem::take(&mut self.leaving).into_iter().map(|leaving| leaving.running);
+        for running in running.chain(self.serving.take()).collect::<Vec<_>>() {
+            self.leave(now, running, way);
+        }
+    }
+
+    fn handle_time(&mut self, now: Duration) {
+        if let Some(attempt) = &mut self.starting
+            && attempt.deadline().is_some_and(|deadline| deadline <= now)
+        {
+            let seconds = START_TIMEOUT.as_secs();
+            attempt.failure = Some(format!("it was not ready after {seconds} s, and was killed"));
+            self.actions.extend(attempt.pid.map(Action::Kill));
+        }
+        for leaving in self.leaving.iter_mut().filter(|leaving| leaving.until.is_some_and(|until| until <= now)) {
+            leaving.until = None;
+            self.actions.push_back(Action::Kill(leaving.running.pid));
+        }
+    }
+}
+
+impl Attempt {
+    /// When it is killed; once.
+    fn deadline(&self) -> Option<Duration> {
+        let waits = self.pid.is_some() && self.failure.is_none();
+        waits.then(|| self.since.saturating_add(START_TIMEOUT))
+    }
+}
+
+impl Crashes {
+    /// How long to wait after one more, of a generation that lived so long.
+    fn pause(&mut self, lived: Duration) -> Duration {
+        self.0 = if lived >= STEADY { 1 } else { self.0.saturating_add(1) };
+        match self.0 {
+            1 => Duration::ZERO,
+            number => FIRST_PAUSE.saturating_mul(1 << (number - 2).min(16)).min(LONGEST_PAUSE),
+        }
+    }
+}
+
+/// Reading settings, certificates and folders takes milliseconds; a disk or a name server that hangs is not waited for
+/// longer than that.
+const START_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// A generation that does not leave when it said it would is stuck.
+const EXTRA: Duration = Duration::from_secs(5);
+
+/// One that lived so long does not crash for what made it: the next one starts at once.
+const STEADY: Duration = Duration::from_secs(10);
+
+/// Before the second of several in a row; then twice as long each time.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+
+/// A server that crashes again and again is tried as often as that.
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Lines `MILLISECONDS EVENT`, with what is done indented below. Processes have the ids 101, 102 and so on.
+    fn check(course: &str) {
+        let mut generations = Generations::begin(Duration::ZERO);
+        let mut pids = 101..;
+        let mut expected = course.lines().map(str::trim_end).filter(|line| !line.trim().is_empty()).peekable();
+        while let Some(line) = expected.next() {
+            let (time, event) = line.trim_start().split_once(' ').unwrap();
+            let now = Duration::from_millis(time.parse().unwrap());
+            if event != "begin" {
+                generations.handle(now, read(event));
+            }
+            let mut done = Vec::new();
+            while let Some(action) = generations.poll_action() {
+                done.push(written(&action));
+                if matches!(action, Action::Spawn(..)) {
+                    generations.handle(now, Event::Spawned(pids.next().unwrap()));
+                }
+            }
+            match generations.deadline() {
+                Some(deadline) => done.push(format!("until {}", deadline.as_millis())),
+                None => done.push("until something happens".to_owned()),
+            }
+            let mut wanted = Vec::new();
+            while let Some(line) = expected.next_if(|line| line.starts_with(INDENT)) {
+                wanted.push(line.trim().to_owned());
+            }
+            assert_eq!(done, wanted, "after {line}");
+        }
+    }
+
+    const INDENT: &str = "                ";
+
+    fn read(text: &str) -> Event {
+        let pid = |text: &str| text.parse().unwrap();
+        let patience = Patience { replaced: Duration::from_secs(3600), stopped: Duration::from_secs(30) };
+        let words: Vec<_> = text.splitn(3, ' ').collect();
+        match words[..] {
+            ["tick"] => Event::Tick,
+            ["reload"] => Event::Reload(None),
+            ["reload", id] => Event::Reload(Some(id.parse().unwrap())),
+            ["stop"] => Event::Stop,
+            ["ready", id] => Event::Ready(pid(id), patience),
+            ["failed", id, reason] => Event::Failed(pid(id), reason.to_owned()),
+            ["exit", id, how] => Event::Exited(pid(id), how.to_owned()),
+            _ => panic!("{text}"),
+        }
+    }
+
+    fn written(action: &Action) -> String {
+        match action {
+            Action::Spawn(number, source) => format!("spawn {number} {source:?}"),
+            Action::Serving(number, pid) => format!("serving {number} {pid}"),
+            Action::Leave(pid, way) => format!("leave {pid} {way:?}"),
+            Action::Kill(pid) => format!("kill {pid}"),
+            Action::Left(number, pid) => format!("left {number} {pid}"),
+            Action::Crashed(number, pid, how) => format!("crashed {number} {pid}: {how}"),
+            Action::NotStarted(number, failure) => format!("not started {number}: {failure}"),
+            Action::Answer(id, Ok(number)) => format!("answer {id}: generation {number}"),
+            Action::Answer(id, Err(failure)) => format!("answer {id}: {failure}"),
+            Action::Reloading => "reloading".to_owned(),
+            Action::Close => "close".to_owned(),
+            Action::Exit => "exit".to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_reload_replaces_the_generation() {
+        check(
+            "
+            0 begin
+                spawn 1 File
+                until 60000
+            20 ready 101
+                serving 1 101
+                until something happens
+            5000 reload 7
+                reloading
+                spawn 2 File
+                until 65000
+            5001 reload 8
+                until 65000
+            5002 reload
+                until 65000
+            5020 ready 102
+                serving 2 102
+                leave 101 Replaced
+                answer 7: generation 2
+                reloading
+                spawn 3 File
+                until 65020
+            5040 ready 103
+                serving 3 103
+                leave 102 Replaced
+                answer 8: generation 3
+                until 3610020
+            6000 exit 101 status 0
+                left 1 101
+                until 3610040
+            3610040 tick
+                kill 102
+                until something happens
+            3610041 exit 102 signal 9
+                left 2 102
+                until something happens
+            ",
+        );
+    }
+
+    #[test]
+    fn what_cannot_start_changes_nothing() {
+        check(
+            "
+            0 begin
+                spawn 1 File
+                until 60000
+            20 ready 101
+                serving 1 101
+                until something happens
+            100 reload 7
+                reloading
+                spawn 2 File
+                until 60100
+            110 failed 102 line 3: no
+                until something happens
+            111 exit 102 status 1
+                not started 2: line 3: no
+                answer 7: line 3: no
+                until something happens
+            200 reload 8
+                reloading
+                spawn 3 File
+                until 60200
+            60200 tick
+                kill 103
+                until something happens
+            60201 exit 103 signal 9
+                not started 3: it was not ready after 60 s, and was killed
+                answer 8: it was not ready after 60 s, and was killed
+                until something happens
+            ",
+        );
+    }
+
+    #[test]
+    fn the_first_has_to_start() {
+        check(
+            "
+            0 begin
+                spawn 1 File
+                until 60000
+            10 failed 101 line 3: no
+                until something happens
+            11 exit 101 status 1
+                not started 1: line 3: no
+                exit
+                until something happens
+            ",
+        );
+    }
+
+    #[test]
+    fn a_crash_is_mended_at_once_and_then_more_slowly() {
+        check(
+            "
+            0 begin
+                spawn 1 File
+                until 60000
+            20 ready 101
+                serving 1 101
+                until something happens
+            20020 exit 101 signal 9
+                crashed 1 101: signal 9
+                spawn 2 Accepted
+                until 80020
+            20030 exit 102 signal 11
+                not started 2: it ended before it was ready: signal 11
+                until 20130
+            20130 tick
+                spawn 3 Accepted
+                until 80130
+            20140 exit 103 signal 11
+                not started 3: it ended before it was ready: signal 11
+                until 20340
+            20340 tick
+                spawn 4 Accepted
+                until 80340
+            20350 ready 104
+                serving 4 104
+                until something happens
+            30350 exit 104 signal 11
+                crashed 4 104: signal 11
+                spawn 5 Accepted
+                until 90350
+            ",
+        );
+    }
+
+    #[test]
+    fn a_crash_while_another_one_starts() {
+        check(
+            "
+            0 begin
+                spawn 1 File
+                until 60000
+            20 ready 101
+                serving 1 101
+                until something happens
+            100 reload 7
+                reloading
+                spawn 2 File
+                until 60100
+            110 exit 101 signal 11
+                crashed 1 101: signal 11
+                until 60100
+            120 failed 102 no
+                until something happens
+            121 exit 102 status 1
+                not started 2: no
+                answer 7: no
+                spawn 3 Accepted
+                until 60121
+            ",
+        );
+        check(
+            "
+            0 begin
+                spawn 1 File
+                until 60000
+            20 ready 101
+                serving 1 101
+                until something happens
+            100 reload 7
+                reloading
+                spawn 2 File
+                until 60100
+            110 exit 101 signal 11
+                crashed 1 101: signal 11
+                until 60100
+            120 ready 102
+                serving 2 102
+                answer 7: generation 2
+                until something happens
+            ",
+        );
+    }
+
+    #[test]
+    fn the_end() {
+        check(
+            "
+            0 begin
+                spawn 1 File
+                until 60000
+            20 ready 101
+                serving 1 101
+                until something happens
+            100 reload
+                reloading
+                spawn 2 File
+                until 60100
+            120 ready 102
+                serving 2 102
+                leave 101 Replaced
+                until 3605120
+            130 reload 9
+                reloading
+                spawn 3 File
+                until 60130
+            140 stop
+                close
+                kill 103
+                leave 101 Stopped
+                leave 102 Stopped
+                until 35140
+            150 exit 103 signal 9
+                not started 3: the server is stopping
+                answer 9: the server is stopping
+                until 35140
+            160 reload 10
+                answer 10: the server is stopping
+                until 35140
+            200 stop
+                leave 101 AtOnce
+                leave 102 AtOnce
+                until 35200
+            210 exit 101 status 0
+                left 1 101
+                until 35200
+            220 exit 102 status 0
+                left 2 102
+                exit
+                until something happens
+            ",
+        );
+    }
+}

@@ -1,0 +1,168 @@
+//! The sockets that the master holds: they stay open whichever generation serves, so that no connection is lost.
+
+use std::{
+    fs::{self, Permissions},
+    io,
+    os::{
+        fd::{AsFd, BorrowedFd},
+        unix::fs::PermissionsExt,
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use rustix::net::listen;
+use serow_net::{Address, BindError, ListenOptions, Listener};
+
+use super::words::WantedListener;
+
+/// The sockets of all addresses.
+#[derive(Debug, Default)]
+pub(super) struct HeldSockets {
+    held: Vec<Held>,
+}
+
+/// The sockets of one address.
+#[derive(Debug)]
+struct Held {
+    /// How they were opened.
+    opened: WantedListener,
+    listeners: Vec<Listener>,
+    /// How the generation that starts wants them, if it does.
+    next: Option<WantedListener>,
+    /// Whether the generation that serves wants them.
+    serving: bool,
+}
+
+impl HeldSockets {
+    /// Opens what is not open yet, for a generation that starts; gives the sockets of each listener, in their order. An
+    /// address that is in use may be about to become free: it is tried again for a while.
+    ///
+    /// As many sockets as there were at first stay open, however many are wanted now: what waits in one that is closed is
+    /// lost.
+    pub(super) fn provide(
+        &mut self,
+        wanted: &[WantedListener],
+        patience: Duration,
+    ) -> Result<Vec<Vec<BorrowedFd<'_>>>, String> {
+        let places = wanted.iter().map(|wanted| self.open(wanted, patience)).collect::<Result<Vec<_>, _>>()?;
+        Ok(places.into_iter().map(|place| self.held[place].listeners.iter().map(AsFd::as_fd).collect()).collect())
+    }
+
+    fn open(&mut self, wanted: &WantedListener, patience: Duration) -> Result<usize, String> {
+        if let Some(place) = self.held.iter().position(|held| held.opened.address == wanted.address) {
+            self.held[place].next = Some(wanted.clone());
+            return Ok(place);
+        }
+        let address: Address = wanted.address.parse().map_err(|error| format!("{error}"))?;
+        let options = ListenOptions { backlog: wanted.backlog, share: wanted.share, unix_mode: wanted.unix_mode };
+        let bind = || Listener::for_workers(&address, &options, wanted.sockets);
+        let listeners = bind_within(patience, bind).map_err(|error| error.to_string())?;
+        let opened = wanted.clone();
+        self.held.push(Held { next: Some(opened.clone()), opened, listeners, serving: false });
+        Ok(self.held.len() - 1)
+    }
+
+    /// The generation that started serves now: what it does not want is closed. Gives what could not be changed.
+    pub(super) fn keep(&mut self) -> Vec<String> {
+        self.held.retain(|held| held.next.is_some());
+        self.held.iter_mut().filter_map(|held| held.adapt().err()).collect()
+    }
+
+    /// The generation that started does not serve after all: what only it wanted is closed.
+    pub(super) fn give_up(&mut self) {
+        self.held.retain(|held| held.serving);
+        self.held.iter_mut().for_each(|held| held.next = None);
+    }
+
+    /// Nobody is to connect any more.
+    pub(super) fn close(&mut self) {
+        self.held.clear();
+    }
+}
+
+impl Held {
+    /// What was opened for another generation is made as this one wants it.
+    fn adapt(&mut self) -> Result<(), String> {
+        self.serving = true;
+        let Some(next) = self.next.take() else { return Ok(()) };
+        let before = std::mem::replace(&mut self.opened, next);
+        let now = &self.opened;
+        let said = |error: io::Error| format!("{}: {error}", now.address);
+        if now.backlog != before.backlog {
+            let backlog = i32::try_from(now.backlog).unwrap_or(i32::MAX);
+            self.listeners
+                .iter()
+                .try_for_each(|listener| listen(listener, backlog))
+                .map_err(|error| said(error.into()))?;
+        }
+        if let (Some(mode), Some(path)) = (now.unix_mode, now.address.strip_prefix("unix:"))
+            && before.unix_mode != now.unix_mode
+            && !path.starts_with('@')
+        {
+            fs::set_permissions(path, Permissions::from_mode(mode)).map_err(said)?;
+        }
+        match (now.share, before.share) {
+            (now, before) if now == before => Ok(()),
+            _ => Err(format!("{}: whether the port is shared changes at the next start only", now.address)),
+        }
+    }
+}
+
+/// Binds, and tries again while the address is in use.
+fn bind_within<T>(patience: Duration, bind: impl Fn() -> Result<T, BindError>) -> Result<T, BindError> {
+    let began = Instant::now();
+    loop {
+        match bind() {
+            Err(error) if error.is_in_use() && began.elapsed() < patience => thread::sleep(PAUSE),
+            outcome => return outcome,
+        }
+    }
+}
+
+/// Who leaves is gone within milliseconds.
+const PAUSE: Duration = Duration::from_millis(5);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wanted(address: &str, sockets: usize) -> WantedListener {
+        WantedListener { address: address.to_owned(), backlog: 16, unix_mode: None, share: false, sockets }
+    }
+
+    fn open(held: &HeldSockets) -> Vec<&str> {
+        held.held.iter().map(|held| &*held.opened.address).collect()
+    }
+
+    #[test]
+    fn sockets_stay_open_as_long_as_somebody_wants_them() {
+        let (a, b, c) = ("unix:@serow-held-a", "unix:@serow-held-b", "unix:@serow-held-c");
+        let mut held = HeldSockets::default();
+        let sockets = held.provide(&[wanted(a, 2), wanted(b, 1)], Duration::ZERO).unwrap();
+        assert_eq!(sockets.iter().map(Vec::len).collect::<Vec<_>>(), [2, 1]);
+        assert!(held.keep().is_empty());
+        // One that fails leaves all as it was.
+        assert_eq!(held.provide(&[wanted(b, 4), wanted(c, 1)], Duration::ZERO).unwrap()[0].len(), 1);
+        held.give_up();
+        assert_eq!(open(&held), [a, b]);
+        held.provide(&[wanted(b, 1), wanted(c, 1)], Duration::ZERO).unwrap();
+        assert!(held.keep().is_empty());
+        assert_eq!(open(&held), [b, c]);
+        let again = WantedListener { share: true, backlog: 5, ..wanted(b, 1) };
+        held.provide(&[again], Duration::ZERO).unwrap();
+        assert_eq!(held.keep().len(), 1);
+        held.close();
+        assert!(open(&held).is_empty());
+    }
+
+    #[test]
+    fn what_cannot_be_opened_is_said() {
+        let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = taken.local_addr().unwrap().to_string();
+        let mut held = HeldSockets::default();
+        let error = held.provide(&[wanted(&address, 1)], Duration::ZERO).unwrap_err();
+        assert!(error.contains("is in use"), "{error}");
+        assert!(held.provide(&[wanted("nowhere", 1)], Duration::ZERO).is_err());
+    }
+}
