@@ -43,21 +43,30 @@ async fn serve<H: Handler>(
         accepting.spawn_local(accept(Rc::clone(&worker), acceptor, tls, stop.clone()));
     }
     // An error means that nobody can stop the server any more, so that it is over.
-    let _ = stop.wait_for(|phase| *phase >= Phase::Draining).await;
+    let _ = stop.wait_for(|phase| phase.is_stopping()).await;
     worker.begin_draining();
     let all_left = async {
         while accepting.join_next().await.is_some() {}
         worker.counters.population.wait_until(|count| count == 0).await;
     };
-    tokio::select! {
-        () = all_left => {}
-        () = tokio::time::sleep(worker.settings.timeouts.grace) => {
-            let connections = worker.counters.population.count();
-            tracing::warn!(connections, "the grace time is over: cutting what still runs");
+    let mut all_left = std::pin::pin!(all_left);
+    loop {
+        let grace = match *stop.borrow_and_update() {
+            Phase::Draining(Some(grace)) => grace,
+            Phase::Draining(None) | Phase::Running => worker.settings.timeouts.grace,
+            Phase::Ended => return Ok(()),
+        };
+        tokio::select! {
+            () = &mut all_left => return Ok(()),
+            () = tokio::time::sleep(grace) => {
+                let connections = worker.counters.population.count();
+                tracing::warn!(connections, "the grace time is over: cutting what still runs");
+                return Ok(());
+            }
+            // Less time than before, or none.
+            Ok(()) = stop.changed() => {}
         }
-        _ = stop.wait_for(|phase| *phase == Phase::Ended) => {}
     }
-    Ok(())
 }
 
 /// Accepts until the server stops; then what is left in the queue.
@@ -71,7 +80,7 @@ async fn accept<H: Handler>(
         let accepted = tokio::select! {
             biased;
             accepted = accept_within_limit(&worker, &mut acceptor) => accepted,
-            _ = stop.wait_for(|phase| *phase >= Phase::Draining) => break,
+            _ = stop.wait_for(|phase| phase.is_stopping()) => break,
         };
         if take_in(&worker, accepted, tls.as_ref()).await.is_break() {
             return;

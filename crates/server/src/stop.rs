@@ -1,18 +1,25 @@
 //! Stopping: who asks for it, and who waits until it is done.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use tokio::sync::watch;
 
 /// How far stopping has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     /// Serving.
     Running,
-    /// No new connection; what runs is finished.
-    Draining,
+    /// No new connection; what runs is finished, within this time or that of the settings.
+    Draining(Option<Duration>),
     /// At once.
     Ended,
+}
+
+impl Phase {
+    /// Whether new connections are no longer wanted.
+    pub(crate) fn is_stopping(self) -> bool {
+        self != Self::Running
+    }
 }
 
 /// Stops a server from another thread; see [`BoundServer::stopper`](crate::BoundServer::stopper).
@@ -31,10 +38,25 @@ impl Stopper {
     pub fn stop(&self) {
         self.phase.send_modify(|phase| {
             *phase = match phase {
-                Phase::Running => Phase::Draining,
-                Phase::Draining | Phase::Ended => Phase::Ended,
+                Phase::Running => Phase::Draining(None),
+                Phase::Draining(_) | Phase::Ended => Phase::Ended,
             }
         });
+    }
+
+    /// Accepts no more, ends idle connections, finishes what runs within this time, from now on. Asked again, the time is
+    /// another one.
+    pub fn stop_within(&self, grace: Duration) {
+        self.phase.send_modify(|phase| {
+            if *phase != Phase::Ended {
+                *phase = Phase::Draining(Some(grace));
+            }
+        });
+    }
+
+    /// Ends the server at once; what runs is cut.
+    pub fn end(&self) {
+        self.phase.send_modify(|phase| *phase = Phase::Ended);
     }
 
     pub(crate) fn watch(&self) -> watch::Receiver<Phase> {
