@@ -74,7 +74,7 @@ impl Connection {
         self.shared.peer
     }
 
-    /// The address the client reached, where it is known.
+    /// The address of this machine that the connection came to; `None` for a unix socket, and where it is not known.
     #[must_use]
     pub fn local(&self) -> Option<SocketAddr> {
         self.shared.local

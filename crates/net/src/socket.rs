@@ -3,6 +3,7 @@
 use std::{
     fs::File,
     io::{self, IoSlice},
+    net::SocketAddr,
     os::fd::{AsRawFd, OwnedFd},
     task::{Context, Poll, ready},
     time::Duration,
@@ -12,7 +13,7 @@ use bytes::BytesMut;
 use rustix::{
     event::{PollFd, PollFlags, Timespec},
     io::Errno,
-    net::{RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown},
+    net::{RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, getsockname},
 };
 use tokio::io::{Interest, unix::AsyncFd};
 
@@ -140,6 +141,13 @@ impl Socket {
     ) -> Poll<io::Result<usize>> {
         let count = usize::try_from(length).unwrap_or(usize::MAX).min(MOST_AT_ONCE);
         self.poll_write(context, |descriptor| rustix::fs::sendfile(descriptor, file, Some(&mut *offset), count))
+    }
+
+    /// The address that the peer reached; a unix socket has none.
+    #[must_use]
+    pub fn local_address(&self) -> Option<SocketAddr> {
+        let address = SocketAddr::try_from(getsockname(&self.descriptor).ok()?).ok()?;
+        Some(SocketAddr::new(address.ip().to_canonical(), address.port()))
     }
 
     /// What the kernel knows about the path and the queues of the connection. Takes a microsecond.

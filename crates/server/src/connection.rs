@@ -98,9 +98,10 @@ async fn begin<H: Handler>(
         }
     };
     let version = receive_version(worker, transport).await?;
+    let local = transport.wire.socket().local_address();
     let connection = match transport.wire.description() {
-        Some(description) => Connection::encrypted(peer, None, encryption(&description)),
-        None => Connection::new(peer, None, scheme),
+        Some(description) => Connection::encrypted(peer, local, encryption(&description)),
+        None => Connection::new(peer, local, scheme),
     };
     Ok(Begun { connection, version })
 }

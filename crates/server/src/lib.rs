@@ -36,8 +36,8 @@ pub use bytes::Bytes;
 pub use serow_message::{
     Body, BodyKind, BoxError, Connection, Encryption, FieldName, FileChanged, FileRange, FileVersion, Handler,
     HandlerExt, HandlerService, Headers, Incoming, IncomingError, Interim, InvalidHeader, Known, Method, OnUpgrade,
-    Peer, Request, RequestHead, Response, Scheme, ServiceHandler, StatusCode, Target, TargetForm, UpgradeRefused,
-    Upgraded, Version, is_token_byte,
+    Peer, Priority, Request, RequestHead, Response, Scheme, ServiceHandler, StatusCode, Target, TargetForm,
+    UpgradeRefused, Upgraded, Version, is_token_byte,
 };
 pub use serow_net::{
     Address, AddressError, BindError, ListenOptions,
@@ -49,7 +49,7 @@ pub use serow_net::{
 };
 
 pub use self::{
-    access::{AccessLog, Served},
+    access::{AccessLog, Served, ServedStream},
     error::Error,
     server::{BoundServer, Server},
     settings::{Limits, ProxyProtocol, Timeouts, Versions},

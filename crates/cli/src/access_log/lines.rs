@@ -160,9 +160,14 @@ pub(super) mod example {
         pub(in crate::access_log) fn served(&self) -> Served<'_> {
             Served {
                 connection: &self.connection,
+                connection_number: 7,
+                request_number: 2,
                 request: Some(&self.request),
                 status: StatusCode::OK,
+                response: None,
+                head_bytes: 120,
                 body_bytes: 13,
+                stream: None,
                 began: SystemTime::UNIX_EPOCH + Duration::from_millis(784_111_777_042),
                 took: Duration::from_micros(1_000_250),
                 whole: true,

@@ -20,7 +20,7 @@ impl<H: Handler> Http1<H> {
         let ReceivedRequest { head, framing, upgrade } = received;
         self.worker.counters.requests_http1.add(1);
         self.in_progress = true;
-        let record = self.worker.log.is_some().then(|| Record::new(Some(&head), &self.connection));
+        let mut record = self.worker.log.is_some().then(|| self.journal.begin(Some(&head), &self.connection));
         self.transport.allow_any_time();
         let (feeding, body) = Feeding::new(framing);
         if !self.interim.is_free() {
@@ -43,6 +43,9 @@ impl<H: Handler> Http1<H> {
         let answered = match handled {
             Ok(response) => {
                 (sent.status, sent.has_begun) = (response.status, true);
+                if let (Some(record), Some(log)) = (&mut record, &self.worker.log) {
+                    record.note_response(&**log, &response.headers);
+                }
                 self.respond(response, &feeding, &mut sent).await
             }
             Err(end) => Err(end),
@@ -52,7 +55,7 @@ impl<H: Handler> Http1<H> {
         }
         self.note_answered(sent.status);
         if let (Some(record), Some(log)) = (record, &self.worker.log) {
-            record.write(&**log, sent.status, sent.body_bytes, true);
+            record.write(&**log, sent, true);
         }
         self.conclude(pending, &feeding).await
     }
@@ -71,7 +74,7 @@ impl<H: Handler> Http1<H> {
         }
         self.note_answered(sent.status);
         if let (Some(record), Some(log)) = (record, &self.worker.log) {
-            record.write(&**log, sent.status, sent.body_bytes, !matches!(end, End::Cut(_)));
+            record.write(&**log, sent, !matches!(end, End::Cut(_)));
         }
         end
     }

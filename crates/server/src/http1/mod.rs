@@ -20,8 +20,8 @@ use tokio::task::yield_now;
 
 use self::tunnel::Tunnel;
 use crate::{
-    access::Record,
-    exchange::client_left,
+    access::Journal,
+    exchange::{Sent, client_left},
     population::Inhabitant,
     transport::{Broken, Transport},
     worker::Worker,
@@ -33,6 +33,7 @@ struct Http1<H> {
     transport: Transport<H>,
     machine: Server,
     connection: Connection,
+    journal: Journal,
     interim: InterimQueue,
     /// Whether there is a request that counts as being in progress.
     in_progress: bool,
@@ -68,8 +69,8 @@ pub(crate) async fn serve<H: Handler>(
     inhabitant: Inhabitant,
 ) {
     let machine = Server::new(worker.settings.limits.http1());
-    let mut http1 =
-        Http1 { worker, transport, machine, connection, interim: InterimQueue::default(), in_progress: false };
+    let (journal, interim) = (Journal::default(), InterimQueue::default());
+    let mut http1 = Http1 { worker, transport, machine, connection, journal, interim, in_progress: false };
     match Watched(&mut http1).exchanges().await {
         End::Close => http1.close().await,
         End::Refuse(status) => http1.refuse(status).await,
@@ -153,11 +154,11 @@ impl<H: Handler> Http1<H> {
     }
 
     /// A refusal of what never became a request is to be seen in the log, too.
-    fn log_refusal(&self, end: &End) {
+    fn log_refusal(&mut self, end: &End) {
         let End::Refuse(status) = end else { return };
         self.worker.counters.note_refused_http1(*status);
         if let Some(log) = &self.worker.log {
-            Record::new(None, &self.connection).write(&**log, *status, 0, true);
+            self.journal.begin(None, &self.connection).write(&**log, Sent::refusal(*status), true);
         }
     }
 

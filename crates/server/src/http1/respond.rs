@@ -27,10 +27,12 @@ impl<H: Handler> Http1<H> {
         let length = response.body.length().map_or(BodyLength::Unknown, BodyLength::Known);
         let date = self.worker.clock.date_line();
         let output = self.transport.output();
+        let before = output.len();
         let has_body = match self.machine.send_head(response.status, &response.headers, length, &date, output) {
             Ok(has_body) => has_body,
             Err(misuse) => return Err(reject(response.status, misuse)),
         };
+        sent.head_bytes = (output.len() - before) as u64;
         match response.body.into_kind() {
             _ if !has_body => {}
             BodyKind::Empty => {}

@@ -13,6 +13,7 @@ use serow_net::More;
 
 use super::{exchanges::Exchanges, pace::Pace, waiting::Waiting};
 use crate::{
+    access::Journal,
     status::StreamTally,
     transport::{Broken, Transport},
     worker::Worker,
@@ -24,6 +25,7 @@ pub(super) struct Http2<H, C, F> {
     pub(super) transport: Transport<H>,
     pub(super) machine: Server,
     pub(super) connection: Connection,
+    pub(super) journal: Journal,
     pub(super) call: C,
     pub(super) exchanges: Exchanges<F>,
     pub(super) waiting: Waiting,
@@ -52,7 +54,8 @@ where
         let pace = Pace::new(worker.settings.pacing);
         let exchanges = Exchanges::new();
         let tally = StreamTally::new(&worker.counters);
-        Self { worker, transport, machine, connection, call, exchanges, waiting: Waiting::Head, pace, tally }
+        let (journal, waiting) = (Journal::default(), Waiting::Head);
+        Self { worker, transport, machine, connection, journal, call, exchanges, waiting, pace, tally }
     }
 
     /// Works until there is nothing to do but to wait. Ready at the connection's end.

@@ -98,7 +98,11 @@ where
         let is_connect = received.is_connect();
         let ReceivedRequest { stream, mut head, has_body, length, protocol } = received;
         self.worker.counters.requests_http2.add(1);
-        let record = self.worker.log.is_some().then(|| Box::new(Record::new(Some(&head), &self.connection)));
+        let record = self.worker.log.is_some().then(|| {
+            let mut record = Box::new(self.journal.begin(Some(&head), &self.connection));
+            record.note_stream(stream.get(), self.machine.priority(stream));
+            record
+        });
         let is_websocket = protocol.is_some_and(|protocol| websocket::present(&protocol, &mut head));
         // What follows a CONNECT is the tunnel's.
         let (feeder, body) = match has_body && !is_connect {
@@ -262,9 +266,20 @@ where
     /// Ends an exchange before its end.
     #[cold]
     pub(super) fn give_up(&mut self, index: usize, code: ErrorCode) {
+        self.note_priority(index);
         if let Some(exchange) = self.exchanges.remove(index) {
             self.machine.reset(exchange.stream, code);
             self.log(exchange, false);
+        }
+    }
+
+    /// The log is told how urgent an exchange was in the end: to be called while the machine knows it.
+    pub(super) fn note_priority(&mut self, index: usize) {
+        if self.worker.log.is_some()
+            && let Some(exchange) = self.exchanges.get(index)
+            && let Some(record) = &mut exchange.record
+        {
+            record.note_stream(exchange.stream.get(), self.machine.priority(exchange.stream));
         }
     }
 
@@ -272,7 +287,7 @@ where
     pub(super) fn log(&mut self, exchange: Exchange, whole: bool) {
         self.worker.counters.note_answered(exchange.sent.logged_status());
         if let (Some(record), Some(log)) = (exchange.record, &self.worker.log) {
-            record.write(&**log, exchange.sent.logged_status(), exchange.sent.body_bytes, whole);
+            record.write(&**log, Sent { status: exchange.sent.logged_status(), ..exchange.sent }, whole);
         }
     }
 }

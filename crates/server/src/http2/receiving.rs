@@ -10,7 +10,7 @@ use super::{
     connection::{Http2, Understood},
     exchange::Stage,
 };
-use crate::access::Record;
+use crate::exchange::Sent;
 
 impl<H, C, F> Http2<H, C, F>
 where
@@ -98,7 +98,9 @@ where
             None => {
                 self.worker.counters.note_refused_http2(status);
                 if let Some(log) = &self.worker.log {
-                    Record::new(head.as_ref(), &self.connection).write(&**log, status, 0, true);
+                    let mut record = self.journal.begin(head.as_ref(), &self.connection);
+                    record.note_stream(stream.get(), self.machine.priority(stream));
+                    record.write(&**log, Sent::refusal(status), true);
                 }
             }
         }

@@ -30,6 +30,9 @@ where
         if exchange.is_websocket {
             status = websocket::translate(status, &mut headers);
         }
+        if let (Some(record), Some(log)) = (&mut exchange.record, &self.worker.log) {
+            record.note_response(&**log, &headers);
+        }
         let tunnel = if status.is_success() { exchange.upgrade.take() } else { None };
         let length = match tunnel {
             Some(_) => BodyLength::Unknown,

@@ -80,14 +80,18 @@ where
 
     fn take_turn(&mut self, turn: Turn) {
         let Turn { stream, head, bytes } = turn;
+        let index = self.exchanges.find(stream);
+        index.inspect(|index| self.note_priority(*index));
         let output = self.transport.output();
+        let before = output.len();
         if head {
             let date = self.worker.clock.date_value();
             // The machine said that it is its turn.
             let _ = self.machine.write_head(stream, &date, output);
         }
-        let Some(index) = self.exchanges.find(stream) else { return };
+        let Some(index) = index else { return };
         let Some(exchange) = self.exchanges.get(index) else { return };
+        exchange.sent.head_bytes += (output.len() - before) as u64;
         match &mut exchange.stage {
             Stage::Bytes(rest) => {
                 let length = rest.len().min(bytes);

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, SystemTime};
 
-use serow::{Limits, Peer, Request, Response, Server, StatusCode, Timeouts};
-use serow_http2::BodyLength;
+use serow::{Limits, Peer, Priority, Request, Response, Server, StatusCode, Timeouts};
+use serow_http2::{BodyLength, ErrorCode};
 
 use crate::support::{Asked, BOTH, Noted, Opening, Pieces, Running, Spoken, patient};
 
@@ -19,6 +19,8 @@ pub(crate) fn server(noted: &Noted) -> Running {
             "/stream" => return Response::default().body(Pieces::new(["abc", "de"]).body()),
             "/large" => return Response::default().body(vec![b'a'; LARGE as usize]),
             "/missing" => return Response::plain_status(StatusCode::NOT_FOUND),
+            "/token" => return Response::text("abc").with("x-token", "secret"),
+            "/urgent" => return Response::text("abc").with("priority", "u=1"),
             _ => {}
         }
         Response::text(request.body.collect(10_000).await.map_or(0, |body| body.len()).to_string())
@@ -67,6 +69,69 @@ fn bytes_are_those_of_the_body_that_were_sent() {
         assert_eq!(seen, [(200, 5, true), (404, 14, true), (200, 0, true)], "{spoken:?}");
         assert_eq!(entries[2].line, Some(format!("HEAD /stream {}", version(spoken))));
     }
+}
+
+#[test]
+fn connections_and_their_requests_are_numbered() {
+    for spoken in BOTH {
+        let noted = Noted::default();
+        let server = server(&noted);
+        let mut client = server.connect_with(spoken);
+        client.get("/missing");
+        client.get("/missing");
+        server.connect_with(spoken).get("/missing");
+        let numbers: Vec<_> = noted.entries(3).iter().map(|entry| entry.numbers).collect();
+        let (first, second) = (numbers[0].0, numbers[2].0);
+        assert_eq!(numbers, [(first, 1), (first, 2), (second, 1)], "{spoken:?}");
+        assert!(first != second);
+    }
+}
+
+#[test]
+fn the_head_of_the_response_is_told() {
+    for spoken in BOTH {
+        let noted = Noted::default();
+        let server = server(&noted);
+        let answer = server.connect_with(spoken).get("/token");
+        let entry = noted.entries(1).pop().unwrap();
+        assert_eq!(entry.token.as_deref(), Some("secret"));
+        match spoken {
+            Spoken::Http1 => assert_eq!(entry.head_bytes, answer.head.len() as u64 + 4, "{}", answer.head),
+            // A frame's header, and at least the field that is in no table.
+            Spoken::Http2 => assert!((20..200).contains(&entry.head_bytes), "{}", entry.head_bytes),
+        }
+        // What the server answers by itself.
+        assert_eq!(server.connect_with(spoken).ask(&Asked::post("/a", &[b'a'; 1001])).status, 413);
+        assert_eq!(noted.entries(2)[1].token, None);
+    }
+}
+
+#[test]
+fn streams_are_told_with_their_priority_in_the_end() {
+    let noted = Noted::default();
+    let server = server(&noted);
+    server.connect_with(Spoken::Http1).ask(&Asked { fields: &[("priority", "u=5")], ..Asked::get("/missing") });
+    assert_eq!(noted.entries(1)[0].stream, None);
+
+    let mut client = server.connect_http2();
+    let opening = |field| Opening { fields: vec![("priority", field)], ..Opening::default() };
+    let told = |count| noted.entries(count)[count - 1].stream.map(|stream| (stream.number, stream.priority.as_str()));
+    let stream = client.open("GET", "/missing", &opening("u=5, i"));
+    client.answer(stream);
+    assert_eq!(told(2), Some((1, "u=5, i")));
+    // The response knows better; and so does the client, later.
+    let stream = client.open("GET", "/urgent", &opening("u=5, i"));
+    client.answer(stream);
+    assert_eq!(told(3), Some((3, "u=1, i")));
+    let stream = client.open("GET", "/slow", &opening("u=5, i"));
+    client.machine.set_priority(stream, Priority { urgency: 0, incremental: false });
+    client.answer(stream);
+    assert_eq!(told(4), Some((5, "u=0")));
+    // No response at all.
+    let stream = client.open("GET", "/never", &opening("u=2"));
+    client.machine.reset(stream, ErrorCode::CANCEL);
+    client.turn();
+    assert_eq!(told(5), Some((7, "u=2")));
 }
 
 #[test]

@@ -6,7 +6,8 @@ use crate::support::{Client, Folder, Running};
 
 fn who(request: Request) -> std::future::Ready<Response> {
     let thread = std::thread::current().name().unwrap_or_default().to_owned();
-    std::future::ready(Response::text(format!("{:?} {thread}", request.connection().peer())))
+    let connection = request.connection();
+    std::future::ready(Response::text(format!("{:?} {:?} {thread}", connection.peer(), connection.local())))
 }
 
 #[test]
@@ -23,12 +24,12 @@ fn several_listeners_of_every_kind() {
     assert_eq!(unix, &path);
     for address in [four, six] {
         let mut client = Client::tcp(*address);
-        let peer = format!("{:?} ", Peer::Tcp(client.local_address()));
-        assert!(client.get("/").text().starts_with(&peer));
+        let both = format!("{:?} {:?} ", Peer::Tcp(client.local_address()), Some(address));
+        assert!(client.get("/").text().starts_with(&both));
     }
     let mut client = Running::connect_unix(&path);
     for _ in 0..3 {
-        assert!(client.get("/").text().starts_with("Unix "));
+        assert!(client.get("/").text().starts_with("Unix None "));
     }
     drop(server);
     assert!(!path.exists());

@@ -42,7 +42,13 @@ pub(crate) struct Entry {
     pub(crate) line: Option<String>,
     pub(crate) agent: Option<String>,
     pub(crate) status: u16,
+    /// Those of the connection, and of the request on it.
+    pub(crate) numbers: (u64, u64),
+    /// A field of the response.
+    pub(crate) token: Option<String>,
+    pub(crate) head_bytes: u64,
     pub(crate) body_bytes: u64,
+    pub(crate) stream: Option<serow::ServedStream>,
     pub(crate) began: SystemTime,
     pub(crate) took: Duration,
     pub(crate) whole: bool,
@@ -64,6 +70,10 @@ impl Noted {
 }
 
 impl AccessLog for Noted {
+    fn reads_response(&self) -> bool {
+        true
+    }
+
     fn log(&self, served: &Served<'_>) {
         let agent = |head: &serow::RequestHead| head.headers.get_str(serow::Known::UserAgent).map(str::to_owned);
         self.0.lock().unwrap().push(Entry {
@@ -71,7 +81,11 @@ impl AccessLog for Noted {
             line: served.request.map(|head| format!("{} {} {:?}", head.method, head.target.as_str(), head.version)),
             agent: served.request.and_then(agent),
             status: served.status.as_u16(),
+            numbers: (served.connection_number, served.request_number),
+            token: served.response.and_then(|headers| headers.get_str("x-token")).map(str::to_owned),
+            head_bytes: served.head_bytes,
             body_bytes: served.body_bytes,
+            stream: served.stream,
             began: served.began,
             took: served.took,
             whole: served.whole,
