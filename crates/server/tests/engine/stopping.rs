@@ -187,29 +187,33 @@ fn a_second_stop_cuts_at_once() {
 
 #[test]
 fn the_time_for_what_still_runs_can_change() {
-    let (mut server, go) = server(Timeouts { grace: Duration::ZERO, ..patient() });
-    let mut client = server.connect();
-    client.begin(&Asked::get("/wait"));
-    wait_for_handler(&go);
-    server.stopper.stop_within(patient().grace);
-    client.hears_nothing_for(GRACE);
-    let began = Instant::now();
-    server.stopper.stop_within(GRACE);
-    assert!(server.wait() < AT_ONCE);
-    assert!(began.elapsed() >= GRACE);
-    client.try_answer().unwrap_err();
+    for spoken in BOTH {
+        let (mut server, go) = server(Timeouts { grace: Duration::ZERO, ..patient() });
+        let mut client = server.connect_with(spoken);
+        client.begin(&Asked::get("/wait"));
+        wait_for_handler(&go);
+        server.stopper.stop_within(patient().grace);
+        client.hears_nothing_for(GRACE);
+        let began = Instant::now();
+        server.stopper.stop_within(GRACE);
+        assert!(server.wait() < AT_ONCE);
+        assert!(began.elapsed() >= GRACE);
+        client.try_answer().unwrap_err();
+    }
 }
 
 #[test]
 fn an_end_at_once_waits_for_nobody() {
-    let (mut server, go) = server(patient());
-    let mut client = server.connect();
-    client.begin(&Asked::get("/wait"));
-    wait_for_handler(&go);
-    server.stopper.end();
-    server.stopper.stop_within(patient().grace);
-    assert!(server.wait() < AT_ONCE);
-    client.try_answer().unwrap_err();
+    for spoken in BOTH {
+        let (mut server, go) = server(patient());
+        let mut client = server.connect_with(spoken);
+        client.begin(&Asked::get("/wait"));
+        wait_for_handler(&go);
+        server.stopper.end();
+        server.stopper.stop_within(patient().grace);
+        assert!(server.wait() < AT_ONCE);
+        client.try_answer().unwrap_err();
+    }
 }
 
 /// Makes every request a tunnel, which it reads to its end.
