@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use crate::pattern::Pattern;
+use serow_message::Pattern;
 
 /// One rule: what is sent with the files whose path fits a pattern. The first rule that fits counts.
 ///

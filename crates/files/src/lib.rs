@@ -53,7 +53,6 @@ mod location;
 mod lookup;
 mod media_type;
 mod multipart;
-mod pattern;
 mod pieces;
 mod precondition;
 mod ranges;
@@ -68,13 +67,14 @@ mod steady;
 mod validator;
 mod weight;
 
+pub use serow_message::Pattern;
+
 pub use self::{
     clock::Clock,
     coding::Coding,
     error::FilesError,
     files::Files,
     freshness::{Freshness, FreshnessRule},
-    pattern::Pattern,
     request_path::Hidden,
     rewrite::Rewrite,
     root::Symlinks,

@@ -1,6 +1,6 @@
 //! Rules that serve one path from the place of another, unseen by the client.
 
-use crate::pattern::Pattern;
+use serow_message::{Pattern, Template};
 
 /// One rule: a request whose path fits the pattern is answered as if it had asked for another path.
 ///
@@ -16,29 +16,21 @@ use crate::pattern::Pattern;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rewrite {
     from: Pattern,
-    to: Vec<Vec<u8>>,
+    to: Template,
 }
 
 impl Rewrite {
     /// A rule from a pattern and a target.
     #[must_use]
     pub fn new(from: &str, to: &str) -> Self {
-        Self { from: Pattern::new(from), to: to.as_bytes().split(|&byte| byte == b'*').map(<[u8]>::to_vec).collect() }
+        Self { from: Pattern::new(from), to: Template::new(to) }
     }
 
     /// The path to serve in place of this decoded one, if it fits the pattern. A star of the target without a star in
     /// the pattern stands for nothing.
     #[must_use]
     pub fn apply(&self, path: &[u8]) -> Option<Vec<u8>> {
-        let captures = self.from.captures(path)?;
-        let mut target = Vec::with_capacity(path.len());
-        for (index, piece) in self.to.iter().enumerate() {
-            if let Some(capture) = index.checked_sub(1).and_then(|star| captures.get(star)) {
-                target.extend_from_slice(capture);
-            }
-            target.extend_from_slice(piece);
-        }
-        Some(target)
+        self.from.captures(path).map(|captures| self.to.fill(&captures))
     }
 }
 

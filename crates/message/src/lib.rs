@@ -27,6 +27,7 @@ mod headers;
 pub mod hop_by_hop;
 mod list;
 mod misuse;
+mod pattern;
 mod priority;
 mod target;
 
@@ -37,6 +38,7 @@ pub use headers::{HeaderIter, Headers};
 pub use http::{Method, StatusCode, Version};
 pub use list::{ReceivedFields, Span};
 pub use misuse::Misuse;
+pub use pattern::{Pattern, Template};
 pub use priority::{PartialPriority, Priority};
 pub use target::{InvalidTarget, Target, TargetForm};
 
