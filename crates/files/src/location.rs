@@ -1,4 +1,6 @@
-//! Paths as they stand in addresses: percent-encoded.
+//! Where a client is sent that asked for a folder without the slash behind it.
+
+use serow_message::percent::encode_path;
 
 /// Where a client that left out the slash behind a folder is sent: the path, which has it, and the query as it came.
 pub(crate) fn redirect_target(path: &[u8], query: Option<&str>) -> Vec<u8> {
@@ -10,18 +12,6 @@ pub(crate) fn redirect_target(path: &[u8], query: Option<&str>) -> Vec<u8> {
         target.extend_from_slice(query.as_bytes());
     }
     target
-}
-
-/// Writes a path with everything encoded that may not stand in one, slashes kept (RFC 3986 §3.3); also what would end an
-/// attribute of html.
-pub(crate) fn encode_path(path: &[u8], output: &mut Vec<u8>) {
-    for &byte in path {
-        match byte {
-            b'/' | b'-' | b'.' | b'_' | b'~' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => output.push(byte),
-            b'!' | b'$' | b'(' | b')' | b'*' | b'+' | b',' | b';' | b'=' | b':' | b'@' => output.push(byte),
-            _ => output.extend_from_slice(format!("%{byte:02X}").as_bytes()),
-        }
-    }
 }
 
 #[cfg(test)]

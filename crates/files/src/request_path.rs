@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use serow_message::percent::{BrokenEncoding, Octet, decode};
+
 /// The names a request path is made of, decoded, none of them empty, `.` or `..`, none with a slash or NUL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RequestPath {
@@ -105,28 +107,16 @@ pub(crate) fn readable(encoded: &str) -> String {
 
 fn percent_decoded(encoded: &[u8]) -> Result<Vec<u8>, PathRefused> {
     let mut decoded = Vec::with_capacity(encoded.len());
-    let mut rest = encoded;
-    while let Some((&byte, behind)) = rest.split_first() {
-        if byte != b'%' {
-            decoded.push(byte);
-            rest = behind;
-            continue;
+    for octet in decode(encoded) {
+        match octet {
+            // A file name cannot hold a slash, so a slash that was encoded names nothing. Taking it for a separator
+            // instead would let `..%2f` past every proxy that looks for `../`.
+            Ok(Octet::Encoded(b'/')) => return Err(PathRefused::Absent),
+            Ok(octet) => decoded.push(octet.byte()),
+            Err(BrokenEncoding) => return Err(PathRefused::Malformed),
         }
-        let (digits, behind) = behind.split_at_checked(2).ok_or(PathRefused::Malformed)?;
-        let byte = hexadecimal(digits[0])? << 4 | hexadecimal(digits[1])?;
-        // A file name cannot hold a slash, so a slash that was encoded names nothing. Taking it for a separator
-        // instead would let `..%2f` past every proxy that looks for `../`.
-        if byte == b'/' {
-            return Err(PathRefused::Absent);
-        }
-        decoded.push(byte);
-        rest = behind;
     }
     Ok(decoded)
-}
-
-fn hexadecimal(digit: u8) -> Result<u8, PathRefused> {
-    (digit as char).to_digit(16).map(|value| value as u8).ok_or(PathRefused::Malformed)
 }
 
 fn check_name(name: &[u8], hidden: Hidden) -> Result<(), PathRefused> {

@@ -28,6 +28,7 @@ pub mod hop_by_hop;
 mod list;
 mod misuse;
 mod pattern;
+pub mod percent;
 mod priority;
 mod target;
 

@@ -1,11 +1,12 @@
 //! A listing as a page: one file, no script, light or dark as the reader's system.
 
+use serow_message::percent::encode_path;
+
 use super::{
     entries::Entry,
     order::{Column, Order},
     time::Moment,
 };
-use crate::location::encode_path;
 
 /// Everything before the rows.
 pub(super) fn begin(output: &mut Vec<u8>, path: &str, order: Order, entries: &[Entry], is_cut: bool) {
