@@ -119,6 +119,27 @@ impl Target {
         }
     }
 
+    /// The same target with another path, which is encoded already; host and query stay.
+    ///
+    /// # Errors
+    ///
+    /// A path that does not begin with a slash, or that no target can have.
+    ///
+    /// ```
+    /// use serow_message::Target;
+    ///
+    /// let target = Target::parse("http://h/old?q".into(), false).unwrap();
+    /// assert_eq!(target.with_path(b"/new").unwrap().as_str(), "http://h/new?q");
+    /// ```
+    pub fn with_path(&self, path: &[u8]) -> Result<Self, InvalidTarget> {
+        if path.first() != Some(&b'/') || path.contains(&b'?') || self.form == TargetForm::Authority {
+            return Err(InvalidTarget);
+        }
+        let query = &self.text[self.path_end as usize..];
+        let before = &self.text[..self.path_start as usize];
+        Self::parse([before, path, query].concat().into(), false)
+    }
+
     /// The whole target as shared bytes.
     #[must_use]
     pub fn to_bytes(&self) -> Bytes {
@@ -251,6 +272,25 @@ mod tests {
             );
             assert_eq!(target.as_str(), text);
             assert_eq!(target.path_bytes(), path.as_bytes());
+        }
+    }
+
+    #[test]
+    fn another_path() {
+        let cases: [(&str, bool, &[u8], Option<&str>); 9] = [
+            ("/a?b", false, b"/c", Some("/c?b")),
+            ("/a", false, b"//c", Some("//c")),
+            ("/a?", false, b"/", Some("/?")),
+            ("http://h", false, b"/c", Some("http://h/c")),
+            ("http://h?q", false, b"/c", Some("http://h/c?q")),
+            ("*", false, b"/c", Some("/c")),
+            ("/a", false, b"c", None),
+            ("/a", false, b"/c d", None),
+            ("h:1", true, b"/c", None),
+        ];
+        for (text, connect, path, expected) in cases {
+            let target = Target::parse(text.into(), connect).unwrap().with_path(path);
+            assert_eq!(target.ok().as_ref().map(Target::as_str), expected, "{text}");
         }
     }
 

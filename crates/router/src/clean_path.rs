@@ -1,0 +1,177 @@
+//! The path of a request as routes see it: decoded, without what only evades rules, as nginx matches its locations.
+
+use serow_message::{
+    Target, TargetForm,
+    percent::{Octet, decode},
+};
+use smallvec::SmallVec;
+
+/// Where a path is cleaned: on the stack, if it is not very long.
+pub(crate) type Room = SmallVec<[u8; ROOM]>;
+
+/// The path of a request, clean: it is decoded once; an encoded slash is a slash; slashes in a row are one; `.` and `..`
+/// are followed. `*` (of OPTIONS) is `/`.
+///
+/// # Errors
+///
+/// A path that no honest client sends (400): see [`NoPath`].
+#[inline]
+pub(crate) fn of<'path>(target: &'path Target, room: &'path mut Room) -> Result<&'path [u8], NoPath> {
+    let path = target.path_bytes();
+    if target.form() == TargetForm::Asterisk {
+        return Ok(b"/");
+    }
+    if is_clean(path) {
+        return Ok(path);
+    }
+    clean(decode(path).map(|octet| octet.map(Octet::byte).map_err(|_| NoPath)), room)?;
+    Ok(room)
+}
+
+/// The same of a path that is decoded already: one that a rewrite made.
+///
+/// # Errors
+///
+/// As [`of`].
+pub(crate) fn of_decoded(path: &[u8]) -> Result<Vec<u8>, NoPath> {
+    let mut room = Room::new();
+    clean(path.iter().map(|&byte| Ok(byte)), &mut room)?;
+    Ok(room.into_vec())
+}
+
+/// The path climbs above the root, holds NUL or a percent sign without two hexadecimal digits, or there is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NoPath;
+
+/// Whether cleaning would change nothing: true of nearly all.
+fn is_clean(path: &[u8]) -> bool {
+    let Some((b'/', names)) = path.split_first() else { return false };
+    let (before, last) = match names.iter().rposition(|&byte| byte == b'/') {
+        Some(slash) => (&names[..slash], &names[slash + 1..]),
+        None => (&b"-"[..], names),
+    };
+    // Only the last name may be empty: that of a folder.
+    !path.contains(&b'%')
+        && !matches!(last, b"." | b"..")
+        && before.split(|&byte| byte == b'/').all(|name| !matches!(name, b"" | b"." | b".."))
+}
+
+fn clean(mut decoded: impl Iterator<Item = Result<u8, NoPath>>, path: &mut Room) -> Result<(), NoPath> {
+    if decoded.next() != Some(Ok(b'/')) {
+        return Err(NoPath);
+    }
+    path.push(b'/');
+    for byte in decoded {
+        match byte? {
+            0 => return Err(NoPath),
+            b'/' => {
+                follow_dots(path)?;
+                if path.last() != Some(&b'/') {
+                    path.push(b'/');
+                }
+            }
+            byte => path.push(byte),
+        }
+    }
+    follow_dots(path)
+}
+
+/// Takes a last name of `.` away, and with `..` the one before it too; what is left ends with a slash then.
+fn follow_dots(path: &mut Room) -> Result<(), NoPath> {
+    let start_of_last = |path: &[u8]| path.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
+    let start = start_of_last(path);
+    match &path[start..] {
+        b"." => path.truncate(start),
+        b".." => {
+            path.truncate(start.saturating_sub(1));
+            if path.is_empty() {
+                return Err(NoPath);
+            }
+            path.truncate(start_of_last(path));
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// A hundred and more characters of any script have room.
+const ROOM: usize = 512;
+
+#[cfg(test)]
+mod tests {
+    use serow_message::Target;
+
+    use super::*;
+
+    #[test]
+    fn paths() {
+        let cases = [
+            ("/", Some("/")),
+            ("/a", Some("/a")),
+            ("/a/", Some("/a/")),
+            ("/a/b.c", Some("/a/b.c")),
+            ("/.a/..b/c./...", Some("/.a/..b/c./...")),
+            ("//", Some("/")),
+            ("//a//b//", Some("/a/b/")),
+            ("/.", Some("/")),
+            ("/./a/./", Some("/a/")),
+            ("/a/.", Some("/a/")),
+            ("/a/..", Some("/")),
+            ("/a/b/..", Some("/a/")),
+            ("/a/b/../", Some("/a/")),
+            ("/a/b/../../c", Some("/c")),
+            ("/a//../b", Some("/b")),
+            ("/..", None),
+            ("/../", None),
+            ("/a/../..", None),
+            ("/a/../../b", None),
+            ("//..", None),
+            ("/./..", None),
+            ("/%61", Some("/a")),
+            ("/%2e", Some("/")),
+            ("/a/%2E%2e/b", Some("/b")),
+            ("/%2e%2e/b", None),
+            ("/a%2fb", Some("/a/b")),
+            ("/a%2F..%2fb", Some("/b")),
+            ("/%252e", Some("/%2e")),
+            ("/a%20b", Some("/a b")),
+            ("/a\\b", Some("/a\\b")),
+            ("/%5c", Some("/\\")),
+            ("/\u{e4}/%C3%A4", Some("/\u{e4}/\u{e4}")),
+            ("/a%00", None),
+            ("/a%", None),
+            ("/a%4", None),
+            ("/a%4x", None),
+            ("/a?b/../%", Some("/a")),
+            ("http://h", Some("/")),
+            ("http://h/a/../b?c", Some("/b")),
+            ("*", Some("/")),
+        ];
+        for (text, expected) in cases {
+            let target = Target::parse(text.into(), false).unwrap();
+            assert_eq!(of(&target, &mut Room::new()).ok(), expected.map(str::as_bytes), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_clean_is_taken_as_it_came() {
+        for (text, expected) in [("/", true), ("/a/b.c", true), ("/.a/", true), ("//", false), ("/a/..", false)] {
+            let target = Target::parse(text.into(), false).unwrap();
+            assert_eq!(is_clean(target.path_bytes()), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_a_rewrite_made_is_not_decoded_again() {
+        let cases: [(&[u8], Option<&[u8]>); 5] = [
+            (b"/%61", Some(b"/%61")),
+            (b"/a/../b", Some(b"/b")),
+            (b"//a", Some(b"/a")),
+            (b"/../a", None),
+            (b"a", None),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(of_decoded(text).ok().as_deref(), expected, "{}", text.escape_ascii());
+        }
+    }
+}

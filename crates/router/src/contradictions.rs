@@ -1,0 +1,44 @@
+//! What the routes of a site cannot mean.
+
+use crate::{
+    error::RouterError,
+    site::{Action, Route},
+};
+
+/// Refuses routes that no request comes to, and those that contradict themselves; only where that is certain.
+pub(crate) fn check<H>(site: usize, routes: &[Route<H>]) -> Result<(), RouterError> {
+    for (number, route) in routes.iter().enumerate() {
+        let stars = route.path.stars();
+        let wanted = match &route.action {
+            Action::Redirect(redirect) => redirect.stars(),
+            Action::Rewrite(target) => target.stars(),
+            Action::Handle(_) | Action::Respond(_) => 0,
+        };
+        if wanted > stars {
+            return Err(RouterError::Stars { site, route: number, stars });
+        }
+        if is_rewrite(route) && number + 1 == routes.len() {
+            return Err(RouterError::LastRewrite { site, route: number });
+        }
+        if is_rewrite(route) && !route.headers.is_empty() {
+            return Err(RouterError::RewriteWithHeaders { site, route: number });
+        }
+        let before = routes.get(..number).unwrap_or_default();
+        if let Some(earlier) = answers_all(before, route) {
+            return Err(RouterError::Unreachable { site, route: number, earlier });
+        }
+    }
+    Ok(())
+}
+
+/// The route before this one that takes all its requests. What comes out of a rewrite has not been seen by the routes
+/// before that, so only those behind the last rewrite count.
+fn answers_all<H>(before: &[Route<H>], route: &Route<H>) -> Option<usize> {
+    let first = before.iter().rposition(is_rewrite).map_or(0, |rewrite| rewrite + 1);
+    let takes_all = |earlier: &Route<H>| earlier.methods.include(&route.methods) && earlier.path.covers(&route.path);
+    before.iter().skip(first).position(takes_all).map(|place| first + place)
+}
+
+fn is_rewrite<H>(route: &Route<H>) -> bool {
+    matches!(route.action, Action::Rewrite(_))
+}

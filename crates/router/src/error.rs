@@ -1,0 +1,141 @@
+//! Why sites cannot stand beside each other as they are.
+
+use std::{error::Error, fmt};
+
+use crate::host_pattern::HostPattern;
+
+/// Why no router can be made of some sites: a part of them could never be reached, or contradicts itself. Sites and routes
+/// are counted from 0 here, and from 1 in the text, which is one line that says what to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RouterError {
+    /// A host that a site has already.
+    HostTwice {
+        /// The site that names it once more.
+        site: usize,
+        /// The host.
+        host: HostPattern,
+        /// The site that has it; maybe the same.
+        earlier: usize,
+    },
+    /// A second site without hosts, where the first has all that no other site has.
+    WithoutHostsTwice {
+        /// The second site.
+        site: usize,
+        /// The first.
+        earlier: usize,
+    },
+    /// A route that no request comes to, since one before it answers them all.
+    Unreachable {
+        /// The site.
+        site: usize,
+        /// The route that is never reached.
+        route: usize,
+        /// The one that answers all its requests.
+        earlier: usize,
+    },
+    /// A destination with more stars than the path of its route.
+    Stars {
+        /// The site.
+        site: usize,
+        /// The route.
+        route: usize,
+        /// How many stars its path has.
+        stars: usize,
+    },
+    /// A redirect to a path that leads to the same redirect again.
+    Loop {
+        /// The site.
+        site: usize,
+        /// The route.
+        route: usize,
+    },
+    /// A rewrite without a route behind it.
+    LastRewrite {
+        /// The site.
+        site: usize,
+        /// The route.
+        route: usize,
+    },
+    /// A rewrite that changes headers, though it makes no response.
+    RewriteWithHeaders {
+        /// The site.
+        site: usize,
+        /// The route.
+        route: usize,
+    },
+}
+
+impl RouterError {
+    /// The site it is about.
+    #[must_use]
+    pub fn site(&self) -> usize {
+        match self {
+            Self::HostTwice { site, .. }
+            | Self::WithoutHostsTwice { site, .. }
+            | Self::Unreachable { site, .. }
+            | Self::Stars { site, .. }
+            | Self::Loop { site, .. }
+            | Self::LastRewrite { site, .. }
+            | Self::RewriteWithHeaders { site, .. } => *site,
+        }
+    }
+
+    /// The route of that site it is about, if it is about one.
+    #[must_use]
+    pub fn route(&self) -> Option<usize> {
+        match self {
+            Self::HostTwice { .. } | Self::WithoutHostsTwice { .. } => None,
+            Self::Unreachable { route, .. }
+            | Self::Stars { route, .. }
+            | Self::Loop { route, .. }
+            | Self::LastRewrite { route, .. }
+            | Self::RewriteWithHeaders { route, .. } => Some(*route),
+        }
+    }
+}
+
+impl fmt::Display for RouterError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "site {}", self.site() + 1)?;
+        if let Some(route) = self.route() {
+            write!(f, ", route {}", route + 1)?;
+        }
+        match self {
+            Self::HostTwice { site, host, earlier } if site == earlier => {
+                write!(f, ": the host {host} is named twice: name it once")
+            }
+            Self::HostTwice { host, earlier, .. } => {
+                write!(f, ": site {} has the host {host} as well: name it in one of them", earlier + 1)
+            }
+            Self::WithoutHostsTwice { earlier, .. } => {
+                let earlier = earlier + 1;
+                write!(f, ": site {earlier} has no hosts either, which means all others: name the hosts of one")
+            }
+            Self::Unreachable { earlier, .. } => {
+                let earlier = earlier + 1;
+                write!(
+                    f,
+                    " is never reached: route {earlier} takes all its requests; put it before that one, or remove it"
+                )
+            }
+            Self::Stars { stars: 0, .. } => f.write_str(
+                ": the path has no star that could fill those of the destination: write one, or leave them out",
+            ),
+            Self::Stars { stars, .. } => {
+                write!(f, ": the destination has more stars than the path, which has {stars}: leave out the others")
+            }
+            Self::Loop { .. } => f.write_str(
+                ": the redirect leads to itself: put a route for its destination before it, or name another",
+            ),
+            Self::LastRewrite { .. } => {
+                f.write_str(": a rewrite goes on to the routes behind it, and there is none: put one behind it")
+            }
+            Self::RewriteWithHeaders { .. } => {
+                f.write_str(": a rewrite makes no response: set the headers in the route that makes it")
+            }
+        }
+    }
+}
+
+impl Error for RouterError {}

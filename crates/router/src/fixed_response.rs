@@ -1,0 +1,167 @@
+//! A response that is always the same.
+
+use std::{error::Error, fmt};
+
+use bytes::Bytes;
+use serow_message::{Headers, InvalidHeader, Known, Response, StatusCode};
+
+use crate::header_changes::HeaderChanges;
+
+/// A response that is made once and given again and again; another of it costs two reference counts.
+///
+/// ```
+/// use serow_router::FixedResponse;
+///
+/// let healthy = FixedResponse::new(200)?.with_body("ok\n", "text/plain")?;
+/// let gone = FixedResponse::new(410)?;
+/// # Ok::<(), serow_router::InvalidResponse>(())
+/// ```
+///
+/// It answers HEAD as GET: the server leaves out the body, and Content-Length stays as it is.
+#[derive(Clone, Debug)]
+pub struct FixedResponse {
+    status: StatusCode,
+    headers: Headers,
+    body: Bytes,
+}
+
+impl FixedResponse {
+    /// A response with this status. One of an error (from 400 on) says in a line what the status means; others have no
+    /// body.
+    ///
+    /// # Errors
+    ///
+    /// A status that is none of a final response: 200 to 599.
+    pub fn new(status: u16) -> Result<Self, InvalidResponse> {
+        let status = StatusCode::from_u16(status).ok().filter(|status| (200..600).contains(&status.as_u16()));
+        Ok(Self::of(status.ok_or(InvalidResponse::Status)?))
+    }
+
+    /// Gives it a body, and says in Content-Type what that is.
+    ///
+    /// # Errors
+    ///
+    /// A body where the status allows none, and a media type that cannot be in a header.
+    pub fn with_body(mut self, body: impl Into<Bytes>, media_type: &str) -> Result<Self, InvalidResponse> {
+        // RFC 9110 §15.3.5, §15.3.6 and §15.4.5.
+        if matches!(self.status, StatusCode::NO_CONTENT | StatusCode::RESET_CONTENT | StatusCode::NOT_MODIFIED) {
+            return Err(InvalidResponse::Body);
+        }
+        self.headers.insert(Known::ContentType, media_type).map_err(InvalidResponse::MediaType)?;
+        self.body = body.into();
+        Ok(self)
+    }
+
+    /// Changes its header.
+    #[must_use]
+    pub fn with_headers(mut self, changes: &HeaderChanges) -> Self {
+        changes.apply(&mut self.headers);
+        self
+    }
+
+    /// The response once more.
+    #[must_use]
+    pub fn response(&self) -> Response {
+        Response {
+            status: self.status,
+            headers: self.headers.clone(),
+            body: self.body.clone().into(),
+            ..Response::default()
+        }
+    }
+
+    /// The status alone, with a line that names it where it is an error's.
+    pub(crate) fn of(status: StatusCode) -> Self {
+        let bare = Self { status, headers: Headers::new(), body: Bytes::new() };
+        if status.as_u16() < 400 {
+            return bare;
+        }
+        let line = Response::plain_status(status);
+        match line.body.into_kind() {
+            serow_message::BodyKind::Bytes(body) => Self { headers: line.headers, body, ..bare },
+            _ => bare,
+        }
+    }
+}
+
+/// Why a response cannot be. The text says what to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InvalidResponse {
+    /// The status is none of a final response.
+    Status,
+    /// The status allows no body.
+    Body,
+    /// The media type cannot be in a header.
+    MediaType(InvalidHeader),
+}
+
+impl fmt::Display for InvalidResponse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Status => "not the status of a response: write one from 200 to 599",
+            Self::Body => "a response with the status 204, 205 or 304 has no body: leave it out",
+            Self::MediaType(_) => "a media type must not hold control characters: write it as in text/plain",
+        })
+    }
+}
+
+impl Error for InvalidResponse {}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        future::Future,
+        pin::pin,
+        task::{Context, Poll, Waker},
+    };
+
+    use super::*;
+
+    fn text(response: Response) -> String {
+        let body = pin!(response.body.collect(100));
+        match body.poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(Ok(bytes)) => String::from_utf8(bytes.to_vec()).unwrap(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn bodies_by_status() {
+        let cases = [
+            (200, None, Ok("")),
+            (200, Some("ok\n"), Ok("ok\n")),
+            (204, None, Ok("")),
+            (204, Some("x"), Err(InvalidResponse::Body)),
+            (205, Some("x"), Err(InvalidResponse::Body)),
+            (304, Some("x"), Err(InvalidResponse::Body)),
+            (404, None, Ok("404 Not Found\n")),
+            (410, Some("gone"), Ok("gone")),
+            (599, None, Ok("599 Unknown\n")),
+            (100, None, Err(InvalidResponse::Status)),
+            (199, None, Err(InvalidResponse::Status)),
+            (600, None, Err(InvalidResponse::Status)),
+            (0, None, Err(InvalidResponse::Status)),
+        ];
+        for (status, body, expected) in cases {
+            let made = FixedResponse::new(status).and_then(|response| match body {
+                Some(body) => response.with_body(body, "text/plain"),
+                None => Ok(response),
+            });
+            let given = made.map(|made| {
+                assert_eq!(made.response().status, status);
+                text(made.response())
+            });
+            assert_eq!(given, expected.map(str::to_owned), "{status} {body:?}");
+        }
+    }
+
+    #[test]
+    fn header_fields() {
+        let changes = HeaderChanges::new([("X-A", "1"), ("Content-Type", "text/css")]).unwrap();
+        let response = FixedResponse::new(200).unwrap().with_body("x", "text/plain").unwrap().with_headers(&changes);
+        let fields: Vec<_> = response.response().headers.iter().map(|(_, value)| value.to_vec()).collect();
+        assert_eq!(fields, [b"1".to_vec(), b"text/css".to_vec()]);
+        let refused = FixedResponse::new(200).unwrap().with_body("x", "a\r\nb: c");
+        assert_eq!(refused.err(), Some(InvalidResponse::MediaType(InvalidHeader::Value)));
+    }
+}

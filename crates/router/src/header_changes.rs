@@ -1,0 +1,146 @@
+//! What is changed in the header of a response.
+
+use std::{error::Error, fmt, sync::Arc};
+
+use bytes::Bytes;
+use serow_message::{FieldName, Headers, InvalidHeader, Known, hop_by_hop};
+
+/// Fields that are set in a response, in place of those of the same name, or removed.
+///
+/// ```
+/// use serow_message::Headers;
+/// use serow_router::HeaderChanges;
+///
+/// let changes = HeaderChanges::new([("Cache-Control", "no-store"), ("Server", "")])?;
+/// let mut headers = Headers::new();
+/// headers.append("cache-control", "max-age=60").unwrap();
+/// headers.append("server", "Serow").unwrap();
+/// changes.apply(&mut headers);
+/// assert_eq!(headers.get_str("cache-control"), Some("no-store"));
+/// assert!(!headers.contains("server"));
+/// # Ok::<(), serow_router::InvalidChange>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct HeaderChanges {
+    /// None where nothing is changed.
+    changes: Option<Arc<[Change]>>,
+}
+
+#[derive(Clone, Debug)]
+struct Change {
+    name: Bytes,
+    /// Empty: the field is removed.
+    value: Bytes,
+}
+
+impl HeaderChanges {
+    /// These fields are set; with an empty value, removed.
+    ///
+    /// # Errors
+    ///
+    /// A name or value that cannot be in a header, a name that is there twice, and fields that are the server's to set.
+    pub fn new<N, V>(fields: impl IntoIterator<Item = (N, V)>) -> Result<Self, InvalidChange>
+    where
+        N: AsRef<str>,
+        V: AsRef<str>,
+    {
+        let mut changes: Vec<Change> = Vec::new();
+        for (name, value) in fields {
+            let (name, value) = (name.as_ref(), value.as_ref().trim_ascii());
+            let invalid = |problem| InvalidChange { name: name.to_owned(), problem };
+            Headers::new().append(name, value).map_err(|error| invalid(error.into()))?;
+            if is_framing(name) {
+                return Err(invalid(ChangeProblem::Framing));
+            }
+            if changes.iter().any(|change| change.name.eq_ignore_ascii_case(name.as_bytes())) {
+                return Err(invalid(ChangeProblem::Twice));
+            }
+            let copy = |text: &str| Bytes::copy_from_slice(text.as_bytes());
+            changes.push(Change { name: copy(name), value: copy(value) });
+        }
+        Ok(Self::of(changes))
+    }
+
+    /// Changes a header.
+    pub fn apply(&self, headers: &mut Headers) {
+        for Change { name, value } in self.iter() {
+            match value.is_empty() {
+                true => drop(headers.remove(&name[..])),
+                // Name and value were tried when this was made.
+                false => drop(headers.insert(&name[..], value)),
+            }
+        }
+    }
+
+    /// Whether nothing is changed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.changes.is_none()
+    }
+
+    /// These changes and those of another, which go before them.
+    pub(crate) fn overridden_by(&self, others: &Self) -> Self {
+        let is_theirs = |name: &[u8]| others.iter().any(|change| change.name.eq_ignore_ascii_case(name));
+        let ours = self.iter().filter(|change| !is_theirs(&change.name));
+        Self::of(ours.chain(others.iter()).cloned().collect())
+    }
+
+    fn of(changes: Vec<Change>) -> Self {
+        Self { changes: (!changes.is_empty()).then(|| changes.into()) }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &Change> {
+        self.changes.iter().flat_map(|changes| changes.iter())
+    }
+}
+
+/// Whether the field says where a message ends or belongs to the connection. The server sets these.
+pub(crate) fn is_framing(name: impl FieldName) -> bool {
+    name.known().is_some_and(|known| {
+        hop_by_hop::NAMES.contains(&known) || matches!(known, Known::ContentLength | Known::Trailer)
+    })
+}
+
+/// Which change of a header cannot be, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InvalidChange {
+    /// The name of the field.
+    pub name: String,
+    /// Why.
+    pub problem: ChangeProblem,
+}
+
+/// Why a header cannot be changed so. The text says what to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChangeProblem {
+    /// The name or the value cannot be in a header.
+    Text(InvalidHeader),
+    /// The field is the server's to set: it says where a message ends, or belongs to the connection.
+    Framing,
+    /// The name is there before.
+    Twice,
+}
+
+impl From<InvalidHeader> for ChangeProblem {
+    fn from(error: InvalidHeader) -> Self {
+        Self::Text(error)
+    }
+}
+
+impl fmt::Display for ChangeProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(error) => error.fmt(f),
+            Self::Framing => f.write_str("the server itself sets this field: leave it out"),
+            Self::Twice => f.write_str("the field is there twice: set it once"),
+        }
+    }
+}
+
+impl fmt::Display for InvalidChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}: {}", self.name, self.problem)
+    }
+}
+
+impl Error for InvalidChange {}

@@ -1,0 +1,141 @@
+//! Sending a client elsewhere.
+
+mod destination;
+mod parts;
+
+use std::{error::Error, fmt};
+
+use serow_message::{Known, Request, Response, StatusCode};
+
+use self::{destination::Filling, parts::Part};
+use crate::host_name::HostName;
+
+/// Sends a client elsewhere: to another path of the same host, or to another host.
+///
+/// In the destination, each `*` is filled with what the `*` of the route's path stood for, in order; `{host}` with the
+/// host that was asked for, without its port; `{path}` with the whole path; and `{query}`, behind a `?`, with the query.
+/// Paths are filled in decoded, cleaned (see [the crate](crate#paths)) and encoded anew. The query of the request is
+/// kept, unless the destination has a `?` of its own.
+///
+/// ```
+/// use serow_router::Redirect;
+///
+/// Redirect::new("/new/*", 301)?;
+/// Redirect::new("https://www.example.com{path}", 308)?;
+/// Redirect::new("/search?name=*&{query}", 302)?;
+/// # Ok::<(), serow_router::InvalidRedirect>(())
+/// ```
+///
+/// Nothing that a client asks for leads to another host than the destination says: a path never begins with two slashes,
+/// which would be a host (RFC 3986 §4.2), and no star can be part of a host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Redirect {
+    status: StatusCode,
+    destination: Destination,
+}
+
+/// Where a client is sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Destination {
+    text: String,
+    kind: Kind,
+    parts: Vec<Part>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// On the host that was asked for.
+    Path,
+    /// With a host, and mostly a scheme.
+    Url,
+}
+
+impl Redirect {
+    /// Sends to a path, which begins with a slash, or to a whole URL.
+    ///
+    /// # Errors
+    ///
+    /// A status that is none of 301, 302, 303, 307 and 308, and a destination that is neither.
+    pub fn new(to: &str, status: u16) -> Result<Self, InvalidRedirect> {
+        if !matches!(status, 301 | 302 | 303 | 307 | 308) {
+            return Err(InvalidRedirect::Status);
+        }
+        let status = StatusCode::from_u16(status).map_err(|_| InvalidRedirect::Status)?;
+        Ok(Self { status, destination: Destination::parse(to)? })
+    }
+
+    /// The destination, as it was written.
+    #[must_use]
+    pub fn to(&self) -> &str {
+        &self.destination.text
+    }
+
+    /// Sends the client of this request elsewhere. `path` is the clean one, `captures` what its stars stand for.
+    pub(crate) fn response(&self, request: &Request, path: &[u8], captures: &[&[u8]]) -> Response {
+        let host = request.host().and_then(HostName::parse);
+        let filling = Filling { host: host.as_ref(), path, captures, query: request.target.query() };
+        // Who does not say which host cannot be sent to it.
+        let Some(location) = self.destination.fill(&filling) else { return StatusCode::BAD_REQUEST.into() };
+        let mut response = Response::plain_status(self.status);
+        match response.headers.insert(Known::Location, location) {
+            Ok(()) => response,
+            Err(_) => StatusCode::BAD_REQUEST.into(),
+        }
+    }
+
+    pub(crate) fn stars(&self) -> usize {
+        self.destination.parts.iter().filter(|part| matches!(part, Part::Star(_))).count()
+    }
+
+    /// The path it always leads to on the host that was asked for, still encoded; nothing where it is not always the same.
+    pub(crate) fn fixed_path(&self) -> Option<&str> {
+        let is_fixed = |part: &Part| matches!(part, Part::Text(_) | Part::KeptQuery);
+        match (self.destination.kind, self.destination.parts.first()) {
+            (Kind::Path, Some(Part::Text(text))) if self.destination.parts.iter().all(is_fixed) => {
+                text.split(['?', '#']).next()
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Why there is no such redirect. The text says what to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InvalidRedirect {
+    /// The status is none of a redirect.
+    Status,
+    /// The destination is neither a path nor a whole URL.
+    Destination,
+    /// The destination holds what an address may not hold.
+    Character,
+    /// Braces around a word that stands for nothing, or without a partner.
+    Placeholder,
+    /// A star, a query, or anything else that is no host, where the host stands.
+    Host,
+    /// `{query}` where no query can be.
+    Query,
+}
+
+impl fmt::Display for InvalidRedirect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Status => "not the status of a redirect: write 301, 302, 303, 307 or 308",
+            Self::Destination => {
+                "not a destination: write a path as in /new/*, or a whole URL as in https://example.com/*"
+            }
+            Self::Character => {
+                "an address holds no space, control character, backslash or any of \"<>^`|: write it percent-encoded"
+            }
+            Self::Placeholder => "in braces stand {host}, {path} or {query}: write one of them, or %7B and %7D",
+            Self::Host => {
+                "the host of the destination is a name, an address or {host}, and a port: write it as in \
+                 https://www.example.com:8443/*; what a client sends must not become part of it"
+            }
+            Self::Query => {
+                "{query} stands behind a ? only: leave it out, since the query is kept anyhow, or write ?{query}"
+            }
+        })
+    }
+}
+
+impl Error for InvalidRedirect {}

@@ -1,0 +1,76 @@
+//! What a router is made of, as it is written: sites, their routes, and what a route does.
+
+use crate::{
+    fixed_response::FixedResponse, header_changes::HeaderChanges, host_pattern::HostPattern, methods::Methods,
+    path_pattern::PathPattern, redirect::Redirect, rewrite::RewriteTarget,
+};
+
+/// A web site: what is answered under some hosts.
+///
+/// ```
+/// use serow_message::{Request, Response};
+/// use serow_router::{Action, HeaderChanges, Route, Site};
+///
+/// async fn hello(_: Request) -> Response {
+///     Response::text("Hello!")
+/// }
+///
+/// let site = Site {
+///     hosts: vec!["example.com".parse()?, "*.example.com".parse()?],
+///     headers: HeaderChanges::new([("X-Frame-Options", "DENY")])?,
+///     routes: vec![Route::new("/*".parse()?, Action::Handle(hello))],
+/// };
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Site<H> {
+    /// The hosts it answers for. None: all that no other site has.
+    pub hosts: Vec<HostPattern>,
+    /// What is changed in the header of every response, those for missing paths included.
+    pub headers: HeaderChanges,
+    /// What is done with which path. The first that fits counts; none: 404.
+    pub routes: Vec<Route<H>>,
+}
+
+impl<H> Site<H> {
+    /// A site for all hosts that no other site has.
+    #[must_use]
+    pub fn new(routes: Vec<Route<H>>) -> Self {
+        Self { hosts: Vec::new(), headers: HeaderChanges::default(), routes }
+    }
+}
+
+/// What is done with some paths.
+#[derive(Clone, Debug)]
+pub struct Route<H> {
+    /// Which paths.
+    pub path: PathPattern,
+    /// Which methods.
+    pub methods: Methods,
+    /// What is changed in the header of every response of this route; it goes before what the site says of the same
+    /// field. Nothing for [`Action::Rewrite`], which makes no response.
+    pub headers: HeaderChanges,
+    /// What is done.
+    pub action: Action<H>,
+}
+
+impl<H> Route<H> {
+    /// A route for all methods, which changes no header.
+    #[must_use]
+    pub fn new(path: PathPattern, action: Action<H>) -> Self {
+        Self { path, methods: Methods::default(), headers: HeaderChanges::default(), action }
+    }
+}
+
+/// What is done with a request.
+#[derive(Clone, Debug)]
+pub enum Action<H> {
+    /// A handler answers it.
+    Handle(H),
+    /// The client is sent elsewhere.
+    Redirect(Redirect),
+    /// The answer is always the same.
+    Respond(FixedResponse),
+    /// It goes on with another path to the routes behind this one, so there are no loops. Its query is kept.
+    Rewrite(RewriteTarget),
+}

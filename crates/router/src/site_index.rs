@@ -1,0 +1,132 @@
+//! Which site a host belongs to.
+
+use std::collections::HashMap;
+
+use crate::{error::RouterError, host_name::HostName, host_pattern::Hosts, site::Site};
+
+/// Which site a host belongs to: the one that names it; else the one with the longest name it lies below; else the one
+/// without hosts. A look into a table for each label at most, however many sites there are.
+#[derive(Debug, Default)]
+pub(crate) struct SiteIndex {
+    named: HashMap<Box<[u8]>, usize>,
+    below: HashMap<Box<[u8]>, usize>,
+    otherwise: Option<usize>,
+}
+
+impl SiteIndex {
+    pub(crate) fn new<H>(sites: &[Site<H>]) -> Result<Self, RouterError> {
+        let mut index = Self::default();
+        for (number, site) in sites.iter().enumerate() {
+            if site.hosts.is_empty()
+                && let Some(earlier) = index.otherwise.replace(number)
+            {
+                return Err(RouterError::WithoutHostsTwice { site: number, earlier });
+            }
+            for host in &site.hosts {
+                let earlier = match &host.0 {
+                    Hosts::One(host) => index.named.insert(host.as_bytes().into(), number),
+                    Hosts::Below(parent) => index.below.insert(parent.as_bytes().into(), number),
+                };
+                if let Some(earlier) = earlier {
+                    return Err(RouterError::HostTwice { site: number, host: host.clone(), earlier });
+                }
+            }
+        }
+        Ok(index)
+    }
+
+    /// The site of this host; `None` stands for a host that no site can name.
+    #[inline]
+    pub(crate) fn find(&self, host: Option<&str>) -> Option<usize> {
+        if self.named.is_empty() && self.below.is_empty() {
+            return self.otherwise;
+        }
+        host.and_then(HostName::parse).and_then(|host| self.find_named(host.as_bytes())).or(self.otherwise)
+    }
+
+    fn find_named(&self, host: &[u8]) -> Option<usize> {
+        let named = self.named.get(host).copied();
+        named.or_else(|| parents(host).find_map(|parent| self.below.get(parent).copied()))
+    }
+}
+
+/// The names that this one lies below, the longest first.
+fn parents(name: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let dots = name.iter().enumerate().filter(|&(_, &byte)| byte == b'.');
+    dots.map(|(place, _)| &name[place + 1..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn index(sites: &[&[&str]]) -> Result<SiteIndex, RouterError> {
+        let site = |hosts: &&[&str]| Site::<()> {
+            hosts: hosts.iter().map(|host| host.parse().unwrap()).collect(),
+            ..Site::new(Vec::new())
+        };
+        SiteIndex::new(&sites.iter().map(site).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn the_closest_name_decides() {
+        let index = index(&[
+            &["example.com", "www.example.com"],
+            &["*.example.com"],
+            &["*.api.example.com", "*.example.org"],
+            &["127.0.0.1", "[::1]"],
+            &["api.example.com"],
+        ])
+        .unwrap();
+        let cases = [
+            (Some("example.com"), Some(0)),
+            (Some("EXAMPLE.COM."), Some(0)),
+            (Some("example.com:8443"), Some(0)),
+            (Some("www.example.com"), Some(0)),
+            (Some("a.example.com"), Some(1)),
+            (Some("a.b.example.com"), Some(1)),
+            (Some("a.www.example.com"), Some(1)),
+            (Some("api.example.com"), Some(4)),
+            (Some("v1.api.example.com"), Some(2)),
+            (Some("a.b.api.example.com"), Some(2)),
+            (Some("example.org"), None),
+            (Some("a.example.org"), Some(2)),
+            (Some("127.0.0.1:80"), Some(3)),
+            (Some("[0::1]:80"), Some(3)),
+            (Some("[::2]"), None),
+            (Some("notexample.com"), None),
+            (Some(".example.com"), None),
+            (Some("com"), None),
+            (Some(""), None),
+            (None, None),
+        ];
+        for (host, expected) in cases {
+            assert_eq!(index.find(host), expected, "{host:?}");
+        }
+    }
+
+    #[test]
+    fn the_site_without_hosts_has_all_others() {
+        let only = index(&[&[]]).unwrap();
+        let beside = index(&[&["a"], &[]]).unwrap();
+        for host in [None, Some(""), Some("b"), Some("%"), Some("[::1]")] {
+            assert_eq!((only.find(host), beside.find(host)), (Some(0), Some(1)), "{host:?}");
+        }
+        assert_eq!(beside.find(Some("a")), Some(0));
+        assert_eq!(index(&[]).unwrap().find(Some("a")), None);
+    }
+
+    #[test]
+    fn what_two_sites_claim() {
+        let cases: [(&[&[&str]], &str); 5] = [
+            (&[&["a", "A."]], "site 1: the host a is named twice: name it once"),
+            (&[&["a"], &["b", "a"]], "site 2: site 1 has the host a as well: name it in one of them"),
+            (&[&["*.a"], &["*.A"]], "site 2: site 1 has the host *.a as well: name it in one of them"),
+            (&[&["[::1]"], &["[0::1]"]], "site 2: site 1 has the host [::1] as well: name it in one of them"),
+            (&[&[], &["a"], &[]], "site 3: site 1 has no hosts either, which means all others: name the hosts of one"),
+        ];
+        for (sites, expected) in cases {
+            assert_eq!(index(sites).unwrap_err().to_string(), expected);
+        }
+    }
+}
