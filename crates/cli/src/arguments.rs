@@ -8,6 +8,7 @@ mod http;
 mod limits;
 mod listening;
 mod logging;
+mod settings_file;
 mod supervise;
 mod timeouts;
 mod tls;
@@ -15,7 +16,9 @@ mod waterfall;
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, Command, ValueEnum};
+
+use crate::written::{Bare, word};
 
 pub(crate) use self::{
     admin::{AdminArguments, StatusArguments},
@@ -29,6 +32,7 @@ pub(crate) use self::{
     limits::LimitArguments,
     listening::ListeningArguments,
     logging::{LevelArgument, LogArgument, LogFormatArgument, LoggingArguments},
+    settings_file::CheckArguments,
     supervise::{SuperviseArguments, SupervisorFiles},
     timeouts::TimeoutArguments,
     tls::{CertificateArgument, ClientArgument, TlsArguments, VersionsArgument},
@@ -42,6 +46,24 @@ pub(crate) struct FilesArguments {
     #[arg(default_value = ".")]
     pub(crate) dir: PathBuf,
     #[command(flatten)]
+    pub(crate) folder: FolderArguments,
+    #[command(flatten)]
+    pub(crate) general: GeneralArguments,
+}
+
+/// What is about a folder.
+#[derive(Debug, Args)]
+pub(crate) struct FolderArguments {
+    #[command(flatten)]
+    pub(crate) content: ContentArguments,
+    #[command(flatten)]
+    pub(crate) caching: CachingArguments,
+}
+
+/// What is about the server as a whole; in a settings file, the keys at the root.
+#[derive(Debug, Args)]
+pub(crate) struct GeneralArguments {
+    #[command(flatten)]
     pub(crate) listening: ListeningArguments,
     #[command(flatten)]
     pub(crate) tls: TlsArguments,
@@ -52,13 +74,16 @@ pub(crate) struct FilesArguments {
     #[command(flatten)]
     pub(crate) admin: AdminArguments,
     #[command(flatten)]
-    pub(crate) content: ContentArguments,
-    #[command(flatten)]
-    pub(crate) caching: CachingArguments,
-    #[command(flatten)]
     pub(crate) limits: LimitArguments,
     #[command(flatten)]
     pub(crate) timeouts: TimeoutArguments,
+}
+
+/// The options as they are without a word; settings files have the same defaults.
+pub(crate) fn without_options<T: Args>() -> T {
+    let command = T::augment_args(Command::new("serow").no_binary_name(true));
+    let matches = command.try_get_matches_from([""; 0]);
+    matches.and_then(|matches| T::from_arg_matches(&matches)).expect("every option can be left out")
 }
 
 /// Something that is done or not.
@@ -71,6 +96,8 @@ pub(crate) enum Switch {
     #[value(help = None)]
     Off,
 }
+
+word!(Switch, "Switch", Bare::Switches);
 
 impl Switch {
     /// Whether it is done.

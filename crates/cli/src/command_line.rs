@@ -6,7 +6,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::{
     admin,
-    arguments::{BenchArguments, FilesArguments, StatusArguments, SuperviseArguments},
+    arguments::{BenchArguments, CheckArguments, FilesArguments, StatusArguments, SuperviseArguments},
     failure::Failure,
 };
 
@@ -47,6 +47,10 @@ pub(crate) enum Command {
     /// another one, and ends the old one when the new one is up. A binary that is called start_server means this command.
     #[command(override_usage = "serow supervise [OPTIONS] -- COMMAND [ARGUMENT...]", after_help = SUPERVISE_HELP)]
     Supervise(Box<SuperviseArguments>),
+    /// Say whether a settings file is right, and if not, what is wrong where.
+    ///
+    /// Reads it as 'serow run' does: folders and certificates have to be there, and the user. Nothing is listened at.
+    Check(CheckArguments),
     /// Print how a running server is doing.
     ///
     /// The server has to have a door for that: `serow files --admin unix:/run/serow/admin.sock`. 'queue delay' is how long

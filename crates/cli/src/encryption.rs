@@ -1,28 +1,86 @@
-//! What the options about TLS mean together.
+//! What the settings about TLS mean together.
 
-use serow::{CertificateFiles, ClientCertificates, TlsSettings, TlsVersion, TlsVersions};
+use std::time::Duration;
+
+use serow::{
+    Address, BoundServer, CertificateFiles, ClientCertificates, Handler, TlsSettings, TlsVersion, TlsVersions,
+};
 
 use crate::{
     arguments::{CertificateArgument, ClientArgument, TlsArguments, VersionsArgument},
-    failure::Failure,
+    settings::Contradiction,
+    strict_transport::StrictTransport,
+    to_tls::{Redirected, ToTls},
 };
 
+/// What TLS brings with it.
+#[derive(Debug)]
+pub(crate) struct Encryption {
+    /// SHA-256 of a certificate that was made for this run.
+    pub(crate) fingerprint: Option<String>,
+    /// For how long browsers come with TLS only.
+    pub(crate) strict_transport: Option<Duration>,
+    /// Who is sent to TLS.
+    pub(crate) redirected: Redirected,
+}
+
+impl Encryption {
+    /// The handlers that TLS needs, around that of a server.
+    pub(crate) fn around<H: Handler>(&self, handler: H, server: &BoundServer) -> impl Handler + use<H> {
+        ToTls::new(StrictTransport::new(handler, self.strict_transport), encrypted_port(server), self.redirected)
+    }
+}
+
+/// What is wrong with the files of certificates, of all settings that name some.
+pub(crate) fn unusable_files(written: &TlsArguments) -> Vec<Contradiction> {
+    let unusable = |key, settings: TlsSettings| {
+        let error = settings.check().err()?;
+        Some(Contradiction::new(key, format!("`{key}`: {error}")))
+    };
+    let mut found = Vec::new();
+    // What is wrong with the names themselves is found where they are used.
+    let files = files(written).unwrap_or_default();
+    for (number, files) in files.iter().enumerate() {
+        let without_response = CertificateFiles { ocsp_response: None, ..files.clone() };
+        let wrong = unusable("tls", TlsSettings::files(vec![without_response]))
+            .or_else(|| unusable("tls-ocsp", TlsSettings::files(vec![files.clone()])));
+        found.extend(wrong.map(|contradiction| contradiction.of_element(number)));
+    }
+    if found.is_empty() && !files.is_empty() && written.tls_client_ca.is_some() {
+        let client_certificates = client_certificates(written).unwrap_or_default();
+        found.extend(unusable("tls-client-ca", TlsSettings { client_certificates, ..TlsSettings::files(files) }));
+    }
+    found
+}
+
+/// The port at which the server listens with TLS.
+fn encrypted_port(server: &BoundServer) -> u16 {
+    let ports = server.addresses().map(|address| match address {
+        Address::Tcp(address) => Some(address.port()),
+        Address::Unix(_) | Address::Descriptor(_) => None,
+    });
+    let encrypted = ports.zip(server.urls()).find_map(|(port, url)| port.filter(|_| url.starts_with("https://")));
+    // Behind a proxy that reaches the server at a unix socket, clients come to the usual one.
+    encrypted.unwrap_or(443)
+}
+
 /// How connections are encrypted; nothing where they are not.
-pub(crate) fn tls_settings(written: &TlsArguments) -> Result<Option<TlsSettings>, Failure> {
+pub(crate) fn tls_settings(written: &TlsArguments) -> Result<Option<TlsSettings>, Contradiction> {
     if written.tls.is_empty() {
-        return match option_without_tls(written) {
-            Some(option) => misuse(&format!("{option} needs --tls: name a certificate, or say --tls self-signed")),
+        return match setting_without_tls(written) {
+            Some(key) => refuse(key, format!("`{key}` needs `tls`: name a certificate there, or write self-signed")),
             None => Ok(None),
         };
     }
     let mut settings = if written.tls.contains(&CertificateArgument::SelfSigned) {
         if written.tls.len() > 1 {
-            return misuse("--tls: self-signed stands alone; leave it out, or the other certificates");
+            return refuse("tls", "`tls`: self-signed stands alone; leave it out, or the other certificates");
         }
         if !written.tls_ocsp.is_empty() {
-            return misuse("--tls-ocsp: no authority says anything of a self-signed certificate; leave it out");
+            let text = "`tls-ocsp`: no authority says anything of a self-signed certificate; leave it out";
+            return refuse("tls-ocsp", text);
         }
-        TlsSettings::self_signed().map_err(serow::Error::from)?
+        TlsSettings::self_signed().map_err(|error| Contradiction::new("tls", error.to_string()))?
     } else {
         TlsSettings::files(files(written)?)
     };
@@ -31,28 +89,29 @@ pub(crate) fn tls_settings(written: &TlsArguments) -> Result<Option<TlsSettings>
     Ok(Some(settings))
 }
 
-fn option_without_tls(written: &TlsArguments) -> Option<&'static str> {
+fn setting_without_tls(written: &TlsArguments) -> Option<&'static str> {
     let given = [
-        ("--tls-ocsp", !written.tls_ocsp.is_empty()),
-        ("--tls-client-ca", written.tls_client_ca.is_some()),
-        ("--tls-client", written.tls_client == ClientArgument::Optional),
-        ("--tls-versions", written.tls_versions != VersionsArgument::Both),
-        ("--hsts", written.hsts.is_some()),
-        ("--redirect-http", written.redirect_http.is_some()),
+        ("tls-ocsp", !written.tls_ocsp.is_empty()),
+        ("tls-client-ca", written.tls_client_ca.is_some()),
+        ("tls-client", written.tls_client == ClientArgument::Optional),
+        ("tls-versions", written.tls_versions != VersionsArgument::Both),
+        ("hsts", written.hsts.is_some()),
+        ("redirect-http", written.redirect_http.is_some()),
     ];
-    given.into_iter().find(|(_, is_given)| *is_given).map(|(option, _)| option)
+    given.into_iter().find(|(_, is_given)| *is_given).map(|(key, _)| key)
 }
 
-fn files(written: &TlsArguments) -> Result<Vec<CertificateFiles>, Failure> {
+fn files(written: &TlsArguments) -> Result<Vec<CertificateFiles>, Contradiction> {
     if written.tls_ocsp.len() > written.tls.len() {
-        return misuse("--tls-ocsp is given more often than --tls: give one for each certificate, in the same order");
+        let text = "`tls-ocsp` is given more often than `tls`: give one for each certificate, in the same order";
+        return refuse("tls-ocsp", text);
     }
     let mut responses = written.tls_ocsp.iter();
     let mut files = Vec::new();
     for argument in &written.tls {
         let CertificateArgument::Files(certificate, key) = argument else { continue };
         if certificate.as_os_str().is_empty() || key.as_os_str().is_empty() {
-            return misuse("--tls: a name is missing; write CERT,KEY, or one file that holds both");
+            return refuse("tls", "`tls`: a name is missing; write CERT,KEY, or one file that holds both");
         }
         files.push(CertificateFiles {
             certificate: certificate.clone(),
@@ -72,15 +131,17 @@ fn versions(written: VersionsArgument) -> TlsVersions {
     TlsVersions { lowest, highest }
 }
 
-fn client_certificates(written: &TlsArguments) -> Result<ClientCertificates, Failure> {
+fn client_certificates(written: &TlsArguments) -> Result<ClientCertificates, Contradiction> {
     match (&written.tls_client_ca, written.tls_client) {
         (Some(path), ClientArgument::Required) => Ok(ClientCertificates::Required(path.clone())),
         (Some(path), ClientArgument::Optional) => Ok(ClientCertificates::Optional(path.clone())),
-        (None, ClientArgument::Optional) => misuse("--tls-client needs --tls-client-ca: name the authorities' file"),
+        (None, ClientArgument::Optional) => {
+            refuse("tls-client", "`tls-client` needs `tls-client-ca`: name the authorities' file")
+        }
         (None, ClientArgument::Required) => Ok(ClientCertificates::Off),
     }
 }
 
-fn misuse<T>(line: &str) -> Result<T, Failure> {
-    Err(Failure::Misuse(line.to_owned()))
+fn refuse<T>(key: &'static str, text: impl Into<String>) -> Result<T, Contradiction> {
+    Err(Contradiction::new(key, text))
 }

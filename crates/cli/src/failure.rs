@@ -6,7 +6,10 @@ use clap::error::ErrorKind;
 use serow_files::FilesError;
 use serow_supervisor::SupervisorError;
 
-use crate::{admin::NoAnswer, bench::BenchFailure, misuse, waterfall::WaterfallFailure};
+use crate::{
+    admin::NoAnswer, bench::BenchFailure, configuration::ConfigurationError, misuse, settings::Contradiction,
+    waterfall::WaterfallFailure,
+};
 
 /// Why a command ended.
 #[derive(Debug)]
@@ -15,6 +18,8 @@ pub(crate) enum Failure {
     Help(clap::Error),
     /// The command line cannot be understood.
     Misuse(String),
+    /// The settings file is not what it should be.
+    Configuration(ConfigurationError),
     /// The folder, or what was said about it.
     Folder(FilesError),
     /// The access log's file cannot be opened.
@@ -51,7 +56,11 @@ impl Failure {
         let line = match self {
             Self::Help(error) => error.to_string(),
             Self::Misuse(line) => line.clone(),
-            Self::Folder(error) => of_folder(error),
+            Self::Configuration(error) => error.to_string(),
+            Self::Folder(error) => match Contradiction::of_folder(error) {
+                Some(contradiction) => contradiction.in_options(),
+                None => error.to_string(),
+            },
             Self::AccessLog(path, error) => {
                 let path = path.display();
                 format!("cannot write the access log {path}: {error}; name another file with --access-log")
@@ -69,10 +78,10 @@ impl Failure {
         on_one_line(&line)
     }
 
-    /// What the process ends with: 2 where the command line is wrong, as clap and most programs have it, else 1.
+    /// What the process ends with: 2 where what was written is wrong, as clap and most programs have it, else 1.
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self {
-            Self::Misuse(_) => ExitCode::from(2),
+            Self::Misuse(_) | Self::Configuration(_) => ExitCode::from(2),
             _ => ExitCode::FAILURE,
         }
     }
@@ -88,30 +97,6 @@ impl From<serow::Error> for Failure {
     fn from(error: serow::Error) -> Self {
         Self::Server(error)
     }
-}
-
-/// The library names its settings; here they are options.
-fn of_folder(error: &FilesError) -> String {
-    let (setting, value, advice) = match error {
-        FilesError::Path { setting: "index", value } => ("index", value, "give a name, without a folder"),
-        FilesError::Path { setting, value } => {
-            (*setting, value, "give the path of a file below the served folder, without '..'")
-        }
-        FilesError::Text { setting, value } => {
-            (*setting, value, "leave out control characters, since it becomes a header field")
-        }
-        error => return error.to_string(),
-    };
-    let option = match setting {
-        "index" => "--index",
-        "fallback" => "--spa",
-        "not_found" => "--not-found",
-        "media_types" => "--type",
-        "default_media_type" => "--default-type",
-        "freshness" => "--cache-control",
-        other => other,
-    };
-    format!("{option} {value:?}: {advice}")
 }
 
 /// Shows control characters as escapes: names of folders may hold anything.
@@ -131,18 +116,5 @@ mod tests {
     fn whatever_is_quoted_stays_on_one_line() {
         let failure = Failure::Folder(FilesError::Missing("a\nb\x1b[31m é".into()));
         assert_eq!(failure.line(), r"there is no folder a\nb\u{1b}[31m é: create it, or name another one");
-    }
-
-    #[test]
-    fn settings_are_named_as_options() {
-        for (setting, expected) in [
-            ("index", r#"--index "../x": give a name, without a folder"#),
-            ("fallback", r#"--spa "../x": give the path of a file below the served folder, without '..'"#),
-        ] {
-            let error = FilesError::Path { setting, value: "../x".to_owned() };
-            assert_eq!(Failure::from(error).line(), expected);
-        }
-        let error = FilesError::Text { setting: "freshness", value: "a\nb".to_owned() };
-        assert!(Failure::from(error).line().starts_with(r#"--cache-control "a\nb": leave out control characters"#));
     }
 }

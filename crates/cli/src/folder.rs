@@ -5,22 +5,23 @@ use std::{
     path::Path,
 };
 
-use serow::{Address, BoundServer};
+use serow::BoundServer;
 use serow_files::{Files, FilesSettings};
 
 use crate::{
     access_log::AccessLogWriter,
     admin::Door,
+    encryption::Encryption,
     error_log,
     failure::{Failure, on_one_line},
-    settings::{Encryption, FolderSettings},
-    strict_transport::StrictTransport,
-    to_tls::ToTls,
+    settings::{FolderSettings, ServerSettings},
 };
 
 /// Serves a folder until TERM or INT.
 pub(crate) fn serve(settings: FolderSettings) -> Result<(), Failure> {
-    let FolderSettings { folder, files, mut server, encryption, admin, access_log, level } = settings;
+    let FolderSettings { folder, files, server } = settings;
+    let ServerSettings { listeners, server, encryption, admin, access_log, level, .. } = server;
+    let mut server = listeners.iter().fold(server, |server, listener| listener.add_to(server));
     error_log::begin(level);
     let handler = Files::with_settings(&folder, files.clone())?;
     let writer = AccessLogWriter::start(access_log)?;
@@ -35,8 +36,8 @@ pub(crate) fn serve(settings: FolderSettings) -> Result<(), Failure> {
     let outcome = match encryption {
         None => server.run(handler),
         Some(encryption) => {
-            let port = encrypted_port(&server);
-            server.run(ToTls::new(StrictTransport::new(handler, encryption.strict_transport), port))
+            let handler = encryption.around(handler, &server);
+            server.run(handler)
         }
     };
     // What a server that stops still does can be asked until it is done.
@@ -55,17 +56,6 @@ fn announce(folder: &Path, server: &BoundServer, encryption: Option<&Encryption>
     }
     // It serves as well where nobody reads this.
     let _ = writeln!(io::stderr(), "{}", on_one_line(&line));
-}
-
-/// The port at which the server listens with TLS. It listens there first.
-fn encrypted_port(server: &BoundServer) -> u16 {
-    let ports = server.addresses().map(|address| match address {
-        Address::Tcp(address) => Some(address.port()),
-        Address::Unix(_) | Address::Descriptor(_) => None,
-    });
-    let encrypted = ports.zip(server.urls()).find_map(|(port, url)| port.filter(|_| url.starts_with("https://")));
-    // Behind a proxy that reaches the server at a unix socket, clients come to the usual one.
-    encrypted.unwrap_or(443)
 }
 
 /// A page that is not there yet may come later, so this is no reason not to begin.

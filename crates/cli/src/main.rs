@@ -3,7 +3,8 @@
 //! | step | file |
 //! | --- | --- |
 //! | what was written: options and their values | `command_line.rs`, `arguments/`, `written/` |
-//! | what it means: the settings of the parts, checked | `settings.rs`, `encryption.rs` |
+//! | the same in a settings file; whether one is right | `configuration.rs`, `configuration/`, `check.rs` |
+//! | what it means: the settings of the parts, checked | `settings.rs`, `settings/`, `encryption.rs` |
 //! | what is said where it means nothing | `failure.rs`, `misuse.rs` |
 //! | serving a folder; at sockets that a supervisor opened | `folder.rs`, `inherited.rs` |
 //! | handlers around it, where there is TLS | `strict_transport.rs`, `to_tls.rs` |
@@ -20,7 +21,9 @@ mod access_log;
 mod admin;
 mod arguments;
 mod bench;
+mod check;
 mod command_line;
+mod configuration;
 mod descriptors;
 mod encryption;
 mod error_log;
@@ -46,6 +49,7 @@ use mimalloc::MiMalloc;
 
 use self::{
     command_line::{Command, CommandLine},
+    configuration::ConfigurationError,
     failure::Failure,
 };
 
@@ -64,6 +68,7 @@ fn main() -> ExitCode {
         Ok(Command::Bench(arguments)) => bench::run(*arguments),
         Ok(Command::Supervise(arguments)) => return supervise::run(*arguments),
         Ok(Command::Status(arguments)) => admin::print_status(&arguments),
+        Ok(Command::Check(arguments)) => check::run(&arguments),
         Ok(Command::Manual) => manual::print(),
         Err(failure) => Err(failure),
     };
@@ -78,6 +83,10 @@ fn exit_code(outcome: Result<(), Failure>) -> ExitCode {
             // Whoever asked for it may have seen enough and left (`serow --help | head -1`).
             let _ = help.print();
             ExitCode::SUCCESS
+        }
+        Err(Failure::Configuration(error @ ConfigurationError::Wrong(_))) => {
+            let _ = writeln!(io::stderr(), "{error}");
+            Failure::Configuration(error).exit_code()
         }
         Err(failure) => {
             // Where even this fails, nobody is left to be told.

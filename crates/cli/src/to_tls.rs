@@ -1,28 +1,54 @@
 //! Sends who comes without TLS to the same place with it: a handler around a handler.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use serow::{Handler, Known, Request, Response, Scheme, StatusCode, TargetForm};
 
-/// Answers every request that comes without TLS with a redirect.
+/// Answers requests that come without TLS with a redirect.
 #[derive(Clone)]
 pub(crate) struct ToTls<H> {
     inner: H,
     /// Where the server listens with TLS.
     port: u16,
+    redirected: Redirected,
+}
+
+/// Who of those that come without TLS is redirected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Redirected {
+    /// Nobody.
+    Nobody,
+    /// Everybody.
+    Everybody,
+    /// Those who come to this address; one of zeroes is every address with its port.
+    At(SocketAddr),
+}
+
+impl Redirected {
+    fn contains(self, request: &Request) -> bool {
+        match (self, request.connection().local()) {
+            _ if request.connection().scheme() == Scheme::Https => false,
+            (Self::Everybody, _) => true,
+            (Self::At(address), Some(local)) => {
+                let (ip, local_ip) = (address.ip().to_canonical(), local.ip().to_canonical());
+                address.port() == local.port() && (ip.is_unspecified() || ip == local_ip)
+            }
+            (Self::Nobody, _) | (Self::At(_), None) => false,
+        }
+    }
 }
 
 impl<H> ToTls<H> {
-    pub(crate) fn new(inner: H, port: u16) -> Self {
-        Self { inner, port }
+    pub(crate) fn new(inner: H, port: u16, redirected: Redirected) -> Self {
+        Self { inner, port, redirected }
     }
 }
 
 impl<H: Handler> Handler for ToTls<H> {
     fn call(&self, request: Request) -> impl Future<Output = Response> + 'static {
-        let answer = match request.connection().scheme() {
-            Scheme::Https => Err(self.inner.call(request)),
-            Scheme::Http => Ok(redirect(&request, self.port)),
+        let answer = match self.redirected.contains(&request) {
+            false => Err(self.inner.call(request)),
+            true => Ok(redirect(&request, self.port)),
         };
         async move {
             match answer {
@@ -95,6 +121,33 @@ mod tests {
             let response = redirect(&request, port);
             assert_eq!(response.headers.get_str(Known::Location), expected);
             assert_eq!(response.status.as_u16(), if expected.is_some() { 308 } else { 400 });
+        }
+    }
+
+    #[test]
+    fn who_is_redirected() {
+        let at = |address: &str| Redirected::At(address.parse().unwrap());
+        for (redirected, scheme, local, expected) in [
+            (Redirected::Everybody, Scheme::Http, None, true),
+            (Redirected::Everybody, Scheme::Https, None, false),
+            (Redirected::Nobody, Scheme::Http, Some("192.0.2.1:80"), false),
+            (at("[::]:80"), Scheme::Http, Some("192.0.2.1:80"), true),
+            (at("[::]:80"), Scheme::Http, Some("[::ffff:192.0.2.1]:80"), true),
+            (at("192.0.2.1:80"), Scheme::Http, Some("[::ffff:192.0.2.1]:80"), true),
+            (at("192.0.2.1:80"), Scheme::Http, Some("192.0.2.2:80"), false),
+            (at("[::]:80"), Scheme::Http, Some("192.0.2.1:8080"), false),
+            (at("[::]:80"), Scheme::Http, None, false),
+            (at("[::]:443"), Scheme::Https, Some("192.0.2.1:443"), false),
+        ] {
+            let head = RequestHead {
+                method: Method::GET,
+                target: Target::default(),
+                version: Version::HTTP_11,
+                headers: Headers::default(),
+            };
+            let local = local.map(|local| local.parse().unwrap());
+            let request = Request::new(head, Body::empty(), Connection::new(Peer::Unix, local, scheme));
+            assert_eq!(redirected.contains(&request), expected, "{redirected:?} {scheme:?} {local:?}");
         }
     }
 }

@@ -1,16 +1,19 @@
 //! Values as people write them. Each is a type of its own that can be read from its text and says, in one line, what is
-//! wrong with a text that is none.
+//! wrong with a text that is none. Those of a settings file know how they stand there, too (`form.rs`).
 
 mod amount;
 mod codings;
 mod count;
 mod field;
+pub(crate) mod form;
+mod listener;
 mod mode;
 mod paced;
 mod rules;
 mod seconds;
 mod size;
 mod span;
+pub(crate) mod words;
 
 use std::{error, fmt};
 
@@ -19,12 +22,15 @@ pub(crate) use self::{
     codings::Codings,
     count::Count,
     field::Field,
+    form::{Bare, Written, in_settings_file},
+    listener::{ListenAddress, ListenRule},
     mode::Mode,
     paced::Paced,
     rules::{CacheControlRule, ExpiresRule, MediaTypeRule, RewriteRule},
     seconds::Seconds,
     size::Size,
     span::Span,
+    words::word,
 };
 
 /// A text that is not what it should be.

@@ -270,7 +270,7 @@ fn mistakes_have_one_line() {
     here.issue("two", &["example.com"]);
     let swapped = format!("{},{}", here.path("one.pem"), here.path("two.key"));
     let cases: [(&[&str], i32, &str); 13] = [
-        (&["--hsts", "1d"], 2, "--hsts needs --tls: name a certificate, or say --tls self-signed"),
+        (&["--hsts", "1d"], 2, "--hsts needs --tls: name a certificate there, or write self-signed"),
         (&["--redirect-http", ":80"], 2, "--redirect-http needs --tls"),
         (&["--tls-client-ca", "a.pem"], 2, "--tls-client-ca needs --tls"),
         (&["--tls-versions", "1.3"], 2, "--tls-versions needs --tls"),

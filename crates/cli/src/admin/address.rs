@@ -2,7 +2,10 @@
 
 use std::{fmt, str::FromStr};
 
+use serde_json::{Value, json};
 use serow::{Address, AddressError};
+
+use crate::written::{Written, in_settings_file};
 
 /// An address that only this machine reaches.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,6 +54,24 @@ impl fmt::Display for NoAdminAddress {
 }
 
 impl std::error::Error for NoAdminAddress {}
+
+impl fmt::Display for AdminAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Written for AdminAddress {
+    fn expected() -> String {
+        r#"an address that only this machine reaches, as in "unix:/path" or "127.0.0.1:9000""#.to_owned()
+    }
+
+    fn schema() -> Value {
+        json!({ "type": "string", "pattern": "^((.*:)?[0-9]+|unix:.+)$" })
+    }
+}
+
+in_settings_file!(AdminAddress, "AdminAddress");
 
 #[cfg(test)]
 mod tests {

@@ -1,12 +1,16 @@
 //! Where a running server tells how it is, and who asks it.
 
 use clap::Args;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serow::Address;
 
+use super::without_options;
 use crate::admin::AdminAddress;
 
 /// Where a running server tells how it is.
-#[derive(Debug, Args)]
+#[derive(Debug, Args, Deserialize, Serialize, JsonSchema)]
+#[serde(default = "without_options::<AdminArguments>", rename_all = "kebab-case")]
 #[command(next_help_heading = "Administration")]
 #[allow(rustdoc::broken_intra_doc_links, reason = "the text is help for a terminal: `[::1]` is an address")]
 pub(crate) struct AdminArguments {

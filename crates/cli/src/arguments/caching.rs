@@ -1,11 +1,15 @@
 //! How long clients keep what they got, and how much the server keeps in memory.
 
 use clap::Args;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
+use super::without_options;
 use crate::written::{CacheControlRule, Count, ExpiresRule, Size};
 
 /// How long clients keep what they got, and how much the server keeps in memory.
-#[derive(Debug, Args)]
+#[derive(Debug, Args, Deserialize, Serialize, JsonSchema)]
+#[serde(default = "without_options::<CachingArguments>", rename_all = "kebab-case")]
 #[command(next_help_heading = "Caching")]
 pub(crate) struct CachingArguments {
     /// How long clients may keep what they got: 24h, or '/assets/*=365d' (repeatable).

@@ -1,12 +1,15 @@
 //! What is served of a folder, and how.
 
 use clap::{Args, ValueEnum};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use super::Switch;
-use crate::written::{Codings, Count, MediaTypeRule, RewriteRule, Size};
+use super::{Switch, without_options};
+use crate::written::{Bare, Codings, Count, MediaTypeRule, RewriteRule, Size, word};
 
 /// What is served of a folder, and how.
-#[derive(Debug, Args)]
+#[derive(Debug, Args, Deserialize, Serialize, JsonSchema)]
+#[serde(default = "without_options::<ContentArguments>", rename_all = "kebab-case")]
 #[command(next_help_heading = "Content")]
 pub(crate) struct ContentArguments {
     /// The file served where a folder is asked for (repeatable: the first that exists).
@@ -50,6 +53,7 @@ pub(crate) struct ContentArguments {
 
     /// The media type of files with an ending, such as md=text/markdown (repeatable).
     #[arg(long = "type", value_name = "EXT=TYPE")]
+    #[serde(rename = "type")]
     pub(crate) media_type: Vec<MediaTypeRule>,
 
     /// The media type of files whose ending says nothing.
@@ -111,3 +115,6 @@ pub(crate) enum SymlinksArgument {
     #[value(help = None)]
     None,
 }
+
+word!(ListingArgument, "Listing", Bare::Switches);
+word!(SymlinksArgument, "Symlinks");

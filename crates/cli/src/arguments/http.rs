@@ -1,11 +1,15 @@
 //! Which versions of HTTP are spoken, and how several responses share a connection.
 
 use clap::{Args, ValueEnum};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use crate::written::Paced;
+use super::without_options;
+use crate::written::{Paced, word};
 
 /// Which versions of HTTP are spoken, and how several responses share a connection.
-#[derive(Debug, Args)]
+#[derive(Debug, Args, Deserialize, Serialize, JsonSchema)]
+#[serde(default = "without_options::<HttpArguments>", rename_all = "kebab-case")]
 #[command(next_help_heading = "HTTP")]
 pub(crate) struct HttpArguments {
     /// The versions of HTTP that are spoken: 1 is 1.1 and 1.0.
@@ -37,3 +41,5 @@ pub(crate) enum VersionsOfHttp {
     #[value(name = "2", help = None)]
     Http2,
 }
+
+word!(VersionsOfHttp, "VersionsOfHttp");

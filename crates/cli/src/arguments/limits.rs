@@ -1,11 +1,15 @@
 //! How much a client may ask for.
 
 use clap::Args;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
+use super::without_options;
 use crate::written::{Count, Size};
 
 /// How much a client may ask for.
-#[derive(Debug, Args)]
+#[derive(Debug, Args, Deserialize, Serialize, JsonSchema)]
+#[serde(default = "without_options::<LimitArguments>", rename_all = "kebab-case")]
 #[command(next_help_heading = "Limits")]
 pub(crate) struct LimitArguments {
     /// Connections at the same time; more wait until one ends [default: what the limit of open files allows]

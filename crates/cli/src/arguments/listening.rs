@@ -1,12 +1,15 @@
 //! Where the server listens, and with how many threads.
 
 use clap::Args;
-use serow::Address;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use crate::written::{Count, Mode};
+use super::without_options;
+use crate::written::{Count, ListenRule, Mode};
 
 /// Where the server listens, and with how many threads.
-#[derive(Debug, Args)]
+#[derive(Debug, Args, Deserialize, Serialize, JsonSchema)]
+#[serde(default = "without_options::<ListeningArguments>", rename_all = "kebab-case")]
 #[command(next_help_heading = "Listening")]
 #[allow(rustdoc::broken_intra_doc_links, reason = "the text is help for a terminal: `[::1]` is an address")]
 pub(crate) struct ListeningArguments {
@@ -16,7 +19,7 @@ pub(crate) struct ListeningArguments {
     /// listening socket that is handed over. Port 0 lets the system choose. A server that a supervisor started (serow
     /// supervise, start_server, systemd) listens at the sockets it was given, if nothing is said here.
     #[arg(long, value_name = "ADDR")]
-    pub(crate) listen: Vec<Address>,
+    pub(crate) listen: Vec<ListenRule>,
 
     /// How many cores to use [default: all]
     #[arg(long, value_name = "N")]

@@ -1,11 +1,18 @@
 //! What is logged, and where.
 
-use std::{ffi::OsString, path::PathBuf};
+use std::{convert::Infallible, ffi::OsString, fmt, path::PathBuf, str::FromStr};
 
 use clap::{Args, ValueEnum};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::without_options;
+use crate::written::{Written, in_settings_file, word};
 
 /// What is logged, and where.
-#[derive(Debug, Args)]
+#[derive(Debug, Args, Deserialize, Serialize, JsonSchema)]
+#[serde(default = "without_options::<LoggingArguments>", rename_all = "kebab-case")]
 #[command(next_help_heading = "Logs")]
 pub(crate) struct LoggingArguments {
     /// Where a line is written for each request: off, - (standard output) or a file.
@@ -49,6 +56,40 @@ impl From<OsString> for LogArgument {
     }
 }
 
+impl FromStr for LogArgument {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(Self::from(OsString::from(text)))
+    }
+}
+
+impl fmt::Display for LogArgument {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Off => f.write_str("off"),
+            Self::StandardOutput => f.write_str("-"),
+            Self::File(path) => path.display().fmt(f),
+        }
+    }
+}
+
+impl Written for LogArgument {
+    fn expected() -> String {
+        r#""off", "-" or a file in quotes"#.to_owned()
+    }
+
+    fn schema() -> Value {
+        json!({ "type": "string", "minLength": 1 })
+    }
+
+    fn suggestion(bare: &str) -> Option<String> {
+        (bare == "false").then(|| format!("{:?}", "off"))
+    }
+}
+
+in_settings_file!(LogArgument, "AccessLog");
+
 /// How a line of the access log is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[allow(missing_docs, reason = "explained at the option")]
@@ -68,3 +109,6 @@ pub(crate) enum LevelArgument {
     Debug,
     Trace,
 }
+
+word!(LogFormatArgument, "AccessLogFormat");
+word!(LevelArgument, "Level");

@@ -1,11 +1,15 @@
 //! How long a client may take.
 
 use clap::Args;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
+use super::without_options;
 use crate::written::Span;
 
 /// How long a client may take.
-#[derive(Debug, Args)]
+#[derive(Debug, Args, Deserialize, Serialize, JsonSchema)]
+#[serde(default = "without_options::<TimeoutArguments>", rename_all = "kebab-case")]
 #[command(next_help_heading = "Timeouts")]
 pub(crate) struct TimeoutArguments {
     /// For the head of a request, from its first byte to its last.

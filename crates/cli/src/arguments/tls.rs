@@ -1,18 +1,25 @@
 //! How connections are encrypted.
 
 use std::{
+    convert::Infallible,
     ffi::OsString,
+    fmt,
     os::unix::ffi::{OsStrExt, OsStringExt},
     path::PathBuf,
+    str::FromStr,
 };
 
 use clap::{Args, ValueEnum};
-use serow::Address;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
-use crate::written::Span;
+use super::without_options;
+use crate::written::{ListenAddress, Span, Written, in_settings_file, word};
 
 /// How connections are encrypted.
-#[derive(Debug, Args)]
+#[derive(Debug, Args, Deserialize, Serialize, JsonSchema)]
+#[serde(default = "without_options::<TlsArguments>", rename_all = "kebab-case")]
 #[command(next_help_heading = "TLS")]
 pub(crate) struct TlsArguments {
     /// Encrypt connections: with a certificate and its key, or with self-signed for development (repeatable).
@@ -50,7 +57,7 @@ pub(crate) struct TlsArguments {
 
     /// Listen here without TLS, and send everybody to the same place with it (308).
     #[arg(long, value_name = "ADDR")]
-    pub(crate) redirect_http: Option<Address>,
+    pub(crate) redirect_http: Option<ListenAddress>,
 }
 
 /// With what the server shows who it is.
@@ -78,6 +85,40 @@ impl From<OsString> for CertificateArgument {
     }
 }
 
+impl FromStr for CertificateArgument {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(Self::from(OsString::from(text)))
+    }
+}
+
+impl fmt::Display for CertificateArgument {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::SelfSigned => f.write_str("self-signed"),
+            Self::Files(certificate, key) if certificate == key => certificate.display().fmt(f),
+            Self::Files(certificate, key) => write!(f, "{},{}", certificate.display(), key.display()),
+        }
+    }
+}
+
+impl Written for CertificateArgument {
+    fn expected() -> String {
+        r#"the files of a certificate and its key, as in "site.pem,site.key", or "self-signed""#.to_owned()
+    }
+
+    fn schema() -> Value {
+        json!({ "type": "string", "minLength": 1 })
+    }
+
+    fn suggestion(_: &str) -> Option<String> {
+        None
+    }
+}
+
+in_settings_file!(CertificateArgument, "Certificate");
+
 /// Versions of TLS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum VersionsArgument {
@@ -102,6 +143,9 @@ pub(crate) enum ClientArgument {
     #[value(help = None)]
     Required,
 }
+
+word!(VersionsArgument, "VersionsOfTls");
+word!(ClientArgument, "ClientCertificates");
 
 #[cfg(test)]
 mod tests {

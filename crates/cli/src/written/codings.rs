@@ -1,10 +1,11 @@
 //! Which codings files are compressed in: `on`, `off`, `br,gzip`.
 
-use std::str::FromStr;
+use std::{fmt, str::FromStr};
 
+use serde_json::{Value, json};
 use serow_files::Coding;
 
-use super::Unreadable;
+use super::{Bare, Unreadable, Written, in_settings_file};
 
 /// Codings in the order of preference.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +51,33 @@ impl FromStr for Codings {
         Ok(Self::Only(codings))
     }
 }
+
+impl fmt::Display for Codings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::On => f.write_str("on"),
+            Self::Off => f.write_str("off"),
+            Self::Only(codings) => {
+                f.write_str(&codings.iter().map(|coding| coding.name()).collect::<Vec<_>>().join(","))
+            }
+        }
+    }
+}
+
+impl Written for Codings {
+    const BARE: Bare = Bare::Switches;
+
+    fn expected() -> String {
+        r#""on", "off" or a list of codings, as in "br,zstd,gzip""#.to_owned()
+    }
+
+    fn schema() -> Value {
+        let name = Coding::ALL.map(Coding::name).join("|");
+        json!({ "type": "string", "pattern": format!("^(on|off|({name})(, *({name}))*)$") })
+    }
+}
+
+in_settings_file!(Codings, "Codings");
 
 #[cfg(test)]
 mod tests {

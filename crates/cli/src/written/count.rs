@@ -1,14 +1,21 @@
 //! Whole numbers between two bounds.
 
-use std::str::FromStr;
+use std::{fmt, str::FromStr};
 
-use super::{Unreadable, leading_number};
+use serde_json::{Value, json};
+
+use super::{Bare, Unreadable, Written, in_settings_file, leading_number};
 
 /// A whole number from `LEAST` to `MOST`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Count<const LEAST: u32, const MOST: u32>(u32);
 
 impl<const LEAST: u32, const MOST: u32> Count<LEAST, MOST> {
+    /// A number that is known to be between the bounds; the nearest bound for any other.
+    pub(crate) fn of(number: u32) -> Self {
+        Self(number.clamp(LEAST, MOST))
+    }
+
     /// The number.
     pub(crate) fn get(self) -> u32 {
         self.0
@@ -32,6 +39,26 @@ impl<const LEAST: u32, const MOST: u32> FromStr for Count<LEAST, MOST> {
             .ok_or_else(|| Unreadable::new(text, format!("not a whole number from {LEAST} to {MOST}")))
     }
 }
+
+impl<const LEAST: u32, const MOST: u32> fmt::Display for Count<LEAST, MOST> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl<const LEAST: u32, const MOST: u32> Written for Count<LEAST, MOST> {
+    const BARE: Bare = Bare::OnlyNumbers;
+
+    fn expected() -> String {
+        format!("a whole number from {LEAST} to {MOST}")
+    }
+
+    fn schema() -> Value {
+        json!({ "type": "integer", "minimum": LEAST, "maximum": MOST })
+    }
+}
+
+in_settings_file!(Count<LEAST, MOST>, "Count", const LEAST: u32, const MOST: u32);
 
 #[cfg(test)]
 mod tests {

@@ -1,8 +1,10 @@
 //! Permissions of a file: `660`.
 
-use std::str::FromStr;
+use std::{fmt, str::FromStr};
 
-use super::Unreadable;
+use serde_json::{Value, json};
+
+use super::{Unreadable, Written, in_settings_file};
 
 /// Permissions of a file, written in octal digits, as chmod does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +22,24 @@ impl FromStr for Mode {
             .ok_or_else(|| Unreadable::new(text, "not a file mode: write three octal digits, as in 660"))
     }
 }
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:03o}", self.0)
+    }
+}
+
+impl Written for Mode {
+    fn expected() -> String {
+        r#"a file mode in quotes, as in "660""#.to_owned()
+    }
+
+    fn schema() -> Value {
+        json!({ "type": "string", "pattern": "^0?[0-7]{1,3}$" })
+    }
+}
+
+in_settings_file!(Mode, "Mode");
 
 #[cfg(test)]
 mod tests {

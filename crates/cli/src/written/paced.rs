@@ -1,10 +1,11 @@
 //! How much may be held unsent: `adaptive`, `off`, `64k`.
 
-use std::str::FromStr;
+use std::{fmt, str::FromStr};
 
+use serde_json::{Value, json};
 use serow::Pacing;
 
-use super::{Size, Unreadable};
+use super::{Bare, Size, Unreadable, Written, in_settings_file};
 
 /// How much may be held unsent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +25,30 @@ impl FromStr for Paced {
         pacing.map(Self).ok_or_else(|| Unreadable::new(text, problem))
     }
 }
+
+impl fmt::Display for Paced {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Pacing::Adaptive => f.write_str("adaptive"),
+            Pacing::Off => f.write_str("off"),
+            Pacing::Fixed(size) => Size(size.into()).fmt(f),
+        }
+    }
+}
+
+impl Written for Paced {
+    const BARE: Bare = Bare::Numbers;
+
+    fn expected() -> String {
+        r#""adaptive", "off" or a size, as in "16k""#.to_owned()
+    }
+
+    fn schema() -> Value {
+        json!({ "anyOf": [{ "enum": ["adaptive", "off"] }, Size::schema()] })
+    }
+}
+
+in_settings_file!(Paced, "Pacing");
 
 #[cfg(test)]
 mod tests {

@@ -1,8 +1,10 @@
 //! Rules that choose by path or ending: `'/assets/*=365d'`, `md=text/markdown`.
 
-use std::str::FromStr;
+use std::{fmt, str::FromStr};
 
-use super::{Span, Unreadable};
+use serde_json::{Value, json};
+
+use super::{Span, Unreadable, Written, in_settings_file, span};
 
 /// `[PATTERN=]TIME`: how long what fits may be kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,6 +98,79 @@ impl FromStr for RewriteRule {
         }
     }
 }
+
+impl fmt::Display for ExpiresRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", before_sign(self.pattern.as_deref()), self.span)
+    }
+}
+
+impl fmt::Display for CacheControlRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", before_sign(self.pattern.as_deref()), self.directives)
+    }
+}
+
+impl fmt::Display for MediaTypeRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.ending, self.media_type)
+    }
+}
+
+impl fmt::Display for RewriteRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.from, self.to)
+    }
+}
+
+fn before_sign(pattern: Option<&str>) -> String {
+    pattern.map(|pattern| format!("{pattern}=")).unwrap_or_default()
+}
+
+impl Written for ExpiresRule {
+    fn expected() -> String {
+        r#"a duration, or a pattern and a duration, as in "24h" or "*.css=30d""#.to_owned()
+    }
+
+    fn schema() -> Value {
+        json!({ "type": "string", "pattern": format!("^(.+=)?{}$", span::PATTERN) })
+    }
+}
+
+impl Written for CacheControlRule {
+    fn expected() -> String {
+        r#"directives, or a pattern and directives, as in "no-cache" or "*.js=max-age=600""#.to_owned()
+    }
+
+    fn schema() -> Value {
+        json!({ "type": "string", "pattern": "." })
+    }
+}
+
+impl Written for MediaTypeRule {
+    fn expected() -> String {
+        r#"an ending and its media type, as in "md=text/markdown""#.to_owned()
+    }
+
+    fn schema() -> Value {
+        json!({ "type": "string", "pattern": r"^\.*[^./=]+=[^/]+/.+$" })
+    }
+}
+
+impl Written for RewriteRule {
+    fn expected() -> String {
+        r#"a pattern and a path, as in "/icon/*=/static/*.png""#.to_owned()
+    }
+
+    fn schema() -> Value {
+        json!({ "type": "string", "pattern": "^[^=]+=/" })
+    }
+}
+
+in_settings_file!(ExpiresRule, "ExpiresRule");
+in_settings_file!(CacheControlRule, "CacheControlRule");
+in_settings_file!(MediaTypeRule, "MediaTypeRule");
+in_settings_file!(RewriteRule, "RewriteRule");
 
 #[cfg(test)]
 mod tests {

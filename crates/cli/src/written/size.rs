@@ -1,8 +1,10 @@
 //! Sizes in bytes: `500`, `64k`, `1M`, `2G`.
 
-use std::str::FromStr;
+use std::{fmt, str::FromStr};
 
-use super::{Unreadable, leading_number};
+use serde_json::{Value, json};
+
+use super::{Bare, Unreadable, Written, in_settings_file, leading_number};
 
 /// A number of bytes; `k`, `M` and `G` are powers of 1,024, as in nginx.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +34,30 @@ impl FromStr for Size {
     }
 }
 
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let units = [(30, "G"), (20, "M"), (10, "k")];
+        match units.into_iter().find(|(bits, _)| self.0 > 0 && self.0.trailing_zeros() >= *bits) {
+            Some((bits, unit)) => write!(f, "{}{unit}", self.0 >> bits),
+            None => self.0.fmt(f),
+        }
+    }
+}
+
+impl Written for Size {
+    const BARE: Bare = Bare::Numbers;
+
+    fn expected() -> String {
+        r#"a size, as in 500, "64k", "1M" or "2G""#.to_owned()
+    }
+
+    fn schema() -> Value {
+        json!({ "type": "string", "pattern": "^[0-9]+[kKmMgG]?$" })
+    }
+}
+
+in_settings_file!(Size, "Size");
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -56,6 +82,11 @@ mod tests {
         ];
         for (text, expected) in cases {
             assert_eq!(text.parse().ok(), expected.map(Size), "{text}");
+        }
+        for (size, expected) in
+            [(0, "0"), (500, "500"), (65_536, "64k"), (1 << 20, "1M"), (3 << 30, "3G"), (1025, "1025")]
+        {
+            assert_eq!(Size(size).to_string(), expected);
         }
         let error = "1TB".parse::<Size>().unwrap_err().to_string();
         assert_eq!(error, r#""1TB" is not a size: write a number of bytes, as in 500 64k 1M 2G"#);

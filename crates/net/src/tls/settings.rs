@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Protocol, SelfSigned, TlsSettingsError};
+use super::{Protocol, SelfSigned, TlsAcceptor, TlsSettingsError};
 
 /// How a server speaks TLS.
 #[derive(Clone, Debug)]
@@ -82,6 +82,15 @@ impl TlsSettings {
     /// When the system has no randomness.
     pub fn self_signed() -> Result<Self, TlsSettingsError> {
         Ok(Self::new(Certificates::SelfSigned(SelfSigned::new()?)))
+    }
+
+    /// Reads the files as a server does when it begins.
+    ///
+    /// # Errors
+    ///
+    /// A file that cannot be used, or settings that contradict each other.
+    pub fn check(&self) -> Result<(), TlsSettingsError> {
+        TlsAcceptor::new(self.clone()).map(drop)
     }
 
     /// SHA-256 of the certificate that was made for this run, for whoever wants to compare it with what a browser shows.

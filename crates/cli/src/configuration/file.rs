@@ -1,0 +1,68 @@
+//! The text of a settings file.
+
+use std::{fs, io, path::Path};
+
+/// Reads a settings file.
+///
+/// # Errors
+///
+/// Whatever keeps it from being a text, as one line that says what to do.
+pub(super) fn read(path: &Path) -> Result<String, String> {
+    let name = path.display();
+    let bytes = match fs::metadata(path) {
+        Ok(metadata) if metadata.is_dir() => {
+            let file = path.join(super::DEFAULT_FILE);
+            return Err(format!("{name} is a folder: name the file, as in {}", file.display()));
+        }
+        Ok(metadata) if metadata.len() > LARGEST => {
+            return Err(format!("{name} is larger than 16M, which no settings file is: name another file"));
+        }
+        Ok(_) => fs::read(path),
+        Err(error) => Err(error),
+    };
+    match bytes {
+        Ok(bytes) => text(bytes).map_err(|problem| format!("{name}{problem}")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Err(format!("there is no settings file {name}: name it with -c, or write one; 'serow manual' shows how"))
+        }
+        Err(error) => Err(format!("cannot read the settings file {name}: {error}")),
+    }
+}
+
+/// Makes text of what a file holds.
+fn text(bytes: Vec<u8>) -> Result<String, String> {
+    if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
+        return Err(" is written in UTF-16: save it in UTF-8".to_owned());
+    }
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+        format!(":{line}: this line is not written in UTF-8: save the file in UTF-8")
+    })?;
+    // Some editors write it, and it means nothing (TOML 1.1 allows it).
+    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
+}
+
+/// Files with ten thousands of sites are smaller; a device or a log that was named by mistake is not read to its end.
+const LARGEST: u64 = 16 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts() {
+        let cases: [(&[u8], Result<&str, &str>); 6] = [
+            (b"a = 1\n", Ok("a = 1\n")),
+            (b"", Ok("")),
+            (b"\xef\xbb\xbfa = 1", Ok("a = 1")),
+            (b"a = 1\n\nb = '\xe4'\n", Err(":3: this line is not written in UTF-8: save the file in UTF-8")),
+            (b"\xff\xfea\0", Err(" is written in UTF-16: save it in UTF-8")),
+            (b"\xfe\xff\0a", Err(" is written in UTF-16: save it in UTF-8")),
+        ];
+        for (bytes, expected) in cases {
+            let expected = expected.map(str::to_owned).map_err(str::to_owned);
+            assert_eq!(text(bytes.to_vec()), expected);
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! What a settings file means as a whole.
+
+use std::path::Path;
+
+use super::{
+    Configuration,
+    account::{Account, AccountFiles},
+    handlers::{FilesTable, HandlerTable},
+    paths,
+    place::Place,
+    problem::{Problem, Problems},
+    root::{AccountTable, RootTable},
+    routing::Routing,
+    sites::{SiteContent, SiteTable},
+};
+use crate::{
+    encryption::unusable_files,
+    settings::{Contradiction, ServerSettings, shares},
+};
+
+/// What a settings file in this folder means; where it means nothing, why is noted.
+pub(super) fn of(written: RootTable, folder: &Path, problems: &Problems) -> Option<Configuration> {
+    let RootTable { account, mut general, sites } = written;
+    paths::resolve(&mut general, folder);
+    let wanted_files = sites.iter().flat_map(SiteTable::files);
+    let wanted_files = wanted_files.map(|files| files.folder.caching.cache_files.in_memory()).sum();
+    let shares = shares(&general.listening, wanted_files);
+    let note = |found: Contradiction| problems.add(Problem::of_contradiction(&Place::default(), found));
+    unusable_files(&general.tls).into_iter().for_each(note);
+    let server = ServerSettings::new(general, shares).map_err(note).ok();
+    let account = self::account(&account).map_err(note).ok();
+    if sites.is_empty() {
+        problems.add(Problem::of_file(NOTHING_SERVED));
+    }
+    let (site_count, route_count) = (sites.len(), sites.iter().map(SiteTable::routes).sum());
+    let router = Routing { folder, wanted_files, shares, problems }.router(sites);
+    Some(Configuration { server: server?, router: router?, sites: site_count, routes: route_count, account: account? })
+}
+
+fn account(written: &AccountTable) -> Result<Option<Account>, Contradiction> {
+    let AccountTable { user, group } = written;
+    if user.is_none() && group.is_none() {
+        return Ok(None);
+    }
+    let files = AccountFiles::of_system();
+    let files = files.map_err(|error| Contradiction::new("user", format!("`user` cannot be looked up: {error}")))?;
+    files.find(user.as_ref(), group.as_ref())
+}
+
+impl SiteTable {
+    /// How many routes it has; its own folder is one.
+    fn routes(&self) -> usize {
+        match &self.content {
+            SiteContent::Files(_) => 1,
+            SiteContent::Routes(routes) => routes.len(),
+        }
+    }
+
+    /// The folders that it serves.
+    fn files(&self) -> Vec<&FilesTable> {
+        match &self.content {
+            SiteContent::Files(files) => vec![files],
+            SiteContent::Routes(routes) => {
+                let files = routes.iter().filter_map(|route| match &route.handler {
+                    HandlerTable::Files(files) => Some(&**files),
+                    _ => None,
+                });
+                files.collect()
+            }
+        }
+    }
+}
+
+const NOTHING_SERVED: &str =
+    r#"there is no site, so nothing is served: write one, as in [[site]] and below it files = { root = "public" }"#;

@@ -1,0 +1,61 @@
+//! Names that nobody knows, and those that may have been meant.
+
+/// What is wrong with a key that is none of these.
+pub(super) fn unknown(key: &str, known: &[&str]) -> String {
+    match near(key, known) {
+        Some(name) => format!("unknown key `{key}`; did you mean `{name}`?", key = shown(key)),
+        None => none_of(key, known),
+    }
+}
+
+/// That a key is none of these.
+pub(super) fn none_of(key: &str, known: &[&str]) -> String {
+    format!("unknown key `{}`; there are {}", shown(key), known.join(", "))
+}
+
+/// The name that was meant, if one is near enough.
+pub(super) fn near<'n>(key: &str, known: &[&'n str]) -> Option<&'n str> {
+    let key = key.to_lowercase().replace('_', "-");
+    let distances = known.iter().map(|name| (strsim::osa_distance(&key, name), *name));
+    let (distance, name) = distances.min_by_key(|(distance, _)| *distance)?;
+    // Every third letter may be wrong; beyond, names only look alike because they are short.
+    (distance <= name.len().div_ceil(3)).then_some(name)
+}
+
+/// A key on one line, and short enough to be read.
+pub(super) fn shown(key: &str) -> String {
+    let longest = 60;
+    let short: String = key.chars().take(longest).flat_map(char::escape_debug).collect();
+    if key.chars().count() > longest { format!("{short}…") } else { short }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_near_one_is_suggested() {
+        let known = ["head-timeout", "idle-timeout", "listen", "tls", "max-body"];
+        for (key, expected) in [
+            ("head-timout", Some("head-timeout")),
+            ("head_timeout", Some("head-timeout")),
+            ("HeadTimeout", Some("head-timeout")),
+            ("idle", None),
+            ("listne", Some("listen")),
+            ("lsiten", Some("listen")),
+            ("tsl", Some("tls")),
+            ("ssl", None),
+            ("body-max", None),
+            ("", None),
+        ] {
+            assert_eq!(near(key, &known), expected, "{key}");
+        }
+        assert_eq!(near("a", &[]), None);
+    }
+
+    #[test]
+    fn whatever_is_written_as_a_key_is_shown_on_one_line() {
+        assert_eq!(unknown("a\n\u{1b}", &["listen"]), r"unknown key `a\n\u{1b}`; there are listen");
+        assert!(unknown(&"x".repeat(1000), &[]).len() < 120);
+    }
+}

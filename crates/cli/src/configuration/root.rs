@@ -1,0 +1,53 @@
+//! The root of a settings file.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    account::AccountName,
+    sites::SiteTable,
+    tables::{FromTable, TableReading},
+};
+use crate::arguments::GeneralArguments;
+
+/// The root, as it is written.
+#[derive(Debug)]
+pub(super) struct RootTable {
+    pub(super) account: AccountTable,
+    pub(super) general: GeneralArguments,
+    pub(super) sites: Vec<SiteTable>,
+}
+
+/// As whom the server serves.
+#[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default, rename_all = "kebab-case")]
+pub(super) struct AccountTable {
+    /// The user that the server becomes when it has opened its sockets and read its files: a name or a number [default:
+    /// the one who starts it]
+    ///
+    /// Only root can become another one. The user has to be allowed to read what is served.
+    pub(super) user: Option<AccountName>,
+
+    /// The group that the server becomes: a name or a number [default: those of the user]
+    pub(super) group: Option<AccountName>,
+}
+
+impl FromTable for RootTable {
+    fn read(table: &mut TableReading<'_, '_>) -> Option<Self> {
+        let account = table.settings();
+        let (listening, tls, http) = (table.settings(), table.settings(), table.settings());
+        let (logging, admin) = (table.settings(), table.settings());
+        let (limits, timeouts) = (table.settings(), table.settings());
+        let sites: Vec<_> = table.tables("site").into_iter().map(TableReading::read).collect();
+        let general = GeneralArguments {
+            listening: listening?,
+            tls: tls?,
+            http: http?,
+            logging: logging?,
+            admin: admin?,
+            limits: limits?,
+            timeouts: timeouts?,
+        };
+        Some(Self { account: account?, general, sites: sites.into_iter().collect::<Option<_>>()? })
+    }
+}

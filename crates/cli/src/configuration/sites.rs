@@ -1,0 +1,104 @@
+//! Sites and their routes, as they are written.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    handlers::{FilesTable, HandlerTable},
+    place::Place,
+    problem::Problem,
+    tables::{FromTable, TableReading},
+};
+
+/// A site.
+#[derive(Debug)]
+pub(super) struct SiteTable {
+    pub(super) settings: SiteSettings,
+    pub(super) content: SiteContent,
+    pub(super) place: Place,
+}
+
+/// What a site answers with.
+#[derive(Debug)]
+pub(super) enum SiteContent {
+    /// One folder.
+    Files(Box<FilesTable>),
+    /// What its routes say.
+    Routes(Vec<RouteTable>),
+}
+
+/// For whom a site is.
+#[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default, rename_all = "kebab-case")]
+pub(super) struct SiteSettings {
+    /// The hosts that the site is for: example.com, or *.example.com for all below it [default: all that no other site
+    /// has]
+    ///
+    /// An exact name goes before a pattern, and a longer pattern before a shorter one. A request for a host that no site is
+    /// for is answered with 421.
+    pub(super) hosts: Option<Vec<String>>,
+
+    /// Header fields that are set in all responses of the site: { X-Frame-Options = "DENY" }. An empty value removes one.
+    pub(super) headers: BTreeMap<String, String>,
+}
+
+/// A route.
+#[derive(Debug)]
+pub(super) struct RouteTable {
+    pub(super) settings: RouteSettings,
+    pub(super) handler: HandlerTable,
+    pub(super) place: Place,
+}
+
+/// Which requests a route is for.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) struct RouteSettings {
+    /// The paths that the route is for: /assets/* is compared with the whole path, *.css with its last name.
+    ///
+    /// Each * stands for any text, slashes included. The first route that fits counts.
+    pub(super) path: String,
+
+    /// The methods that the route is for [default: all]
+    ///
+    /// GET includes HEAD. A request with another method goes on to the routes behind this one.
+    #[serde(default)]
+    pub(super) methods: Option<Vec<String>>,
+
+    /// Header fields that are set in the responses of the route, over those of the site. An empty value removes one.
+    #[serde(default)]
+    pub(super) headers: BTreeMap<String, String>,
+}
+
+impl FromTable for SiteTable {
+    fn read(table: &mut TableReading<'_, '_>) -> Option<Self> {
+        let settings = table.settings();
+        let files = table.table("files").map(TableReading::read);
+        let routes: Vec<_> = table.tables("route").into_iter().map(TableReading::read).collect();
+        let content = match (table.has("files"), table.has("route")) {
+            (true, false) => SiteContent::Files(Box::new(files??)),
+            (false, true) => SiteContent::Routes(routes.into_iter().collect::<Option<_>>()?),
+            (true, true) => {
+                let text = "a site has either `files` or routes; write it as a route: path = \"/*\" and `files`";
+                table.problem(Problem::of_key(table.place().key("files"), text));
+                return None;
+            }
+            (false, false) => {
+                let text = "the site answers nothing: write `files` with the folder's `root`, or [[site.route]]";
+                table.problem(Problem::of_key(table.place().clone(), text));
+                return None;
+            }
+        };
+        Some(Self { settings: settings?, content, place: table.place().clone() })
+    }
+}
+
+impl FromTable for RouteTable {
+    fn read(table: &mut TableReading<'_, '_>) -> Option<Self> {
+        let settings = table.settings();
+        let handler = HandlerTable::read(table);
+        Some(Self { settings: settings?, handler: handler?, place: table.place().clone() })
+    }
+}

@@ -1,0 +1,135 @@
+//! A table of a settings file that several types read, each the keys it knows. What none of them knows is a problem.
+
+use serde::Deserialize;
+use toml::{Spanned, de::DeValue};
+
+use super::{
+    document::{Table, Value},
+    kinds, names,
+    place::Place,
+    problem::{Problem, Problems},
+    values,
+};
+
+/// A table that is being read.
+pub(super) struct TableReading<'t, 'p> {
+    table: &'t Table<'t>,
+    place: Place,
+    problems: &'p Problems,
+    known: Vec<&'static str>,
+}
+
+impl<'t, 'p> TableReading<'t, 'p> {
+    pub(super) fn new(table: &'t Table<'t>, place: Place, problems: &'p Problems) -> Self {
+        Self { table, place, problems, known: Vec::new() }
+    }
+
+    pub(super) fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// Reads what a type knows of the table; nothing where something of it is wrong. What is wrong is left out and the
+    /// rest read again, so that all is found.
+    pub(super) fn settings<T: Deserialize<'t>>(&mut self) -> Option<T> {
+        let mut without = Vec::new();
+        loop {
+            let problem = match values::read_table(self.table, &self.place, &without, &mut self.known) {
+                Ok(settings) if without.is_empty() => return Some(settings),
+                Ok(_) => return None,
+                Err(problem) => problem,
+            };
+            let key = problem.place().and_then(|place| place.key_below(&self.place)).map(str::to_owned);
+            // What is missing because it was wrong, or has a wrong name, has been told.
+            let is_told = |missing| {
+                without.iter().any(|key| key == missing)
+                    || self.table.keys().any(|key| names::near(key.get_ref(), &[missing]).is_some())
+            };
+            if !problem.missing().is_some_and(is_told) {
+                self.problems.add(problem);
+            }
+            match key {
+                Some(key) if !without.contains(&key) => without.push(key),
+                _ => return None,
+            }
+        }
+    }
+
+    /// The value of a key that is read elsewhere.
+    fn value(&mut self, key: &'static str) -> Option<&'t Value<'t>> {
+        self.known.push(key);
+        self.table.get(key)
+    }
+
+    /// The table at a key.
+    pub(super) fn table(&mut self, key: &'static str) -> Option<TableReading<'t, 'p>> {
+        let value = self.value(key)?;
+        let place = self.place.key(key);
+        match value.get_ref() {
+            DeValue::Table(table) => Some(Self::new(table, place, self.problems)),
+            _ => {
+                self.problems.add(Problem::of_value(place, "expected a table, as in { key = value }"));
+                None
+            }
+        }
+    }
+
+    /// The tables of an array, `[[key]]`.
+    pub(super) fn tables(&mut self, key: &'static str) -> Vec<TableReading<'t, 'p>> {
+        let Some(value) = self.value(key) else { return Vec::new() };
+        let place = self.place.key(key);
+        let expected = format!("expected tables: begin each with [[{}]]", place.header());
+        let DeValue::Array(elements) = value.get_ref() else {
+            self.problems.add(Problem::of_value(place, expected));
+            return Vec::new();
+        };
+        let mut tables = Vec::new();
+        for (number, element) in elements.iter().map(Spanned::get_ref).enumerate() {
+            let place = place.element(number);
+            match element {
+                DeValue::Table(table) => tables.push(Self::new(table, place, self.problems)),
+                _ => self.problems.add(Problem::of_value(place, expected.clone())),
+            }
+        }
+        tables
+    }
+
+    /// Counts a key as known that is read only where it is there.
+    pub(super) fn know(&mut self, key: &'static str) {
+        self.known.push(key);
+    }
+
+    /// Whether the table has a key.
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.table.contains_key(key)
+    }
+
+    pub(super) fn problem(&self, problem: Problem) {
+        self.problems.add(problem);
+    }
+
+    /// Reads the table as one of its kind; what of it is then left, nobody knows.
+    pub(super) fn read<T: FromTable>(mut self) -> Option<T> {
+        let read = T::read(&mut self);
+        for key in self.table.keys().map(|key| &**key.get_ref()) {
+            if !self.known.contains(&key) {
+                let text = kinds::unknown(key, &self.known);
+                self.problems.add(Problem::of_key(self.place.key(key), text));
+            }
+        }
+        read
+    }
+}
+
+/// A kind of table.
+pub(super) trait FromTable: Sized {
+    /// Reads what it knows of a table; nothing where something of it is wrong.
+    fn read(table: &mut TableReading<'_, '_>) -> Option<Self>;
+
+    /// The keys it knows.
+    fn keys() -> Vec<&'static str> {
+        let (table, problems) = (Table::new(), Problems::default());
+        let mut reading = TableReading::new(&table, Place::default(), &problems);
+        Self::read(&mut reading);
+        reading.known
+    }
+}
