@@ -62,6 +62,10 @@ impl Server {
     pub fn receive(&mut self, input: &mut BytesMut) -> Result<Option<Event<ReceivedRequest>>, ProtocolError> {
         let event = self.receive_event(input);
         if let Err(error) = event {
+            if matches!(self.receiving, Receiving::Head(_)) && input.starts_with(b"HEAD ") {
+                // A head that was not understood is still there; whoever sent this takes a body for the next response.
+                self.exchange.head_only = true;
+            }
             self.receiving = Receiving::Broken(error);
             self.exchange.after = Next::Close;
         }

@@ -133,8 +133,10 @@ fn an_answer_to_head_has_no_body() {
         let answer = client.ask(&Asked { method: "HEAD", ..Asked::get(&long) });
         assert_eq!((answer.status, answer.body.len()), (414, 0));
     }
-    let mut client = server.connect();
-    client.send("HEAD / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n");
-    assert_eq!(client.answer_to_head().status, 400);
-    client.ends();
+    for (target, host, status) in [("/", "a\r\nHost: b", 400), (&*long, "a", 414), ("/", "a\r\nb : c", 400)] {
+        let mut client = server.connect();
+        client.send(&format!("HEAD {target} HTTP/1.1\r\nHost: {host}\r\n\r\n"));
+        assert_eq!(client.answer_to_head().status, status);
+        client.ends();
+    }
 }
