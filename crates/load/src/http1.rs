@@ -24,7 +24,8 @@ use crate::{
 /// Sends requests until the schedule has no more.
 pub(crate) async fn send(thread: &Rc<Thread>) {
     let thread = Rc::clone(thread);
-    let mut lane = Lane { deadline: thread.deadlines.register(), thread, place: Place::default(), connection: None };
+    let deadline = thread.deadlines.register();
+    let mut lane = Lane { deadline, thread, place: Place::default(), connection: None, waiting: false };
     while let Some(permit) = poll_fn(|context| lane.poll_next(context)).await {
         if lane.connection.is_none() && !lane.open(permit).await {
             continue;
@@ -43,6 +44,8 @@ struct Lane {
     place: Place,
     connection: Option<Http1>,
     deadline: Deadline,
+    /// Whether it waits for a permit.
+    waiting: bool,
 }
 
 /// How far the requests of a batch have come.
@@ -83,7 +86,9 @@ impl Lane {
     /// The next permit; an idle connection that the server closes is let go of meanwhile.
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Permit>> {
         let next = self.thread.schedule.poll_next(context, &mut self.place, monotonic);
-        if next.is_pending()
+        // Also when the permit came at the same moment. Who did not wait has just received something.
+        let waited = std::mem::replace(&mut self.waiting, next.is_pending());
+        if (waited || self.waiting)
             && let Some(connection) = &mut self.connection
             && connection.poll_unusable(context).is_ready()
         {
