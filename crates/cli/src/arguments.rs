@@ -31,7 +31,7 @@ pub(crate) use self::{
     http::{HttpArguments, VersionsOfHttp},
     limits::LimitArguments,
     listening::ListeningArguments,
-    logging::{LevelArgument, LogArgument, LogFormatArgument, LoggingArguments},
+    logging::{LevelArgument, LogArgument, LoggingArguments},
     settings_file::CheckArguments,
     supervise::{SuperviseArguments, SupervisorFiles},
     timeouts::TimeoutArguments,

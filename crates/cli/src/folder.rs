@@ -29,7 +29,7 @@ pub(crate) fn serve(settings: FolderSettings) -> Result<(), Failure> {
         server = server.access_log(move || log.for_worker());
     }
     let server = server.bind()?;
-    let door = admin.map(|address| Door::open(&address, server.status())).transpose()?;
+    let door = admin.map(|address| Door::open(&address, server.status(), writer.counter())).transpose()?;
     warn_of_missing_pages(&folder, &files);
     announce(&folder, &server, encryption.as_ref());
     serow_supervisor::tell_parent("READY=1");

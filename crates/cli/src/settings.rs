@@ -18,7 +18,7 @@ use crate::{
     admin::AdminAddress,
     arguments::{
         GeneralArguments, HttpArguments, LevelArgument, LimitArguments, ListeningArguments, LogArgument,
-        LogFormatArgument, LoggingArguments, TimeoutArguments, VersionsOfHttp,
+        LoggingArguments, TimeoutArguments, VersionsOfHttp,
     },
     descriptors::Shares,
     encryption::{Encryption, tls_settings},
@@ -129,16 +129,10 @@ fn timeouts(written: &TimeoutArguments) -> Timeouts {
 }
 
 fn access_log(written: LoggingArguments) -> Option<(Destination, Format)> {
-    let format = match written.access_log_format {
-        LogFormatArgument::Combined => Format::Combined,
-        LogFormatArgument::Json => Format::Json,
-    };
-    let destination = match written.access_log {
-        LogArgument::Off => return None,
-        LogArgument::StandardOutput => Destination::StandardOutput,
-        LogArgument::File(path) => Destination::File(path),
-    };
-    Some((destination, format))
+    match written.access_log {
+        LogArgument::Off => None,
+        LogArgument::To(destination) => Some((destination, written.access_log_format)),
+    }
 }
 
 fn level(written: LevelArgument) -> LevelFilter {

@@ -4,14 +4,16 @@
 mod running;
 
 use std::{
+    collections::BTreeSet,
     fs,
     io::{BufRead, BufReader, Write},
+    net::UdpSocket,
     path::Path,
     process::Stdio,
 };
 
-use running::{Running, eventually, lines_of, received, serow, site};
-use rustix::process::Signal;
+use running::{PATIENCE, Running, eventually, lines_of, output, received, serow, site};
+use rustix::process::{Pid, Signal, getpgid};
 
 /// What a hostile client might send to forge a line.
 const HOSTILE: &str = "Referer: \" 200 1 \"\r\nUser-Agent: \x1b[31m\u{e9}\\\x01\r\n";
@@ -74,6 +76,128 @@ fn json() {
     assert!(object["time"].as_str().unwrap().ends_with('Z'));
     assert!(object["duration"].as_f64().unwrap() < 10.0);
     assert_eq!(object.as_object().unwrap().len(), 12);
+}
+
+#[test]
+fn a_format_of_ones_own() {
+    let folder = site();
+    let log = folder.path().join("access.log");
+    let format =
+        "$remote_addr|$server_addr:$server_port|$request|$status|$http_x_id|$sent_http_etag|$connection_requests";
+    let server = logging(folder.path(), &log, format);
+    let answer = server.ask("/a.txt?q", "X-Id: 7\r\n");
+    let (port, etag) = (server.address().rsplit_once(':').unwrap().1, answer.field("etag").unwrap());
+    let expected = format!("127.0.0.1|127.0.0.1:{port}|GET /a.txt?q HTTP/1.1|200|7|{}|1", etag.replace('"', "\\x22"));
+    assert_eq!(lines_of(&log, 1), [expected]);
+}
+
+#[test]
+fn a_command_has_every_line() {
+    let folder = site();
+    let log = folder.path().join("access.log");
+    let mut server = Running::start(folder.path(), &["--access-log", &format!("| cat >>{}", log.display())]);
+    server.get("/1");
+    // While it runs, and not only at its end.
+    assert!(lines_of(&log, 1)[0].contains("GET /1 HTTP/1.1"));
+    server.get("/2");
+    assert_eq!(server.stop().code(), Some(0));
+    assert_eq!(lines_of(&log, 0).len(), 2);
+    assert_eq!(server.last_lines(), [""; 0]);
+}
+
+#[test]
+fn a_command_has_nothing_of_the_server() {
+    let folder = site();
+    let (pid, log) = (folder.path().join("pid"), folder.path().join("access.log"));
+    let command = format!("| echo $$ >{}; cat >>{}", pid.display(), log.display());
+    let server = Running::start(folder.path(), &["--access-log", &command]);
+    server.get("/1");
+    lines_of(&log, 1);
+    let pid: i32 = fs::read_to_string(pid).unwrap().trim().parse().unwrap();
+    let pid = Pid::from_raw(pid).unwrap();
+    let sockets = |process: u32| -> BTreeSet<_> {
+        let descriptors = fs::read_dir(format!("/proc/{process}/fd")).unwrap();
+        let opened = descriptors.filter_map(|entry| fs::read_link(entry.unwrap().path()).ok());
+        opened.filter(|opened| opened.to_str().unwrap().starts_with("socket:")).collect()
+    };
+    let of_the_server = &sockets(server.child.id()) - &sockets(std::process::id());
+    assert!(!of_the_server.is_empty());
+    assert!(sockets(pid.as_raw_nonzero().get() as u32).is_disjoint(&of_the_server));
+    // Ctrl-C in the terminal is for the server.
+    assert_eq!(getpgid(Some(pid)).unwrap(), pid);
+}
+
+#[test]
+fn messages_for_syslog() {
+    let folder = site();
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket.set_read_timeout(Some(PATIENCE)).unwrap();
+    let address = format!("syslog:udp://{}?tag=web&severity=notice", socket.local_addr().unwrap());
+    let server = Running::start(folder.path(), &["--access-log", &address, "--access-log-format", "$request $status"]);
+    server.get("/a.txt");
+    let mut buffer = [0; 2048];
+    let length = socket.recv(&mut buffer).unwrap();
+    let message = std::str::from_utf8(&buffer[..length]).unwrap();
+    let fields: Vec<_> = message.splitn(8, ' ').collect();
+    let pid = server.child.id().to_string();
+    assert_eq!([fields[0], fields[3], fields[4], fields[5], fields[6]], ["<189>1", "web", &pid, "access", "-"]);
+    assert_eq!(fields[7], "GET /a.txt HTTP/1.1 200");
+    assert_eq!(fields[1].len(), "2026-01-01T00:00:00.000Z".len());
+    assert_eq!(fields[2], rustix::system::uname().nodename().to_str().unwrap());
+}
+
+#[test]
+fn what_is_no_log_is_told_at_the_start() {
+    for (option, value, expected) in [
+        ("--access-log", "|", "a | has no command behind it: write one, as in '| cat >>access.log'"),
+        (
+            "--access-log",
+            "syslog:udp://",
+            r#""syslog:udp://": write nothing (for /dev/log), unix:/path, udp://host:514 or"#,
+        ),
+        ("--access-log-format", "comined", r#""comined": no such format; did you mean combined?"#),
+        ("--access-log-format", "$stats", r#""$stats": there is no $stats; did you mean $status?"#),
+    ] {
+        let output = output([option, value]);
+        let line = String::from_utf8(output.stderr).unwrap();
+        assert!(line.starts_with(&format!("serow: {option}: {expected}")), "{line}");
+        assert_eq!((line.lines().count(), output.status.code()), (1, Some(2)));
+    }
+}
+
+#[test]
+fn lines_and_losses_are_counted() {
+    let folder = site();
+    let door = format!("unix:{}", folder.path().join("admin.sock").display());
+    let (log, fifo) = (folder.path().join("access.log"), folder.path().join("fifo"));
+    let counts = || {
+        let output = output(["status", "--json", "--admin", &door]);
+        let status: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        (status["access_log"]["lines"].as_u64().unwrap(), status["access_log"]["lost"].as_u64().unwrap())
+    };
+    for (destination, kept) in [("off", 0), (log.to_str().unwrap(), 3)] {
+        let server = Running::start(folder.path(), &["--access-log", destination, "--admin", &door]);
+        (0..3).for_each(|_| drop(server.get("/a.txt")));
+        eventually("they are counted", || (counts() == (kept, 0)).then_some(()));
+    }
+    // A pipe that nobody reads holds some, more wait, and the rest is lost.
+    rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR).unwrap();
+    let options = ["--access-log", fifo.to_str().unwrap(), "--admin", &door, "--max-head", "64k"];
+    let mut server = Running::start(folder.path(), &options);
+    let requests = 400;
+    let agent = format!("User-Agent: {}\r\n", "\u{e9}".repeat(15_000));
+    (0..requests).for_each(|_| drop(server.ask("/a.txt", &agent)));
+    server.line_with("lines of the access log are lost");
+    let (written, lost) = counts();
+    assert!(written == 0 && (1..requests).contains(&lost), "{written} {lost}");
+    // Somebody reads: all that was not lost comes, and then the number is told.
+    let reading = fs::File::open(&fifo).unwrap();
+    let mut lines = BufReader::new(reading).split(b'\n').map(|line| line.unwrap().len());
+    let first = lines.next().unwrap();
+    assert!((1..requests - lost).all(|_| lines.next().unwrap() == first));
+    assert!(server.line_with("the access log has caught up").contains("lines="));
+    assert_eq!(counts().0 + counts().1, requests);
+    assert_eq!(server.stop().code(), Some(0));
 }
 
 #[test]
@@ -201,7 +325,8 @@ fn the_server_outlives_a_full_disk() {
             assert_eq!(server.get("/a.txt").text(), "a");
         }
         assert_eq!(server.stop().code(), Some(0));
-        assert_eq!(server.last_lines(), [""; 0], "it is said once");
+        let lines = server.last_lines();
+        assert!(matches!(&lines[..], [line] if line.contains("lost") && line.contains("lines=4")), "{lines:?}");
     }
 }
 

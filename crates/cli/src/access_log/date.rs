@@ -38,6 +38,24 @@ impl Date {
         (&self.rfc_3339, milliseconds)
     }
 
+    /// Seconds since 1970, and milliseconds.
+    #[inline]
+    pub(super) fn unix(&mut self, time: SystemTime) -> (u64, u32) {
+        let milliseconds = self.update(time).subsec_millis();
+        (self.second, milliseconds)
+    }
+
+    /// A time as syslog(3) writes it (RFC 3164 §4.1.2), `Nov  6 08:49:37`.
+    pub(super) fn rfc_3164(&mut self, time: SystemTime) -> [u8; 15] {
+        self.update(time);
+        let mut text = *b"Nov  6 08:49:37";
+        text[..3].copy_from_slice(&self.common[3..6]);
+        text[4] = if self.common[0] == b'0' { b' ' } else { self.common[0] };
+        text[5] = self.common[1];
+        text[7..].copy_from_slice(&self.common[12..20]);
+        text
+    }
+
     #[inline]
     fn update(&mut self, time: SystemTime) -> Duration {
         let since_1970 = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
@@ -92,7 +110,11 @@ mod tests {
             let time = SystemTime::UNIX_EPOCH + Duration::from_millis(second * 1000 + 42);
             assert_eq!(std::str::from_utf8(date.common(time)), Ok(common));
             assert_eq!(date.rfc_3339(time), (rfc_3339.as_bytes().try_into().unwrap(), 42));
+            assert_eq!(date.unix(time), (second, 42));
         }
+        let day = |second| SystemTime::UNIX_EPOCH + Duration::from_secs(second);
+        assert_eq!(&date.rfc_3164(day(784_111_777)), b"Nov  6 08:49:37");
+        assert_eq!(&date.rfc_3164(day(1_798_761_599)), b"Dec 31 23:59:59");
         let before_1970 = SystemTime::UNIX_EPOCH - Duration::from_secs(1);
         assert_eq!(date.common(before_1970), b"01/Jan/1970:00:00:00 +0000");
     }

@@ -4,7 +4,10 @@ use std::{io::Write, time::Duration};
 
 use serow::{Known, Peer, RequestHead, Served};
 
-use super::{combined::version, date::Date};
+use super::{
+    date::Date,
+    variable::{digits, number, version},
+};
 
 /// Appends the line of a request.
 pub(super) fn write(served: &Served<'_>, date: &mut Date, line: &mut Vec<u8>) {
@@ -12,7 +15,7 @@ pub(super) fn write(served: &Served<'_>, date: &mut Date, line: &mut Vec<u8>) {
     line.extend_from_slice(b"{\"time\":\"");
     line.extend_from_slice(second);
     line.push(b'.');
-    decimals(milliseconds, 3, line);
+    digits(milliseconds, 3, line);
     line.extend_from_slice(b"Z\",\"peer\":\"");
     match served.connection.peer() {
         // Writing to memory does not fail.
@@ -32,6 +35,16 @@ pub(super) fn write(served: &Served<'_>, date: &mut Date, line: &mut Vec<u8>) {
     seconds(served.took, line);
     line.extend_from_slice(b",\"whole\":");
     line.extend_from_slice(if served.whole { b"true" } else { b"false" });
+    if let Some(stream) = served.stream {
+        line.extend_from_slice(b",\"stream\":");
+        number(stream.number.into(), line);
+        line.extend_from_slice(b",\"urgency\":");
+        number(stream.priority.urgency.into(), line);
+    }
+    if let Some(encryption) = served.connection.encryption() {
+        line.extend_from_slice(b",\"tls\":");
+        string(encryption.version.as_bytes(), line);
+    }
     line.extend_from_slice(b",\"referer\":");
     field(served.request, Known::Referer, line);
     line.extend_from_slice(b",\"user_agent\":");
@@ -102,19 +115,7 @@ fn escape(character: char, line: &mut Vec<u8>) {
 fn seconds(duration: Duration, line: &mut Vec<u8>) {
     number(duration.as_secs(), line);
     line.push(b'.');
-    decimals(duration.subsec_micros(), 6, line);
-}
-
-fn number(number: u64, line: &mut Vec<u8>) {
-    line.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
-}
-
-/// Appends a number with zeros in front, so that it has so many digits.
-fn decimals(number: u32, digits: usize, line: &mut Vec<u8>) {
-    let mut buffer = itoa::Buffer::new();
-    let text = buffer.format(number);
-    line.resize(line.len() + digits.saturating_sub(text.len()), b'0');
-    line.extend_from_slice(text.as_bytes());
+    digits(duration.subsec_micros(), 6, line);
 }
 
 #[cfg(test)]
@@ -122,7 +123,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::access_log::lines::example::Example;
+    use crate::access_log::example::{Example, encrypted};
 
     fn line(example: &Example) -> String {
         let mut line = Vec::new();
@@ -142,10 +143,13 @@ mod tests {
         example.header("Host", b"a.example");
         example.header("Referer", b"\"\\\t");
         example.header("User-Agent", b"\xff\xc3\xa9\xc2\x9b31m");
-        let line = line(&example);
-        assert!(line.contains(r#""host":"a.example""#), "{line}");
-        assert!(line.contains(r#""referer":"\"\\\u0009""#), "{line}");
-        assert!(line.contains("\"user_agent\":\"\u{fffd}é\\u009b31m\""), "{line}");
+        let told = line(&example);
+        assert!(told.contains(r#""host":"a.example""#), "{told}");
+        assert!(told.contains(r#""referer":"\"\\\u0009""#), "{told}");
+        assert!(told.contains("\"user_agent\":\"\u{fffd}é\\u009b31m\""), "{told}");
+        let (stream, tls) = (r#""stream":5,"urgency":1,"#, r#""tls":"TLSv1.3","#);
+        assert!(line(&example.on_stream(5, "u=1, i")).contains(&format!(r#""whole":true,{stream}"referer""#)));
+        assert!(line(&encrypted()).contains(&format!(r#""whole":true,{tls}"referer""#)));
     }
 
     #[test]

@@ -3,28 +3,22 @@
 use std::{
     cell::{Cell, RefCell},
     rc::Rc,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::Arc,
     time::Duration,
 };
 
 use serow::{AccessLog, Served};
-use tokio::{
-    sync::mpsc::{Sender, error::TrySendError},
-    task::spawn_local,
-    time::sleep,
-};
+use tokio::{task::spawn_local, time::sleep};
 
-use super::{Format, combined, date::Date, json};
+use super::{Format, date::Date, queue::Queue, syslog::Header};
 
 /// What makes the log of each worker.
 #[derive(Clone)]
 pub(crate) struct LogMaker {
-    pub(super) buffers: Sender<Vec<u8>>,
-    pub(super) lost: Arc<AtomicU64>,
-    pub(super) format: Format,
+    pub(super) queue: Arc<Queue>,
+    format: Format,
+    /// What stands in front of each line where it becomes a message of syslog.
+    header: Option<Header>,
 }
 
 /// The access log of one worker.
@@ -40,6 +34,10 @@ struct Lines {
 }
 
 impl LogMaker {
+    pub(super) fn new(queue: Arc<Queue>, format: Format, header: Option<Header>) -> Self {
+        Self { queue, format, header }
+    }
+
     /// The log of one worker.
     pub(crate) fn for_worker(&self) -> WorkerLog {
         WorkerLog(Rc::new(Lines {
@@ -55,10 +53,6 @@ impl LogMaker {
 impl AccessLog for WorkerLog {
     fn log(&self, served: &Served<'_>) {
         let lines = &self.0;
-        if lines.maker.buffers.is_closed() {
-            // Nobody will ever read them.
-            return;
-        }
         if lines.add(served) >= FULL {
             lines.hand_over();
         } else if !lines.hand_over_is_due.replace(true) {
@@ -70,31 +64,36 @@ impl AccessLog for WorkerLog {
             });
         }
     }
+
+    fn reads_response(&self) -> bool {
+        self.0.maker.format.reads_response()
+    }
 }
 
 impl Lines {
     /// Adds the line of a request; gives the bytes that wait.
     fn add(&self, served: &Served<'_>) -> usize {
+        self.count.set(self.count.get() + 1);
+        if self.maker.queue.is_closed() {
+            // Nobody will ever read it: it is only counted.
+            return 0;
+        }
         let mut buffer = self.buffer.borrow_mut();
         if buffer.capacity() == 0 {
             buffer.reserve_exact(CAPACITY);
         }
         let date = &mut *self.date.borrow_mut();
-        match self.maker.format {
-            Format::Combined => combined::write(served, date, &mut buffer),
-            Format::Json => json::write(served, date, &mut buffer),
+        if let Some(header) = &self.maker.header {
+            header.write(served, date, &mut buffer);
         }
-        self.count.set(self.count.get() + 1);
+        self.maker.format.write(served, date, &mut buffer);
         buffer.len()
     }
 
     fn hand_over(&self) {
-        let buffer = self.buffer.take();
-        let count = self.count.take();
-        if !buffer.is_empty()
-            && let Err(TrySendError::Full(_)) = self.maker.buffers.try_send(buffer)
-        {
-            self.maker.lost.fetch_add(count, Ordering::Relaxed);
+        let (text, lines) = (self.buffer.take(), self.count.take());
+        if lines > 0 {
+            self.maker.queue.push(text, lines);
         }
     }
 }
@@ -116,62 +115,3 @@ const FULL: usize = 64 * 1024;
 
 /// Room for one more line of the usual length, so that a buffer is allocated once.
 const CAPACITY: usize = FULL + 4 * 1024;
-
-/// A request to be logged.
-#[cfg(test)]
-pub(super) mod example {
-    use std::time::{Duration, SystemTime};
-
-    use serow::{Connection, Headers, Method, Peer, RequestHead, Scheme, Served, StatusCode, Target, Version};
-
-    pub(in crate::access_log) struct Example {
-        connection: Connection,
-        request: RequestHead,
-    }
-
-    impl Example {
-        pub(in crate::access_log) fn new(peer: &str) -> Self {
-            Self::of(Peer::Tcp(peer.parse().unwrap()))
-        }
-
-        pub(in crate::access_log) fn unix() -> Self {
-            Self::of(Peer::Unix)
-        }
-
-        fn of(peer: Peer) -> Self {
-            let connection = Connection::new(peer, None, Scheme::Http);
-            let request = RequestHead {
-                method: Method::GET,
-                target: Target::default(),
-                version: Version::HTTP_11,
-                headers: Headers::new(),
-            };
-            Self { connection, request }
-        }
-
-        pub(in crate::access_log) fn header(&mut self, name: &str, value: &[u8]) {
-            self.request.headers.append(name, value).unwrap();
-        }
-
-        pub(in crate::access_log) fn target(&mut self, target: &'static str) {
-            self.request.target = Target::parse(target.into(), false).unwrap();
-        }
-
-        pub(in crate::access_log) fn served(&self) -> Served<'_> {
-            Served {
-                connection: &self.connection,
-                connection_number: 7,
-                request_number: 2,
-                request: Some(&self.request),
-                status: StatusCode::OK,
-                response: None,
-                head_bytes: 120,
-                body_bytes: 13,
-                stream: None,
-                began: SystemTime::UNIX_EPOCH + Duration::from_millis(784_111_777_042),
-                took: Duration::from_micros(1_000_250),
-                whole: true,
-            }
-        }
-    }
-}

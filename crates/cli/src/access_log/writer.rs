@@ -1,212 +1,192 @@
 //! The thread that writes the access log.
 
 use std::{
-    fs::{File, OpenOptions},
-    io::{self, ErrorKind, Write},
-    os::fd::AsFd,
-    path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-        mpsc as blocking,
-    },
+    ops::ControlFlow,
+    sync::{Arc, mpsc},
     thread,
     time::Duration,
 };
 
-use tokio::{
-    runtime::{Builder, Runtime},
-    signal::unix::{Signal, SignalKind, signal},
-    sync::mpsc::{self, Receiver},
+use super::{
+    Destination, Format,
+    lines::LogMaker,
+    queue::{Batch, LineCounts, Paused, Queue, Task},
+    sink::{Sink, Trouble},
+    syslog::Header,
+    watch::Watch,
 };
-
-use super::{Destination, Format, lines::LogMaker};
 use crate::failure::Failure;
 
 /// The running thread, if there is an access log.
 pub(crate) struct AccessLogWriter {
-    log: Option<LogMaker>,
-    /// Closed when the thread has written everything.
-    ended: Option<blocking::Receiver<()>>,
+    running: Option<Running>,
 }
 
+struct Running {
+    maker: LogMaker,
+    /// Closed when the thread has written everything.
+    ended: mpsc::Receiver<()>,
+}
+
+/// Says what became of the lines so far.
+#[derive(Clone)]
+pub(crate) struct LineCounter(Option<Arc<Queue>>);
+
 impl AccessLogWriter {
-    /// Opens the log and starts its thread. SIGUSR1 ends no process from here on, whether there is a log or not: whatever
+    /// Opens the log and starts its threads. SIGUSR1 ends no process from here on, whether there is a log or not: whatever
     /// rotates logs sends it to all.
     pub(crate) fn start(log: Option<(Destination, Format)>) -> Result<Self, Failure> {
-        let runtime = Builder::new_current_thread().enable_io().build().map_err(Failure::System)?;
-        let reopen = {
-            let _context = runtime.enter();
-            signal(SignalKind::user_defined1()).map_err(Failure::System)?
-        };
+        let watch = Watch::new()?;
         let Some((destination, format)) = log else {
-            return Ok(Self { log: None, ended: None });
+            return Ok(Self { running: None });
         };
-        let sink = Sink::open(destination)?;
-        let (buffers, waiting) = mpsc::channel(MOST_BUFFERS);
-        let lost = Arc::<AtomicU64>::default();
-        let output = Output { sink, state: State::Working, lost: Arc::clone(&lost) };
-        let (alive, ended) = blocking::channel();
+        let header = match &destination {
+            Destination::Syslog(address) => Some(Header::new(address)),
+            _ => None,
+        };
+        let queue = Arc::<Queue>::default();
+        let output = Output { sink: Sink::open(destination)?, queue: Arc::clone(&queue), state: State::Working };
+        let (alive, ended) = mpsc::channel();
         let run = move || {
-            output.run(&runtime, waiting, reopen);
+            output.run();
             drop(alive);
         };
         thread::Builder::new().name("serow-log".to_owned()).spawn(run).map_err(Failure::System)?;
-        Ok(Self { log: Some(LogMaker { buffers, lost, format }), ended: Some(ended) })
+        watch.begin(Arc::clone(&queue))?;
+        Ok(Self { running: Some(Running { maker: LogMaker::new(queue, format, header), ended }) })
     }
 
     /// What makes the logs of the workers.
     pub(crate) fn log(&self) -> Option<LogMaker> {
-        self.log.clone()
+        self.running.as_ref().map(|running| running.maker.clone())
+    }
+
+    /// What counts the lines.
+    pub(crate) fn counter(&self) -> LineCounter {
+        LineCounter(self.running.as_ref().map(|running| Arc::clone(&running.maker.queue)))
     }
 
     /// Waits until everything is written, once all workers have ended; not for ever, since whoever reads may be stuck.
     pub(crate) fn finish(self) {
-        drop(self.log);
-        if let Some(ended) = self.ended
-            && ended.recv_timeout(LAST_WAIT) == Err(blocking::RecvTimeoutError::Timeout)
-        {
-            tracing::warn!("nobody reads the access log: its last lines are lost");
+        let Some(Running { maker, ended }) = self.running else { return };
+        let queue = maker.queue;
+        queue.end();
+        let closed = queue.is_closed();
+        if ended.recv_timeout(LAST_WAIT) == Err(mpsc::RecvTimeoutError::Timeout) {
+            queue.close();
+            let lines = queue.untold_losses();
+            tracing::warn!(lines, "nobody reads the access log: its last lines are lost");
+            return;
         }
+        let lines = queue.untold_losses();
+        if lines > 0 && !closed {
+            tracing::warn!(lines, "lines of the access log were lost");
+        }
+    }
+}
+
+impl LineCounter {
+    /// What became of the lines so far; none where there is no log.
+    pub(crate) fn counts(&self) -> LineCounts {
+        self.0.as_ref().map(|queue| queue.counts()).unwrap_or_default()
     }
 }
 
 /// Where the lines go, and how that is going.
 struct Output {
     sink: Sink,
+    queue: Arc<Queue>,
     state: State,
-    /// Lines that the workers could not hand over.
-    lost: Arc<AtomicU64>,
-}
-
-struct Sink {
-    file: File,
-    /// Where it was opened; standard output has no name.
-    path: Option<PathBuf>,
 }
 
 /// How the last writing went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Well.
     Working,
-    /// Not, and that has been said; `torn` where half a line was written.
-    Failing { torn: bool },
+    /// It fails, and that has been said.
+    Failing,
+    /// It failed at the end of the server: there is no time to try it again.
+    GivenUp,
 }
 
 impl Output {
     /// Writes until all workers have ended, or nobody can ever read what is written.
-    fn run(mut self, runtime: &Runtime, mut waiting: Receiver<Vec<u8>>, mut reopen: Signal) {
-        runtime.block_on(async {
-            loop {
-                tokio::select! {
-                    buffer = waiting.recv() => {
-                        let Some(buffer) = buffer else { return };
-                        if let Err(error) = self.write(&buffer) {
-                            return tracing::warn!("the access log is closed at its other end ({error}): it ends here");
-                        }
-                        self.report_losses(&waiting);
-                    }
-                    Some(()) = reopen.recv() => self.sink.reopen(),
+    fn run(mut self) {
+        loop {
+            let outcome = match self.queue.next() {
+                Task::Reopen => {
+                    self.sink.reopen();
+                    ControlFlow::Continue(())
                 }
-            }
-        });
-    }
-
-    /// Writes whole lines. An error means that there will never be a reader again; after all others it goes on, since a
-    /// full disk may be emptied.
-    fn write(&mut self, lines: &[u8]) -> io::Result<()> {
-        if let State::Failing { torn: true } = self.state
-            && self.sink.write(b"\n").1.is_err()
-        {
-            return Ok(());
-        }
-        let (written, outcome) = self.sink.write(lines);
-        match (outcome, self.state) {
-            (Ok(()), State::Working) => {}
-            (Ok(()), State::Failing { .. }) => {
-                self.state = State::Working;
-                tracing::warn!("the access log can be written again; lines were lost");
-            }
-            (Err(error), _) if error.kind() == ErrorKind::BrokenPipe => return Err(error),
-            (Err(error), state) => {
-                if state == State::Working {
-                    tracing::warn!("the access log cannot be written: {error}; lines are lost until it can");
-                }
-                let torn = written.checked_sub(1).map(|last| lines[last] != b'\n');
-                let was_torn = State::Failing { torn: true } == state && torn.is_none();
-                self.state = State::Failing { torn: torn.unwrap_or(was_torn) };
+                Task::Write(batch) => self.write(&batch),
+                Task::End => break,
+            };
+            if outcome.is_break() {
+                return self.queue.close();
             }
         }
-        Ok(())
-    }
-
-    /// Says how many lines the workers could not hand over, once it has caught up.
-    fn report_losses(&self, waiting: &Receiver<Vec<u8>>) {
-        if waiting.is_empty() {
-            let lost = self.lost.swap(0, Ordering::Relaxed);
-            if lost > 0 {
-                tracing::warn!(lines = lost, "the access log is written too slowly: lines were lost");
-            }
-        }
-    }
-}
-
-impl Sink {
-    fn open(destination: Destination) -> Result<Self, Failure> {
-        match destination {
-            Destination::StandardOutput => {
-                // Rust's own handle would keep what could not be written, and half a buffer of what could.
-                let descriptor = io::stdout().as_fd().try_clone_to_owned().map_err(Failure::Output)?;
-                Ok(Self { file: descriptor.into(), path: None })
-            }
-            Destination::File(path) => match append_to(&path) {
-                Ok(file) => Ok(Self { file, path: Some(path) }),
-                Err(error) => Err(Failure::AccessLog(path, error)),
-            },
+        if self.state != State::GivenUp {
+            self.sink.finish();
         }
     }
 
-    /// Opens the file anew: somebody has moved it away.
-    fn reopen(&mut self) {
-        let Some(path) = &self.path else { return };
-        match append_to(path) {
-            Ok(file) => self.file = file,
-            Err(error) => {
-                let path = path.display();
-                tracing::error!("cannot open the access log {path} anew: {error}; writing to the old one");
-            }
-        }
-    }
-
-    /// Writes all of a text, in one call where the system takes it whole; gives how much it took.
-    fn write(&mut self, text: &[u8]) -> (usize, io::Result<()>) {
+    /// Writes whole lines, as often as it takes, since a full disk may be emptied and a collector may come back; more lines
+    /// wait meanwhile.
+    fn write(&mut self, batch: &Batch) -> ControlFlow<()> {
         let mut written = 0;
-        while written < text.len() {
-            match self.file.write(&text[written..]) {
-                Ok(0) => return (written, Err(ErrorKind::WriteZero.into())),
-                Ok(length) => written += length,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                // Standard output may be shared with a program that set it not to block.
-                Err(error) if error.kind() == ErrorKind::WouldBlock => thread::sleep(PAUSE),
-                Err(error) => return (written, Err(error)),
+        while self.state != State::GivenUp {
+            let (more, outcome) = self.sink.write(&batch.text[written..]);
+            written += more;
+            match outcome {
+                Ok(()) => {
+                    self.note_success();
+                    self.queue.finish(batch, 0);
+                    return ControlFlow::Continue(());
+                }
+                Err(Trouble::Over(error)) => {
+                    tracing::warn!("the access log is closed at its other end ({error}): it ends here");
+                    return ControlFlow::Break(());
+                }
+                Err(Trouble::Failed { reason, pause }) => {
+                    self.note_failure(&reason);
+                    match self.queue.pause(pause) {
+                        Paused::Whole => {}
+                        Paused::Reopen => {
+                            self.sink.reopen();
+                            written = line_start(&batch.text, written);
+                        }
+                        Paused::Ending => self.state = State::GivenUp,
+                    }
+                }
             }
         }
-        (written, Ok(()))
+        self.queue.finish(batch, lines_in(&batch.text[line_start(&batch.text, written)..]));
+        ControlFlow::Continue(())
+    }
+
+    fn note_success(&mut self) {
+        if self.state == State::Failing {
+            self.state = State::Working;
+            tracing::warn!("the access log can be written again");
+        }
+    }
+
+    fn note_failure(&mut self, reason: &str) {
+        if self.state == State::Working {
+            self.state = State::Failing;
+            tracing::warn!("the access log cannot be written: {reason}; it is tried again, and lines wait meanwhile");
+        }
     }
 }
 
-/// Opens a file so that each call writes at its end, whoever else does.
-fn append_to(path: &Path) -> io::Result<File> {
-    OpenOptions::new().append(true).create(true).open(path)
+/// Where the line begins that goes on here.
+fn line_start(text: &[u8], place: usize) -> usize {
+    text[..place].iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1)
 }
 
-/// Buffers that wait to be written, 16 MiB: what the fastest server logs in half a second. More is lost rather than
-/// kept, or waited for.
-const MOST_BUFFERS: usize = 256;
+fn lines_in(text: &[u8]) -> u64 {
+    text.iter().filter(|&&byte| byte == b'\n').count() as u64
+}
 
 /// How long the end of the server waits for the last lines.
 const LAST_WAIT: Duration = Duration::from_secs(2);
-
-/// Before a full pipe that does not block is tried again.
-const PAUSE: Duration = Duration::from_millis(10);

@@ -5,12 +5,14 @@ use std::time::{Duration, SystemTime};
 use serde_json::{Map, Value, json};
 use serow::{ConnectionCounts, ConnectionError, DelayCounts, RequestCounts, StatusReport, StreamCounts};
 
+use crate::access_log::LineCounts;
+
 /// The document, with a line for each field.
-pub(crate) fn text(report: &StatusReport) -> String {
-    format!("{:#}\n", value(report))
+pub(crate) fn text(report: &StatusReport, log: LineCounts) -> String {
+    format!("{:#}\n", value(report, log))
 }
 
-fn value(report: &StatusReport) -> Value {
+fn value(report: &StatusReport, log: LineCounts) -> Value {
     let started = report.started.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     json!({
         "version": report.version,
@@ -23,6 +25,10 @@ fn value(report: &StatusReport) -> Value {
         "pacing": {
             "connections_waiting": report.pacing.connections_waiting,
             "queue_delay": delays(&report.pacing.queue_delay),
+        },
+        "access_log": {
+            "lines": log.lines,
+            "lost": log.lost,
         },
     })
 }
@@ -120,7 +126,7 @@ mod tests {
         let mut report = serow::Server::new().listen("127.0.0.1:0").bind().unwrap().status().report();
         report.pacing.queue_delay.buckets.push((Duration::from_micros(7), 3));
         let mut found = BTreeSet::new();
-        paths(&value(&report), "", &mut found);
+        paths(&value(&report, LineCounts::default()), "", &mut found);
         let lines = FIELDS.lines().filter_map(|line| line.strip_prefix("  ").filter(|line| !line.starts_with(' ')));
         let explained: BTreeSet<String> = lines.map(|line| line.split(' ').next().unwrap().to_owned()).collect();
         assert_eq!(explained, found);
@@ -132,7 +138,9 @@ mod tests {
         report.requests.status_499 = 7;
         report.http2.connection_errors[0].1 = 9;
         report.pacing.queue_delay.p99 = Some(Duration::from_millis(3));
-        let read: Value = serde_json::from_str(&text(&report)).unwrap();
+        let log = LineCounts { lines: 11, lost: 2 };
+        let read: Value = serde_json::from_str(&text(&report, log)).unwrap();
+        assert_eq!((&read["access_log"]["lines"], &read["access_log"]["lost"]), (&11.into(), &2.into()));
         assert_eq!(read["requests"]["status_499"], 7);
         assert_eq!(read["http2"]["connection_errors"]["protocol_error"], 9);
         assert_eq!(read["pacing"]["queue_delay"]["p99_us"], 3000);

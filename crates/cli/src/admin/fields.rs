@@ -61,4 +61,6 @@ The fields of the JSON; all count since the server began, where nothing else is 
   pacing.queue_delay.buckets[].up_to_us
                                      a class of waits: the longest that belongs to it
   pacing.queue_delay.buckets[].count
-                                     bytes in that class; classes without any are left out";
+                                     bytes in that class; classes without any are left out
+  access_log.lines                   lines of the access log that were written, or handed to whoever reads them
+  access_log.lost                    lines that were not, since that failed or was too slow";

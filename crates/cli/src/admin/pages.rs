@@ -5,18 +5,20 @@ use std::future::{Ready, ready};
 use serow::{Handler, Known, Method, Request, Response, Status, StatusCode};
 
 use super::document;
+use crate::access_log::LineCounter;
 
 /// Answers questions about a server.
 #[derive(Clone)]
 pub(crate) struct Pages {
     status: Status,
+    log: LineCounter,
     /// Whether browsers of this machine reach it.
     checks_host: bool,
 }
 
 impl Pages {
-    pub(crate) fn new(status: Status, checks_host: bool) -> Self {
-        Self { status, checks_host }
+    pub(crate) fn new(status: Status, log: LineCounter, checks_host: bool) -> Self {
+        Self { status, log, checks_host }
     }
 
     fn answer(&self, request: &Request) -> Response {
@@ -25,7 +27,7 @@ impl Pages {
             return Response::plain_status(StatusCode::FORBIDDEN);
         }
         let (media_type, text) = match request.target.path() {
-            "/status" => ("application/json", document::text(&self.status.report())),
+            "/status" => ("application/json", document::text(&self.status.report(), self.log.counts())),
             "/" => ("text/plain; charset=utf-8", CONTENTS.to_owned()),
             _ => return Response::plain_status(StatusCode::NOT_FOUND),
         };

@@ -61,6 +61,7 @@ fn lines(status: &Numbers<'_>) -> Option<Vec<(&'static str, String)>> {
         ),
     ];
     lines.extend(http2(status)?);
+    lines.push(("access log", format!("{} lines, {} lost", number("/access_log/lines")?, number("/access_log/lost")?)));
     Some(lines)
 }
 
@@ -152,7 +153,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::admin::document;
+    use crate::{access_log::LineCounts, admin::document};
 
     #[test]
     fn a_status_in_lines() {
@@ -181,10 +182,12 @@ mod tests {
                cut off      0 by clients, 0 by the server, of those 0 refused\n  \
                errors       2 ENHANCE_YOUR_CALM\n\
              pacing         0 connections waiting to send\n  \
-               queue delay  p50 120 µs, p99 14 ms, max 2.0 s\n",
+               queue delay  p50 120 µs, p99 14 ms, max 2.0 s\n\
+             access log     12,000 lines, 345 lost\n",
             report.version
         );
-        assert_eq!(of(&document::text(&report)).unwrap(), expected);
+        let log = LineCounts { lines: 12_000, lost: 345 };
+        assert_eq!(of(&document::text(&report, log)).unwrap(), expected);
     }
 
     #[test]

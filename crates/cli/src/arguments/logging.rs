@@ -1,34 +1,50 @@
 //! What is logged, and where.
 
-use std::{convert::Infallible, ffi::OsString, fmt, path::PathBuf, str::FromStr};
+use std::{ffi::OsString, fmt, str::FromStr};
 
-use clap::{Args, ValueEnum};
+use clap::{
+    Args, ValueEnum,
+    builder::{OsStringValueParser, TypedValueParser},
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::without_options;
-use crate::written::{Written, in_settings_file, word};
+use crate::{
+    access_log::{Destination, Format, InvalidDestination},
+    written::{Written, in_settings_file, word},
+};
 
 /// What is logged, and where.
 #[derive(Debug, Args, Deserialize, Serialize, JsonSchema)]
 #[serde(default = "without_options::<LoggingArguments>", rename_all = "kebab-case")]
 #[command(next_help_heading = "Logs")]
 pub(crate) struct LoggingArguments {
-    /// Where a line is written for each request: off, - (standard output) or a file.
+    /// Where a line is written for each request: off, - (standard output), a file, '| command' or 'syslog:...'.
     ///
-    /// A file is appended to. Lines wait a tenth of a second at most. Requests never wait for the log: where it cannot be
-    /// written, or not fast enough, lines are lost and a warning says so.
-    #[arg(long, value_name = "off|-|FILE", default_value = "off")]
+    /// A file is appended to, and opened anew on SIGUSR1. A command is one of the shell, which reads lines from its standard
+    /// input; it is started again where it ends. syslog: is /dev/log, syslog:unix:/path another socket,
+    /// syslog:udp://host:514 and syslog:tcp://host:601 another machine; behind it may stand options, as in
+    /// 'syslog:udp://host?facility=local7&severity=info&tag=serow' (and rfc=3164 for daemons that do not know RFC 5424).
+    ///
+    /// Lines wait a tenth of a second at most. Requests never wait for the log: where it cannot be written, or not fast
+    /// enough, 16 MiB of lines wait, and beyond that they are lost; a warning says so, and serow status counts them.
+    /// More in docs/logs.md.
+    #[arg(long, value_name = "DESTINATION", default_value = "off")]
+    #[arg(value_parser = OsStringValueParser::new().try_map(LogArgument::try_from))]
     pub(crate) access_log: LogArgument,
 
-    /// How such a line is written.
+    /// How such a line is written: combined, json, or a text with variables.
     ///
     /// combined is the format of nginx and Apache, with the time in UTC and \xHH for bytes that could forge a line.
     /// json is an object with time, peer, method, target, host, version, status, bytes, duration (in seconds), whole
-    /// (false where the connection was cut), referer and user_agent.
+    /// (false where the connection was cut), stream and urgency (over HTTP/2), tls (its version), referer and user_agent.
+    ///
+    /// Anything with a $ in it is a text with nginx's variables, as in
+    /// '$remote_addr "$request" $status $request_time $http_x_request_id'; $$ is a dollar. docs/logs.md has their names.
     #[arg(long, value_name = "FORMAT", default_value = "combined")]
-    pub(crate) access_log_format: LogFormatArgument,
+    pub(crate) access_log_format: Format,
 
     /// How much is said on standard error of what goes wrong and what happens.
     #[arg(long, value_name = "LEVEL", default_value = "warn")]
@@ -40,43 +56,39 @@ pub(crate) struct LoggingArguments {
 pub(crate) enum LogArgument {
     /// Nowhere.
     Off,
-    /// To standard output.
-    StandardOutput,
-    /// To a file.
-    File(PathBuf),
+    /// There.
+    To(Destination),
 }
 
-impl From<OsString> for LogArgument {
-    fn from(text: OsString) -> Self {
-        match text.to_str() {
-            Some("off") => Self::Off,
-            Some("-") => Self::StandardOutput,
-            _ => Self::File(text.into()),
-        }
+impl TryFrom<OsString> for LogArgument {
+    type Error = InvalidDestination;
+
+    fn try_from(text: OsString) -> Result<Self, InvalidDestination> {
+        if text == OFF { Ok(Self::Off) } else { Destination::try_from(text).map(Self::To) }
     }
 }
 
 impl FromStr for LogArgument {
-    type Err = Infallible;
+    type Err = InvalidDestination;
 
-    fn from_str(text: &str) -> Result<Self, Infallible> {
-        Ok(Self::from(OsString::from(text)))
+    fn from_str(text: &str) -> Result<Self, InvalidDestination> {
+        Self::try_from(OsString::from(text))
     }
 }
 
+/// As it is written.
 impl fmt::Display for LogArgument {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Off => f.write_str("off"),
-            Self::StandardOutput => f.write_str("-"),
-            Self::File(path) => path.display().fmt(f),
+            Self::Off => f.write_str(OFF),
+            Self::To(destination) => destination.fmt(f),
         }
     }
 }
 
 impl Written for LogArgument {
     fn expected() -> String {
-        r#""off", "-" or a file in quotes"#.to_owned()
+        r#""off", "-", a file, "| command" or "syslog:...", in quotes"#.to_owned()
     }
 
     fn schema() -> Value {
@@ -84,19 +96,23 @@ impl Written for LogArgument {
     }
 
     fn suggestion(bare: &str) -> Option<String> {
-        (bare == "false").then(|| format!("{:?}", "off"))
+        (bare == "false").then(|| format!("{OFF:?}"))
     }
 }
 
 in_settings_file!(LogArgument, "AccessLog");
 
-/// How a line of the access log is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-#[allow(missing_docs, reason = "explained at the option")]
-pub(crate) enum LogFormatArgument {
-    Combined,
-    Json,
+impl Written for Format {
+    fn expected() -> String {
+        r#""combined", "json" or a text with variables, in quotes"#.to_owned()
+    }
+
+    fn schema() -> Value {
+        json!({ "anyOf": [{ "enum": ["combined", "json"] }, { "type": "string", "pattern": r"\$" }] })
+    }
 }
+
+in_settings_file!(Format, "AccessLogFormat");
 
 /// The least important thing that is said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -110,5 +126,6 @@ pub(crate) enum LevelArgument {
     Trace,
 }
 
-word!(LogFormatArgument, "AccessLogFormat");
 word!(LevelArgument, "Level");
+
+const OFF: &str = "off";

@@ -19,8 +19,8 @@ pub(super) fn resolve(settings: &mut GeneralArguments, folder: &Path) {
         }
     }
     tls.tls_ocsp.iter_mut().chain(&mut tls.tls_client_ca).for_each(|path| resolve_path(path, folder));
-    if let LogArgument::File(path) = &mut logging.access_log {
-        resolve_path(path, folder);
+    if let LogArgument::To(destination) = &mut logging.access_log {
+        destination.path_mut().into_iter().for_each(|path| resolve_path(path, folder));
     }
 }
 

@@ -1,0 +1,85 @@
+//! A request to be logged, for tests.
+
+use std::time::{Duration, SystemTime};
+
+use serow::{
+    Connection, Encryption, Headers, Method, Peer, Priority, RequestHead, Scheme, Served, ServedStream, StatusCode,
+    Target, Version,
+};
+
+/// A `GET /` over HTTP/1.1, until it is changed.
+pub(super) struct Example {
+    pub(super) connection: Connection,
+    pub(super) request: RequestHead,
+    pub(super) response: Headers,
+    pub(super) stream: Option<ServedStream>,
+}
+
+impl Example {
+    pub(super) fn new(peer: &str) -> Self {
+        Self::of(Peer::Tcp(peer.parse().unwrap()))
+    }
+
+    pub(super) fn unix() -> Self {
+        Self::of(Peer::Unix)
+    }
+
+    fn of(peer: Peer) -> Self {
+        let connection = Connection::new(peer, None, Scheme::Http);
+        let request = RequestHead {
+            method: Method::GET,
+            target: Target::default(),
+            version: Version::HTTP_11,
+            headers: Headers::new(),
+        };
+        Self { connection, request, response: Headers::new(), stream: None }
+    }
+
+    pub(super) fn header(&mut self, name: &str, value: &[u8]) {
+        self.request.headers.append(name, value).unwrap();
+    }
+
+    pub(super) fn target(&mut self, target: &'static str) {
+        self.request.target = Target::parse(target.into(), false).unwrap();
+    }
+
+    pub(super) fn served(&self) -> Served<'_> {
+        Served {
+            connection: &self.connection,
+            connection_number: 7,
+            request_number: 2,
+            request: Some(&self.request),
+            status: StatusCode::OK,
+            response: Some(&self.response),
+            head_bytes: 120,
+            body_bytes: 13,
+            stream: self.stream,
+            began: SystemTime::UNIX_EPOCH + Duration::from_millis(784_111_777_042),
+            took: Duration::from_micros(1_000_250),
+            whole: true,
+        }
+    }
+}
+
+impl Example {
+    /// The same over HTTP/2.
+    pub(super) fn on_stream(mut self, number: u32, priority: &str) -> Self {
+        self.request.version = Version::HTTP_2;
+        self.stream = Some(ServedStream { number, priority: Priority::parse(priority.as_bytes()) });
+        self
+    }
+}
+
+/// One over TLS.
+pub(super) fn encrypted() -> Example {
+    let encryption = Encryption {
+        version: "TLSv1.3",
+        cipher_suite: "TLS_AES_128_GCM_SHA256",
+        server_name: Some("a.example".into()),
+        client_certificate: None,
+    };
+    let address = |text: &str| text.parse().unwrap();
+    let peer = Peer::Tcp(address("[2001:db8::1]:4711"));
+    let connection = Connection::encrypted(peer, Some(address("[2001:db8::2]:443")), encryption);
+    Example { connection, ..Example::unix() }
+}

@@ -1,0 +1,83 @@
+//! A file, or standard output.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, ErrorKind, Write},
+    os::{fd::AsFd, unix::fs::FileTypeExt},
+    path::{Path, PathBuf},
+    thread,
+    time::Duration,
+};
+
+use super::Trouble;
+use crate::{access_log::retry, failure::Failure};
+
+/// An open file.
+pub(in crate::access_log) struct LogFile {
+    file: File,
+    /// Where it was opened; standard output has no name.
+    path: Option<PathBuf>,
+}
+
+impl LogFile {
+    pub(super) fn standard_output() -> Result<Self, Failure> {
+        // Rust's own handle would keep what could not be written, and half a buffer of what could.
+        let descriptor = io::stdout().as_fd().try_clone_to_owned().map_err(Failure::Output)?;
+        Ok(Self { file: descriptor.into(), path: None })
+    }
+
+    pub(super) fn open(path: PathBuf) -> Result<Self, Failure> {
+        match append_to(&path) {
+            Ok(file) => Ok(Self { file, path: Some(path) }),
+            Err(error) => Err(Failure::AccessLog(path, error)),
+        }
+    }
+
+    pub(super) fn reopen(&mut self) {
+        let Some(path) = &self.path else { return };
+        match append_to(path) {
+            Ok(file) => self.file = file,
+            Err(error) => {
+                let path = path.display();
+                tracing::error!("cannot open the access log {path} anew: {error}; writing to the old one");
+            }
+        }
+    }
+
+    /// In one call where the system takes it whole. Where it does not, as on a full disk, the rest goes right behind.
+    pub(super) fn write(&mut self, text: &[u8]) -> (usize, Result<(), Trouble>) {
+        let mut written = 0;
+        while written < text.len() {
+            let error = match self.file.write(&text[written..]) {
+                Ok(0) => ErrorKind::WriteZero.into(),
+                Ok(length) => {
+                    written += length;
+                    continue;
+                }
+                Err(error) => error,
+            };
+            let trouble = match error.kind() {
+                ErrorKind::Interrupted => continue,
+                // Standard output may be shared with a program that set it not to block.
+                ErrorKind::WouldBlock => {
+                    thread::sleep(PAUSE);
+                    continue;
+                }
+                ErrorKind::BrokenPipe => Trouble::Over(error),
+                _ => Trouble::Failed { reason: error.to_string(), pause: retry::SHORTEST },
+            };
+            return (written, Err(trouble));
+        }
+        (written, Ok(()))
+    }
+}
+
+/// Opens a file so that each call writes at its end, whoever else does, and whoever truncates it.
+fn append_to(path: &Path) -> io::Result<File> {
+    let is_pipe = fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_fifo());
+    // Opened for reading as well, a named pipe needs no reader to be opened, and readers may come and go (fifo(7)).
+    OpenOptions::new().append(true).read(is_pipe).create(true).open(path)
+}
+
+/// Before a full pipe that does not block is tried again.
+const PAUSE: Duration = Duration::from_millis(10);

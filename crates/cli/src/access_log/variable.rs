@@ -1,0 +1,285 @@
+//! What a template may name: nginx's variables as far as they mean something here, and a few of our own.
+
+use std::io::Write;
+
+use serow::{Encryption, Headers, Known, Peer, RequestHead, Scheme, Served, Version};
+
+use super::{date::Date, escape, user};
+
+/// A value of a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Variable {
+    Named(Name),
+    /// A field of the request, and of the response, by its name in lower case.
+    RequestField(Box<str>),
+    ResponseField(Box<str>),
+}
+
+/// Makes the names and their texts from one table.
+macro_rules! names {
+    ($($name:ident: $text:literal $($other:literal)?;)*) => {
+        /// A value with a name of its own.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(super) enum Name {
+            $($name,)*
+        }
+
+        /// Each name with its text; some have two.
+        const NAMES: &[(&str, Name)] = &[$(($text, Name::$name), $(($other, Name::$name),)?)*];
+    };
+}
+
+names! {
+    RemoteAddress: "remote_addr";
+    RemotePort: "remote_port";
+    RemoteUser: "remote_user";
+    TimeLocal: "time_local";
+    TimeIso8601: "time_iso8601";
+    Seconds: "msec";
+    Request: "request";
+    RequestMethod: "request_method";
+    RequestUri: "request_uri";
+    Uri: "uri";
+    Arguments: "args" "query_string";
+    ServerProtocol: "server_protocol";
+    ServerAddress: "server_addr";
+    ServerPort: "server_port";
+    Scheme: "scheme";
+    Host: "host";
+    Status: "status";
+    BodyBytesSent: "body_bytes_sent";
+    BytesSent: "bytes_sent";
+    RequestTime: "request_time";
+    UpstreamResponseTime: "upstream_response_time";
+    Connection: "connection";
+    ConnectionRequests: "connection_requests";
+    TlsProtocol: "ssl_protocol";
+    TlsCipher: "ssl_cipher";
+    TlsHost: "ssl_server_name";
+    Http2Stream: "http2_stream";
+    Urgency: "urgency";
+    Incremental: "incremental";
+    Whole: "whole";
+}
+
+/// Why a name is none of a variable: what to say of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Unknown(pub(super) String);
+
+impl Variable {
+    /// Finds a variable by what stands behind the `$`.
+    pub(super) fn find(written: &str) -> Result<Self, Unknown> {
+        let name = written.to_ascii_lowercase();
+        if let Some((_, name)) = NAMES.iter().find(|(text, _)| *text == name) {
+            return Ok(Self::Named(*name));
+        }
+        let field = |name: &str| name.replace('_', "-").into_boxed_str();
+        if let Some(name) = name.strip_prefix(RESPONSE_FIELDS).filter(|name| !name.is_empty()) {
+            return match field(name) {
+                name if ADDED.contains(&&*name) => {
+                    Err(Unknown(format!("${written} is not known to the log, since {name} is added when all is sent")))
+                }
+                name => Ok(Self::ResponseField(name)),
+            };
+        }
+        match name.strip_prefix(REQUEST_FIELDS).filter(|name| !name.is_empty()) {
+            Some(name) => Ok(Self::RequestField(field(name))),
+            None => Err(Unknown(match near(&name, NAMES.iter().map(|(text, _)| *text)) {
+                Some(near) => format!("there is no ${written}; did you mean ${near}?"),
+                None => format!("there is no ${written}; docs/logs.md has the names"),
+            })),
+        }
+    }
+
+    /// Whether it needs the response's head.
+    pub(super) fn reads_response(&self) -> bool {
+        matches!(self, Self::ResponseField(_))
+    }
+
+    /// Appends the value; a dash where there is none.
+    pub(super) fn write(&self, served: &Served<'_>, date: &mut Date, line: &mut Vec<u8>) {
+        match self {
+            Self::Named(name) => name.write(served, date, line),
+            Self::RequestField(name) => field(served.request.map(|request| &request.headers), name, line),
+            Self::ResponseField(name) => field(served.response, name, line),
+        }
+    }
+}
+
+impl Name {
+    fn write(self, served: &Served<'_>, date: &mut Date, line: &mut Vec<u8>) {
+        match self {
+            Self::RemoteAddress => client(served, line),
+            Self::RemotePort => match served.connection.peer() {
+                Peer::Tcp(address) => number(address.port().into(), line),
+                Peer::Unix => line.push(b'-'),
+            },
+            Self::RemoteUser => user::write(served.request.map(|request| &request.headers), line),
+            Self::TimeLocal => line.extend_from_slice(date.common(served.began)),
+            Self::TimeIso8601 => {
+                line.extend_from_slice(date.rfc_3339(served.began).0);
+                line.extend_from_slice(b"+00:00");
+            }
+            Self::Seconds => {
+                let (seconds, milliseconds) = date.unix(served.began);
+                decimal(seconds, milliseconds, line);
+            }
+            Self::Request => request_line(served, line),
+            Self::RequestMethod => text(served.request.map(|request| request.method.as_str()), line),
+            Self::RequestUri => text(served.request.map(|request| request.target.as_str()), line),
+            Self::Uri => text(served.request.map(|request| request.target.path()), line),
+            Self::Arguments => text(served.request.and_then(|request| request.target.query()), line),
+            Self::ServerProtocol => text(served.request.map(|request| version(request.version)), line),
+            Self::ServerAddress => match served.connection.local() {
+                // Writing to memory does not fail.
+                Some(address) => drop(write!(line, "{}", address.ip())),
+                None => line.extend_from_slice(UNIX),
+            },
+            Self::ServerPort => optional(served.connection.local().map(|address| address.port()), line),
+            Self::Scheme => line.extend_from_slice(match served.connection.scheme() {
+                Scheme::Http => b"http",
+                Scheme::Https => b"https",
+            }),
+            Self::Host => host(served.request, line),
+            Self::Status => line.extend_from_slice(served.status.as_str().as_bytes()),
+            Self::BodyBytesSent => number(served.body_bytes, line),
+            Self::BytesSent => number(served.head_bytes + served.body_bytes, line),
+            Self::RequestTime => decimal(served.took.as_secs(), served.took.subsec_millis(), line),
+            // Nothing is passed on yet.
+            Self::UpstreamResponseTime => line.push(b'-'),
+            Self::Connection => number(served.connection_number, line),
+            Self::ConnectionRequests => number(served.request_number, line),
+            Self::TlsProtocol => text(encryption(served).map(|tls| tls.version), line),
+            Self::TlsCipher => text(encryption(served).map(|tls| tls.cipher_suite), line),
+            Self::TlsHost => text(encryption(served).and_then(|tls| tls.server_name.as_deref()), line),
+            Self::Http2Stream => optional(served.stream.map(|stream| stream.number), line),
+            Self::Urgency => optional(served.stream.map(|stream| stream.priority.urgency), line),
+            Self::Incremental => match served.stream {
+                Some(stream) => line.extend_from_slice(boolean(stream.priority.incremental)),
+                None => line.push(b'-'),
+            },
+            Self::Whole => line.extend_from_slice(boolean(served.whole)),
+        }
+    }
+}
+
+/// The name that was meant, if one is near.
+pub(super) fn near<'a>(written: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let distances = names.map(|name| (strsim::osa_distance(written, name), name));
+    distances.filter(|(distance, _)| *distance <= SLIPS).min_by_key(|(distance, _)| *distance).map(|(_, name)| name)
+}
+
+/// Appends the address of the client.
+pub(super) fn client(served: &Served<'_>, line: &mut Vec<u8>) {
+    match served.connection.peer() {
+        // A client of IPv4 is shown as one, also where it reached a socket of IPv6. Writing to memory does not fail.
+        Peer::Tcp(address) => drop(write!(line, "{}", address.ip().to_canonical())),
+        Peer::Unix => line.extend_from_slice(UNIX),
+    }
+}
+
+/// Appends the first line of the request.
+pub(super) fn request_line(served: &Served<'_>, line: &mut Vec<u8>) {
+    let Some(request) = served.request else { return line.push(b'-') };
+    escape::text(request.method.as_str().as_bytes(), line);
+    line.push(b' ');
+    escape::text(request.target.as_str().as_bytes(), line);
+    line.push(b' ');
+    line.extend_from_slice(version(request.version).as_bytes());
+}
+
+/// The version as it stands in a request.
+pub(super) fn version(version: Version) -> &'static str {
+    match version {
+        Version::HTTP_10 => "HTTP/1.0",
+        Version::HTTP_11 => "HTTP/1.1",
+        Version::HTTP_2 => "HTTP/2.0",
+        Version::HTTP_3 => "HTTP/3.0",
+        _ => "HTTP/0.9",
+    }
+}
+
+/// Appends a number.
+pub(super) fn number(number: u64, line: &mut Vec<u8>) {
+    line.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+}
+
+/// Appends a number with zeros in front, so that it has so many digits.
+pub(super) fn digits(number: u32, digits: usize, line: &mut Vec<u8>) {
+    let mut buffer = itoa::Buffer::new();
+    let text = buffer.format(number);
+    line.resize(line.len() + digits.saturating_sub(text.len()), b'0');
+    line.extend_from_slice(text.as_bytes());
+}
+
+/// Appends seconds with their thousandths.
+fn decimal(seconds: u64, milliseconds: u32, line: &mut Vec<u8>) {
+    number(seconds, line);
+    line.push(b'.');
+    digits(milliseconds, 3, line);
+}
+
+/// Appends a text that may be missing.
+fn text(text: Option<&str>, line: &mut Vec<u8>) {
+    escape::text(text.unwrap_or("-").as_bytes(), line);
+}
+
+fn optional(value: Option<impl Into<u64>>, line: &mut Vec<u8>) {
+    match value {
+        Some(value) => number(value.into(), line),
+        None => line.push(b'-'),
+    }
+}
+
+/// Appends the values of a field; several lines are one, as in RFC 9110 §5.3.
+fn field(headers: Option<&Headers>, name: &str, line: &mut Vec<u8>) {
+    let mut values = headers.into_iter().flat_map(|headers| headers.get_all(name));
+    escape::text(values.next().unwrap_or(b"-"), line);
+    for value in values {
+        line.extend_from_slice(b", ");
+        escape::text(value, line);
+    }
+}
+
+/// Appends the host that is asked for, in lower case and without its port.
+fn host(request: Option<&RequestHead>, line: &mut Vec<u8>) {
+    let Some(host) = request.and_then(authority) else { return line.push(b'-') };
+    let before = line.len();
+    escape::text(without_port(host), line);
+    if line.len() == before {
+        line.push(b'-');
+    }
+    line[before..].make_ascii_lowercase();
+}
+
+/// Host and port that are asked for (RFC 9112 §3.2.2).
+fn authority(request: &RequestHead) -> Option<&[u8]> {
+    request.target.authority().map(str::as_bytes).or_else(|| request.headers.get(Known::Host))
+}
+
+fn without_port(authority: &[u8]) -> &[u8] {
+    let behind_address = authority.iter().rposition(|&byte| byte == b']').map_or(0, |place| place + 1);
+    let port = authority[behind_address..].iter().position(|&byte| byte == b':');
+    port.map_or(authority, |place| &authority[..behind_address + place])
+}
+
+fn encryption<'a>(served: &Served<'a>) -> Option<&'a Encryption> {
+    served.connection.encryption()
+}
+
+fn boolean(value: bool) -> &'static [u8] {
+    if value { b"true" } else { b"false" }
+}
+
+/// In the place of an address, as in nginx.
+const UNIX: &[u8] = b"unix:";
+
+const REQUEST_FIELDS: &str = "http_";
+const RESPONSE_FIELDS: &str = "sent_http_";
+
+/// Fields of a response that no handler sets.
+const ADDED: [&str; 5] = ["date", "content-length", "connection", "transfer-encoding", "keep-alive"];
+
+/// Letters that are wrong, missing, too many or in the wrong order: with three, nginx's other variables would be taken for
+/// ours.
+const SLIPS: usize = 2;
