@@ -162,6 +162,10 @@ const ANYTHING: u8 = 0xff;
 
 #[cfg(test)]
 mod tests {
+    use std::string::String;
+
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -234,6 +238,28 @@ mod tests {
         ];
         for (template, captures, expected) in cases {
             assert_eq!(Template::new(template).fill(captures), expected.as_bytes(), "{template}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn what_fits_a_covered_pattern_fits_both(
+            one in "/?[ab/*]{0,6}",
+            other in "/?[ab/*]{0,6}",
+            folder in prop_oneof![Just(""), Just("/a"), Just("/b/a")],
+            texts in proptest::collection::vec("[ab/]{0,3}", 6),
+        ) {
+            let (one, other) = (Pattern::new(&one), Pattern::new(&other));
+            let texts: Vec<&[u8]> = texts.iter().map(String::as_bytes).collect();
+            let mut path = Template { pieces: other.pieces.clone() }.fill(&texts);
+            if !other.whole_path {
+                path = [folder.as_bytes(), b"/", &path].concat();
+            }
+            if path.starts_with(b"/") && other.matches(&path) && one.covers(&other) {
+                prop_assert!(one.matches(&path), "{}", path.escape_ascii());
+            }
         }
     }
 }
