@@ -4,48 +4,55 @@ use std::{io::Write, net::Ipv6Addr};
 
 use crate::host_pattern::LONGEST_NAME;
 
-/// The host that a request is for, without its port: a name or an IPv4 address, in lower case, without a dot at the end;
-/// or an IPv6 address in brackets, in its shortest form. Kept on the stack.
-#[derive(Debug)]
-pub(crate) struct HostName {
-    bytes: [u8; LONGEST_NAME],
-    length: usize,
+/// Where a host is brought into its form: on the stack.
+pub(crate) type Room = [u8; LONGEST_NAME];
+
+/// The host of a request without its port: a name or an IPv4 address, in lower case, without a dot at the end; or an IPv6
+/// address in brackets, in its shortest form. Nothing where no site can have such a host; labels may be empty all the
+/// same.
+///
+/// `authority` is what [`Request::host`](serow_message::Request::host) gives.
+#[inline]
+pub(crate) fn of<'host>(authority: &'host str, room: &'host mut Room) -> Option<&'host [u8]> {
+    let authority = authority.as_bytes();
+    // Most stand there in that form.
+    let end = authority.iter().position(|&byte| !IS_SIMPLE[usize::from(byte)]).unwrap_or(authority.len());
+    match authority.split_at(end) {
+        ([.., b'.'] | [], _) => of_unusual(authority, room),
+        (host, [] | [b':', ..]) => (host.len() <= LONGEST_NAME).then_some(host),
+        _ => of_unusual(authority, room),
+    }
 }
 
-impl HostName {
-    /// Reads the host of a request, as [`Request::host`](serow_message::Request::host) gives it; nothing where no site
-    /// can have such a host.
-    #[inline]
-    pub(crate) fn parse(authority: &str) -> Option<Self> {
-        if let Some(inner) = authority.strip_prefix('[') {
-            let (address, _port) = inner.split_once(']')?;
-            return Self::of_address(address.parse().ok()?);
-        }
-        let host = authority.split(':').next()?;
-        let host = host.strip_suffix('.').unwrap_or(host).as_bytes();
-        let is_label_byte = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-        if !host.split(|&byte| byte == b'.').all(|label| !label.is_empty() && label.iter().all(is_label_byte)) {
-            return None;
-        }
-        let mut bytes = [0; LONGEST_NAME];
-        let place = bytes.get_mut(..host.len())?;
-        place.copy_from_slice(host);
-        place.make_ascii_lowercase();
-        Some(Self { bytes, length: host.len() })
-    }
-
-    pub(crate) fn as_bytes(&self) -> &[u8] {
-        &self.bytes[..self.length]
-    }
-
-    fn of_address(address: Ipv6Addr) -> Option<Self> {
-        let mut bytes = [0; LONGEST_NAME];
-        let mut rest = &mut bytes[..];
+#[cold]
+fn of_unusual<'host>(authority: &[u8], room: &'host mut Room) -> Option<&'host [u8]> {
+    if let Some(inner) = authority.strip_prefix(b"[") {
+        let end = inner.iter().position(|&byte| byte == b']')?;
+        let address: Ipv6Addr = std::str::from_utf8(&inner[..end]).ok()?.parse().ok()?;
+        let mut rest = &mut room[..];
         write!(rest, "[{address}]").ok()?;
         let length = LONGEST_NAME - rest.len();
-        Some(Self { bytes, length })
+        return room.get(..length);
     }
+    let host = authority.split(|&byte| byte == b':').next()?;
+    let host = host.strip_suffix(b".").unwrap_or(host);
+    let room = room.get_mut(..host.len())?;
+    room.copy_from_slice(host);
+    room.make_ascii_lowercase();
+    let is_host = !matches!(room, [] | [.., b'.']) && room.iter().all(|&byte| IS_SIMPLE[usize::from(byte)]);
+    is_host.then_some(room)
 }
+
+/// What labels in lower case are made of, and dots.
+static IS_SIMPLE: [bool; 256] = {
+    let mut simple = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        simple[byte] = matches!(byte as u8, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.');
+        byte += 1;
+    }
+    simple
+};
 
 #[cfg(test)]
 mod tests {
@@ -67,8 +74,8 @@ mod tests {
             (&longest, Some(longest.as_str())),
             ("", None),
             (".", None),
-            (".a", None),
-            ("a..b", None),
+            (".a", Some(".a")),
+            ("a..b", Some("a..b")),
             ("a..", None),
             (":80", None),
             ("[::1", None),
@@ -80,8 +87,8 @@ mod tests {
             (&longer, None),
         ];
         for (text, expected) in cases {
-            let host = HostName::parse(text).map(|host| String::from_utf8(host.as_bytes().to_vec()).unwrap());
-            assert_eq!(host.as_deref(), expected, "{text}");
+            let mut room = [0; LONGEST_NAME];
+            assert_eq!(of(text, &mut room), expected.map(str::as_bytes), "{text}");
         }
     }
 }

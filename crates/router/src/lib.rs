@@ -38,7 +38,7 @@
 //! | --- | --- |
 //! | the host decides which site it is for; none: 421 (RFC 9110 §15.5.20) | `site_index.rs`, `host_name.rs` |
 //! | the path is cleaned; one that cannot be: 400 | `clean_path.rs` |
-//! | the first route that fits takes it; none: 404, or 405 with Allow where it is only the method that does not fit | `table.rs` |
+//! | the first route that fits takes it; none: 404, or 405 with Allow where it is only the method that does not fit | `routes.rs` |
 //! | a rewrite lets it go on with another path | `rewrite.rs` |
 //! | a redirect, a fixed response or a handler answers | `redirect.rs`, `fixed_response.rs`, `router.rs` |
 //! | the headers of site and route are set | `header_changes.rs` |
@@ -51,9 +51,9 @@
 //! # Paths
 //!
 //! Routes see the path as nginx's locations do: decoded once (an encoded slash is a slash then), slashes in a row are
-//! one, `.` and `..` are followed. So `/admin/*` has `/%61dmin/x`, `//admin/x` and `/x/../admin/x` as well, and nobody
+//! one, `.` and `..` are followed. So `/admin/*` takes `/%61dmin/x`, `//admin/x` and `/x/../admin/x` as well, and nobody
 //! comes around a route by the spelling. What climbs above the root, holds NUL, or has a broken percent-encoding is
-//! answered with 400. Paths are told apart by case, and `/admin/*` has not `/admin`. The query is no part of the path.
+//! answered with 400. Case matters, and `/admin/*` does not take `/admin`. The query is no part of the path.
 //!
 //! A handler gets the target as it came, unless it was rewritten: so it must not take `..` or `%2F` for more than the
 //! router did, which `serow-files` refuses. `OPTIONS *` is routed as `/`; CONNECT to another server is answered with 501.
@@ -61,8 +61,8 @@
 //! # Costs
 //!
 //! Routes are tried in their order. Nothing is allocated on the way of a request that is neither rewritten nor
-//! redirected, but for a path that must be cleaned and has more than 512 bytes, for a 405, and for headers that are set
-//! in a response of a handler.
+//! redirected, except for a path that must be cleaned and has more than 512 bytes, for a 405, and for headers that are
+//! set in the response of a handler.
 #![forbid(unsafe_code)]
 
 mod clean_path;
@@ -73,10 +73,12 @@ mod header_changes;
 mod host_name;
 mod host_pattern;
 mod methods;
+mod name_hash;
 mod path_pattern;
 mod redirect;
 mod rewrite;
 mod router;
+mod routes;
 mod site;
 mod site_index;
 mod table;

@@ -41,6 +41,17 @@ impl PathPattern {
         self.pattern.covers(&other.pattern)
     }
 
+    /// A path that fits, whose stars stand for what no other pattern names.
+    pub(crate) fn sample(&self) -> Vec<u8> {
+        let mut path = Vec::with_capacity(self.text.len() + 1);
+        if !self.text.starts_with('/') {
+            path.push(b'/');
+        }
+        // It occurs in no UTF-8, so in no pattern.
+        path.extend(self.text.bytes().map(|byte| if byte == b'*' { 0xff } else { byte }));
+        path
+    }
+
     pub(crate) fn stars(&self) -> usize {
         self.pattern.stars()
     }

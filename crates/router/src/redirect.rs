@@ -5,10 +5,14 @@ mod parts;
 
 use std::{error::Error, fmt};
 
-use serow_message::{Known, Request, Response, StatusCode};
+use serow_message::{Known, Request, Response, StatusCode, Target};
 
 use self::{destination::Filling, parts::Part};
-use crate::host_name::HostName;
+use crate::{
+    clean_path::{self, Room},
+    host_name,
+    host_pattern::LONGEST_NAME,
+};
 
 /// Sends a client elsewhere: to another path of the same host, or to another host.
 ///
@@ -72,8 +76,9 @@ impl Redirect {
 
     /// Sends the client of this request elsewhere. `path` is the clean one, `captures` what its stars stand for.
     pub(crate) fn response(&self, request: &Request, path: &[u8], captures: &[&[u8]]) -> Response {
-        let host = request.host().and_then(HostName::parse);
-        let filling = Filling { host: host.as_ref(), path, captures, query: request.target.query() };
+        let mut room = [0; LONGEST_NAME];
+        let host = request.host().and_then(|host| host_name::of(host, &mut room));
+        let filling = Filling { host, path, captures, query: request.target.query() };
         // Who does not say which host cannot be sent to it.
         let Some(location) = self.destination.fill(&filling) else { return StatusCode::BAD_REQUEST.into() };
         let mut response = Response::plain_status(self.status);
@@ -87,15 +92,15 @@ impl Redirect {
         self.destination.parts.iter().filter(|part| matches!(part, Part::Star(_))).count()
     }
 
-    /// The path it always leads to on the host that was asked for, still encoded; nothing where it is not always the same.
-    pub(crate) fn fixed_path(&self) -> Option<&str> {
-        let is_fixed = |part: &Part| matches!(part, Part::Text(_) | Part::KeptQuery);
-        match (self.destination.kind, self.destination.parts.first()) {
-            (Kind::Path, Some(Part::Text(text))) if self.destination.parts.iter().all(is_fixed) => {
-                text.split(['?', '#']).next()
-            }
-            _ => None,
+    /// The clean path that a client of this path asks for next, if that is one of the same host.
+    pub(crate) fn next_path(&self, path: &[u8], captures: &[&[u8]]) -> Option<Vec<u8>> {
+        if self.destination.kind == Kind::Url {
+            return None;
         }
+        let address = self.destination.fill(&Filling { host: None, path, captures, query: None })?;
+        let end = address.iter().position(|&byte| byte == b'#').unwrap_or(address.len());
+        let target = Target::parse(address.get(..end)?.to_vec().into(), false).ok()?;
+        clean_path::of(&target, &mut Room::new()).ok().map(<[u8]>::to_vec)
     }
 }
 

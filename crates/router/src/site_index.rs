@@ -2,14 +2,20 @@
 
 use std::collections::HashMap;
 
-use crate::{error::RouterError, host_name::HostName, host_pattern::Hosts, site::Site};
+use crate::{
+    error::RouterError,
+    host_name,
+    host_pattern::{Hosts, LONGEST_NAME},
+    name_hash::NameHash,
+    site::Site,
+};
 
 /// Which site a host belongs to: the one that names it; else the one with the longest name it lies below; else the one
 /// without hosts. A look into a table for each label at most, however many sites there are.
 #[derive(Debug, Default)]
 pub(crate) struct SiteIndex {
-    named: HashMap<Box<[u8]>, usize>,
-    below: HashMap<Box<[u8]>, usize>,
+    named: HashMap<Box<[u8]>, usize, NameHash>,
+    below: HashMap<Box<[u8]>, usize, NameHash>,
     otherwise: Option<usize>,
 }
 
@@ -41,7 +47,9 @@ impl SiteIndex {
         if self.named.is_empty() && self.below.is_empty() {
             return self.otherwise;
         }
-        host.and_then(HostName::parse).and_then(|host| self.find_named(host.as_bytes())).or(self.otherwise)
+        let mut room = [0; LONGEST_NAME];
+        let host = host.and_then(|host| host_name::of(host, &mut room));
+        host.and_then(|host| self.find_named(host)).or(self.otherwise)
     }
 
     fn find_named(&self, host: &[u8]) -> Option<usize> {
@@ -50,9 +58,10 @@ impl SiteIndex {
     }
 }
 
-/// The names that this one lies below, the longest first.
+/// The names that this one lies below, the longest first; none for one with an empty label, which is no name.
 fn parents(name: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let dots = name.iter().enumerate().filter(|&(_, &byte)| byte == b'.');
+    let is_name = name.split(|&byte| byte == b'.').all(|label| !label.is_empty());
+    let dots = name.iter().enumerate().filter(move |&(_, &byte)| is_name && byte == b'.');
     dots.map(|(place, _)| &name[place + 1..])
 }
 
@@ -96,6 +105,7 @@ mod tests {
             (Some("[::2]"), None),
             (Some("notexample.com"), None),
             (Some(".example.com"), None),
+            (Some("a..example.com"), None),
             (Some("com"), None),
             (Some(""), None),
             (None, None),

@@ -6,13 +6,12 @@ use super::{
     Destination, Kind,
     parts::{Part, Place},
 };
-use crate::host_name::HostName;
 
 /// What a request has to be filled in.
 #[derive(Debug)]
 pub(super) struct Filling<'request> {
     /// The host it is for, if it says so.
-    pub(super) host: Option<&'request HostName>,
+    pub(super) host: Option<&'request [u8]>,
     /// Its clean path.
     pub(super) path: &'request [u8],
     /// What the stars of the path stand for.
@@ -30,7 +29,7 @@ impl Destination {
             match part {
                 Part::Text(text) => address.extend_from_slice(text.as_bytes()),
                 Part::Star(place) => encode(captures.next().copied().unwrap_or_default(), *place, &mut address),
-                Part::Host => address.extend_from_slice(filling.host?.as_bytes()),
+                Part::Host => address.extend_from_slice(filling.host?),
                 Part::Path(place) => encode(filling.path, *place, &mut address),
                 Part::Query => copy_query(filling.query.unwrap_or_default(), &mut address),
                 Part::KeptQuery => {

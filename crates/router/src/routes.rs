@@ -1,0 +1,229 @@
+//! The routes of a site: which takes a request, and what is answered where none does.
+
+use serow_message::{Known, Method, Request, Response, StatusCode};
+
+use crate::{
+    clean_path::{self, NoPath, Room},
+    fixed_response::FixedResponse,
+    header_changes::HeaderChanges,
+    methods::Methods,
+    path_pattern::PathPattern,
+    redirect::Redirect,
+    rewrite::RewriteTarget,
+    site::{Action, Route, Site},
+};
+
+/// The routes of a site.
+#[derive(Debug)]
+pub(crate) struct Routes {
+    entries: Vec<Entry>,
+    headers: HeaderChanges,
+    /// All methods that a route names.
+    methods: Vec<Method>,
+    not_found: FixedResponse,
+    bad_request: FixedResponse,
+    not_implemented: FixedResponse,
+}
+
+/// A route.
+#[derive(Debug)]
+struct Entry {
+    pattern: PathPattern,
+    methods: Methods,
+    step: Step,
+}
+
+/// What becomes of a request that fits a route.
+#[derive(Debug)]
+enum Step {
+    /// It is taken.
+    Take(Outcome),
+    /// It goes on with another path.
+    GoOn(RewriteTarget),
+}
+
+/// What is answered to a request that a route takes. The changes of headers are those of site and route together.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    /// What the handler of this number says.
+    Handle { handler: usize, headers: HeaderChanges },
+    /// Where to go.
+    Redirect { redirect: Redirect, headers: HeaderChanges },
+    /// Always the same; its headers are changed already.
+    Respond(FixedResponse),
+}
+
+/// A request that a route takes.
+#[derive(Debug)]
+pub(crate) struct Taken<'routes, 'request> {
+    /// What the path fits.
+    pub(crate) pattern: &'routes PathPattern,
+    /// What is answered.
+    pub(crate) outcome: &'routes Outcome,
+    /// The path that fits.
+    pub(crate) path: Path<'request>,
+}
+
+/// The clean path of a request at a route.
+#[derive(Debug)]
+pub(crate) enum Path<'request> {
+    /// As it was asked for.
+    Asked(&'request [u8]),
+    /// As a rewrite before the route made it.
+    Rewritten(Vec<u8>),
+}
+
+impl Path<'_> {
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        match self {
+            Self::Asked(path) => path,
+            Self::Rewritten(path) => path,
+        }
+    }
+}
+
+/// Why no route takes a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Missed {
+    /// No path fits (404).
+    Path,
+    /// A path fits, but not with this method (405).
+    Method,
+    /// The request has no path that can be (400).
+    NoPath,
+    /// A tunnel is asked for where there is no handler to make one (501).
+    Tunnel,
+}
+
+impl From<NoPath> for Missed {
+    fn from(_: NoPath) -> Self {
+        Self::NoPath
+    }
+}
+
+impl Routes {
+    pub(crate) fn new<H>(site: Site<H>, handlers: &mut Vec<H>) -> Self {
+        let headers = site.headers;
+        let mut methods: Vec<Method> = Vec::new();
+        let mut entries = Vec::with_capacity(site.routes.len());
+        for route in site.routes {
+            for method in route.methods.named() {
+                if !methods.contains(method) {
+                    methods.push(method.clone());
+                }
+            }
+            entries.push(Entry::new(route, &headers, handlers));
+        }
+        let of = |status| FixedResponse::of(status).with_headers(&headers);
+        Self {
+            entries,
+            methods,
+            not_found: of(StatusCode::NOT_FOUND),
+            bad_request: of(StatusCode::BAD_REQUEST),
+            not_implemented: of(StatusCode::NOT_IMPLEMENTED),
+            headers,
+        }
+    }
+
+    /// The first route that fits, behind those that only rewrite the path.
+    pub(crate) fn find<'request>(&self, asked: &'request [u8], method: &Method) -> Result<Taken<'_, 'request>, Missed> {
+        let (mut path, mut missed) = (Path::Asked(asked), Missed::Path);
+        for Entry { pattern, methods, step } in &self.entries {
+            if !pattern.matches(path.as_bytes()) {
+                continue;
+            }
+            if !methods.allow(method) {
+                missed = Missed::Method;
+                continue;
+            }
+            match step {
+                // A fixed 200 would make a tunnel of the connection (RFC 9110 §9.3.6).
+                Step::Take(Outcome::Respond(_)) if *method == Method::CONNECT => return Err(Missed::Tunnel),
+                Step::Take(outcome) => return Ok(Taken { pattern, outcome, path }),
+                Step::GoOn(target) => {
+                    let made = target.fill(&pattern.captures(path.as_bytes()));
+                    path = Path::Rewritten(clean_path::of_decoded(&made)?);
+                }
+            }
+        }
+        Err(missed)
+    }
+
+    /// The answer to a request that no route takes.
+    #[cold]
+    pub(crate) fn refuse(&self, missed: Missed, request: &Request) -> Response {
+        match missed {
+            Missed::Path => self.not_found.response(),
+            Missed::Method => self.refuse_method(request),
+            Missed::NoPath => self.bad_request.response(),
+            Missed::Tunnel => self.not_implemented.response(),
+        }
+    }
+
+    /// RFC 9110 §15.5.6: a 405 says in Allow with which methods a route would take the request. There may be none, if a
+    /// rewrite leads away; then it is a 404.
+    fn refuse_method(&self, request: &Request) -> Response {
+        let mut room = Room::new();
+        let Ok(path) = clean_path::of(&request.target, &mut room) else { return self.bad_request.response() };
+        let is_allowed = |method: &&Method| self.find(path, method).is_ok();
+        let allowed: Vec<&str> = self.methods.iter().filter(is_allowed).map(Method::as_str).collect();
+        if allowed.is_empty() {
+            return self.not_found.response();
+        }
+        let refusal = Response::plain_status(StatusCode::METHOD_NOT_ALLOWED);
+        let mut response = refusal.with(Known::Allow, allowed.join(", "));
+        self.headers.apply(&mut response.headers);
+        response
+    }
+
+    /// The first redirect that never comes to anything else.
+    pub(crate) fn endless_redirect(&self) -> Option<usize> {
+        self.entries.iter().position(|entry| match &entry.step {
+            Step::Take(outcome @ Outcome::Redirect { .. }) => self.is_endless(&entry.pattern, outcome),
+            _ => false,
+        })
+    }
+
+    /// Whether a browser that follows this redirect gives up. It is tried with a path whose stars stand for a text that no
+    /// route names, so it holds for nearly all paths.
+    fn is_endless(&self, pattern: &PathPattern, outcome: &Outcome) -> bool {
+        let mut path = pattern.sample();
+        for hop in 0..MOST_REDIRECTS {
+            let Ok(taken) = self.find(&path, &Method::GET) else { return false };
+            let Outcome::Redirect { redirect, .. } = taken.outcome else { return false };
+            if hop == 0 && !std::ptr::eq(taken.outcome, outcome) {
+                return false;
+            }
+            let reached = taken.path.as_bytes();
+            match redirect.next_path(reached, &taken.pattern.captures(reached)) {
+                // No browser asks for it.
+                Some(next) if next.len() > LONGEST_SAMPLE => return true,
+                Some(next) => path = next,
+                None => return false,
+            }
+        }
+        true
+    }
+}
+
+impl Entry {
+    fn new<H>(route: Route<H>, site: &HeaderChanges, handlers: &mut Vec<H>) -> Self {
+        let headers = site.overridden_by(&route.headers);
+        let step = match route.action {
+            Action::Handle(handler) => {
+                handlers.push(handler);
+                Step::Take(Outcome::Handle { handler: handlers.len() - 1, headers })
+            }
+            Action::Redirect(redirect) => Step::Take(Outcome::Redirect { redirect, headers }),
+            Action::Respond(response) => Step::Take(Outcome::Respond(response.with_headers(&headers))),
+            Action::Rewrite(target) => Step::GoOn(target),
+        };
+        Self { pattern: route.path, methods: route.methods, step }
+    }
+}
+
+/// How many redirects in a row browsers follow (WHATWG Fetch §4.4).
+const MOST_REDIRECTS: usize = 20;
+
+/// Longer than servers take; keeps a destination that names the path several times from growing without end.
+const LONGEST_SAMPLE: usize = 64 * 1024;
