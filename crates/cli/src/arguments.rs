@@ -8,6 +8,7 @@ mod http;
 mod limits;
 mod listening;
 mod logging;
+mod run;
 mod settings_file;
 mod supervise;
 mod timeouts;
@@ -21,7 +22,7 @@ use clap::{Args, Command, ValueEnum};
 use crate::written::{Bare, word};
 
 pub(crate) use self::{
-    admin::{AdminArguments, StatusArguments},
+    admin::{AdminArguments, DoorArguments, StatusArguments},
     bench::{
         BenchArguments, BenchCommand, ConnectionArguments, LoadArguments, ReportArguments, RequestArguments,
         ServerArguments,
@@ -32,7 +33,8 @@ pub(crate) use self::{
     limits::LimitArguments,
     listening::ListeningArguments,
     logging::{LevelArgument, LogArgument, LoggingArguments},
-    settings_file::CheckArguments,
+    run::RunArguments,
+    settings_file::{CheckArguments, SettingsFileArguments},
     supervise::{SuperviseArguments, SupervisorFiles},
     timeouts::TimeoutArguments,
     tls::{CertificateArgument, ClientArgument, TlsArguments, VersionsArgument},

@@ -6,7 +6,10 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::{
     admin,
-    arguments::{BenchArguments, CheckArguments, FilesArguments, StatusArguments, SuperviseArguments},
+    arguments::{
+        BenchArguments, CheckArguments, DoorArguments, FilesArguments, RunArguments, StatusArguments,
+        SuperviseArguments,
+    },
     failure::Failure,
 };
 
@@ -51,6 +54,18 @@ pub(crate) enum Command {
     ///
     /// Reads it as 'serow run' does: folders and certificates have to be there, and the user. Nothing is listened at.
     Check(CheckArguments),
+    /// Run everything a settings file says.
+    ///
+    /// HUP, or 'serow reload', reads the file anew: a new process serves with it, on the same sockets, and the old one finishes
+    /// what it has begun. Where something is wrong with the file, that is said, and nothing changes.
+    #[command(after_help = RUN_HELP)]
+    Run(RunArguments),
+    /// Read the settings file of a running server anew.
+    ///
+    /// Prints what is wrong with it, if anything is; the server goes on as it was then.
+    Reload(DoorArguments),
+    /// End a running server when it has finished what it has begun.
+    Drain(DoorArguments),
     /// Print how a running server is doing.
     ///
     /// The server has to have a door for that: `serow files --admin unix:/run/serow/admin.sock`. 'queue delay' is how long
@@ -148,6 +163,12 @@ Examples:
 
 Values:
   numbers: 100 1k 2M; times: 10 500ms 90s 5m 1h";
+
+const RUN_HELP: &str = "\
+Signals:
+  HUP              read the file anew
+  TERM, INT, QUIT  end: finish what runs; a second one ends at once
+  USR1             open the logs anew, after they were moved away";
 
 const SUPERVISE_HELP: &str = "\
 Examples:

@@ -31,7 +31,7 @@ mod status;
 mod tables;
 mod values;
 
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
 use serow_router::Router;
 
@@ -46,7 +46,6 @@ use self::{
 use crate::settings::ServerSettings;
 
 /// What a settings file says.
-#[allow(dead_code, reason = "`serow run` will read it all")]
 pub(crate) struct Configuration {
     /// How the server serves.
     pub(crate) server: ServerSettings,
@@ -58,11 +57,21 @@ pub(crate) struct Configuration {
     pub(crate) routes: usize,
     /// As whom, once the sockets are open and the files are read; as who started it, if nothing is said.
     pub(crate) account: Option<Account>,
+    /// How long what runs may take in a generation that was replaced.
+    pub(crate) reload_grace: Duration,
 }
 
 /// Reads a settings file and finds out what it means. Folders and certificates are opened.
 pub(crate) fn read(path: &Path) -> Result<Configuration, ConfigurationError> {
-    let text = file::read(path).map_err(ConfigurationError::Unreadable)?;
+    of_text(path, file::read(path).map_err(ConfigurationError::Unreadable)?)
+}
+
+/// Finds out what the bytes of a settings file mean, which was at this path when it was read.
+pub(crate) fn of_bytes(path: &Path, bytes: Vec<u8>) -> Result<Configuration, ConfigurationError> {
+    of_text(path, file::text_of(path, bytes).map_err(ConfigurationError::Unreadable)?)
+}
+
+fn of_text(path: &Path, text: String) -> Result<Configuration, ConfigurationError> {
     let folder = path.parent().unwrap_or(Path::new(""));
     let name = path.display().to_string();
     understand(&text, folder).map_err(|faults| ConfigurationError::of_faults(&name, &text, &faults))

@@ -34,6 +34,8 @@ pub(crate) enum Failure {
     Waterfall(WaterfallFailure),
     /// The supervisor does not start, or cannot be told what to do.
     Supervisor(SupervisorError),
+    /// What the settings file says cannot be run; why, in as many lines as it takes.
+    NotStarted(String),
     /// A running server does not say how it is.
     Status(NoAnswer),
     /// Standard output cannot be written to.
@@ -54,6 +56,8 @@ impl Failure {
     /// What is wrong and what to do, on one line whatever text it quotes.
     pub(crate) fn line(&self) -> String {
         let line = match self {
+            // These are made for a terminal, with the line of the file.
+            Self::NotStarted(reason) => return reason.trim_end().to_owned(),
             Self::Help(error) => error.to_string(),
             Self::Misuse(line) => line.clone(),
             Self::Configuration(error) => error.to_string(),

@@ -1,19 +1,15 @@
 //! `serow files`: serves a folder until it is told to stop.
 
-use std::{
-    io::{self, Write},
-    path::Path,
-};
+use std::path::Path;
 
-use serow::BoundServer;
 use serow_files::{Files, FilesSettings};
 
 use crate::{
     access_log::AccessLogWriter,
-    admin::Door,
-    encryption::Encryption,
+    admin::{Door, Subject},
+    announcement::announce,
     error_log,
-    failure::{Failure, on_one_line},
+    failure::Failure,
     settings::{FolderSettings, ServerSettings},
 };
 
@@ -29,9 +25,11 @@ pub(crate) fn serve(settings: FolderSettings) -> Result<(), Failure> {
         server = server.access_log(move || log.for_worker());
     }
     let server = server.bind()?;
-    let door = admin.map(|address| Door::open(&address, server.status(), writer.counter())).transpose()?;
+    let subject = || Subject::Server { status: server.status(), log: writer.counter(), stopper: server.stopper() };
+    let door = admin.map(|address| Door::open(&address, subject())).transpose()?;
     warn_of_missing_pages(&folder, &files);
-    announce(&folder, &server, encryption.as_ref());
+    let shown = folder.canonicalize().unwrap_or_else(|_| folder.clone());
+    announce(&shown.display().to_string(), &server, encryption.as_ref());
     serow_supervisor::tell_parent("READY=1");
     let outcome = match encryption {
         None => server.run(handler),
@@ -44,18 +42,6 @@ pub(crate) fn serve(settings: FolderSettings) -> Result<(), Failure> {
     drop(door);
     writer.finish();
     outcome.map_err(Failure::from)
-}
-
-/// One line with the folder and where it can be seen. On standard error: standard output is for the access log.
-fn announce(folder: &Path, server: &BoundServer, encryption: Option<&Encryption>) {
-    let shown = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-    let urls: Vec<_> = server.urls().collect();
-    let mut line = format!("Serving {} at {}", shown.display(), urls.join(" and "));
-    if let Some(fingerprint) = encryption.and_then(|encryption| encryption.fingerprint.as_ref()) {
-        line.push_str(&format!(" (certificate for development, SHA-256 {fingerprint})"));
-    }
-    // It serves as well where nobody reads this.
-    let _ = writeln!(io::stderr(), "{}", on_one_line(&line));
 }
 
 /// A page that is not there yet may come later, so this is no reason not to begin.

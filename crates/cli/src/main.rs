@@ -8,9 +8,11 @@
 //! | what is said where it means nothing | `failure.rs`, `misuse.rs` |
 //! | serving a folder; at sockets that a supervisor opened | `folder.rs`, `inherited.rs` |
 //! | handlers around it, where there is TLS | `strict_transport.rs`, `to_tls.rs` |
+//! | everything a settings file says | `run.rs`, `configuration.rs` |
 //! | making load | `bench.rs` |
 //! | keeping any server running | `supervise.rs` |
 //! | who gets which bytes when | `waterfall.rs` |
+//! | where it can be seen | `announcement.rs` |
 //! | how the server is doing: who tells it, who asks | `admin.rs` |
 //! | a line for each request | `access_log.rs` |
 //! | a line for what goes wrong | `error_log.rs` |
@@ -19,6 +21,7 @@
 
 mod access_log;
 mod admin;
+mod announcement;
 mod arguments;
 mod bench;
 mod check;
@@ -32,6 +35,7 @@ mod folder;
 mod inherited;
 mod manual;
 mod misuse;
+mod run;
 mod settings;
 mod strict_transport;
 mod supervise;
@@ -67,8 +71,11 @@ fn main() -> ExitCode {
         Ok(Command::Files(arguments)) => settings::FolderSettings::new(*arguments).and_then(folder::serve),
         Ok(Command::Bench(arguments)) => bench::run(*arguments),
         Ok(Command::Supervise(arguments)) => return supervise::run(*arguments),
+        Ok(Command::Run(arguments)) => return run::run(arguments),
         Ok(Command::Status(arguments)) => admin::print_status(&arguments),
         Ok(Command::Check(arguments)) => check::run(&arguments),
+        Ok(Command::Reload(arguments)) => admin::reload(&arguments),
+        Ok(Command::Drain(arguments)) => admin::drain(&arguments),
         Ok(Command::Manual) => manual::print(),
         Err(failure) => Err(failure),
     };

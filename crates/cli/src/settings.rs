@@ -5,6 +5,8 @@ mod contradiction;
 mod folder;
 mod listeners;
 
+use std::time::Duration;
+
 use serow::{Limits, ListenOptions, ProxyProtocol, Server, Timeouts, Versions};
 use tracing::level_filters::LevelFilter;
 
@@ -25,7 +27,6 @@ use crate::{
 };
 
 /// How a server serves, whatever it serves.
-#[allow(dead_code, reason = "`serow run` will read it all")]
 pub(crate) struct ServerSettings {
     /// Where it listens.
     pub(crate) listeners: Vec<ListenerSettings>,
@@ -43,6 +44,8 @@ pub(crate) struct ServerSettings {
     pub(crate) level: LevelFilter,
     /// How many threads serve.
     pub(crate) workers: usize,
+    /// How long what runs may take when the server is told to stop.
+    pub(crate) grace: Duration,
 }
 
 impl ServerSettings {
@@ -74,6 +77,7 @@ impl ServerSettings {
             level: level(logging.log_level),
             access_log: access_log(logging),
             workers,
+            grace: timeouts.grace.0,
         })
     }
 }

@@ -248,6 +248,13 @@ impl BoundServer {
         self.status.clone()
     }
 
+    /// As [`Server::access_log`], for a log that cannot be opened before the server is bound.
+    #[must_use]
+    pub fn access_log<L: AccessLog>(mut self, log: impl Fn() -> L + Send + Sync + 'static) -> Self {
+        self.log = Some(Arc::new(move || Rc::new(log())));
+        self
+    }
+
     /// Serves until TERM or INT, unless it ignores them, or [`Stopper::stop`]: then accepts no more, ends idle connections, and finishes what runs
     /// within [`Timeouts::grace`].
     ///

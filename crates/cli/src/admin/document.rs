@@ -7,12 +7,8 @@ use serow::{ConnectionCounts, ConnectionError, DelayCounts, RequestCounts, Statu
 
 use crate::access_log::LineCounts;
 
-/// The document, with a line for each field.
-pub(crate) fn text(report: &StatusReport, log: LineCounts) -> String {
-    format!("{:#}\n", value(report, log))
-}
-
-fn value(report: &StatusReport, log: LineCounts) -> Value {
+/// The document.
+pub(crate) fn value(report: &StatusReport, log: LineCounts) -> Value {
     let started = report.started.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     json!({
         "version": report.version,
@@ -105,8 +101,10 @@ fn microseconds(delay: Duration) -> u64 {
 mod tests {
     use std::collections::BTreeSet;
 
+    use serow_supervisor::master::{GenerationReport, Report};
+
     use super::*;
-    use crate::admin::FIELDS;
+    use crate::admin::{FIELDS, subject};
 
     /// The path of each number, with dots between; those of a list's elements with `[]`.
     fn paths(value: &Value, prefix: &str, found: &mut BTreeSet<String>) {
@@ -127,9 +125,20 @@ mod tests {
         report.pacing.queue_delay.buckets.push((Duration::from_micros(7), 3));
         let mut found = BTreeSet::new();
         paths(&value(&report, LineCounts::default()), "", &mut found);
-        let lines = FIELDS.lines().filter_map(|line| line.strip_prefix("  ").filter(|line| !line.starts_with(' ')));
-        let explained: BTreeSet<String> = lines.map(|line| line.split(' ').next().unwrap().to_owned()).collect();
-        assert_eq!(explained, found);
+        assert_eq!(explained(FIELDS.split_once(OF_RUN).unwrap().0), found);
+        let mut of_run = Report::default();
+        let report = Some(value(&report, LineCounts::default()));
+        of_run.generations.push(GenerationReport { number: 1, pid: 2, stage: "serving", report, answers: true });
+        let mut all = BTreeSet::new();
+        paths(&subject::of_generations(&of_run), "", &mut all);
+        assert_eq!(explained(FIELDS), all);
+    }
+
+    const OF_RUN: &str = "\nOf 'serow run'";
+
+    fn explained(text: &str) -> BTreeSet<String> {
+        let lines = text.lines().filter_map(|line| line.strip_prefix("  ").filter(|line| !line.starts_with(' ')));
+        lines.map(|line| line.split(' ').next().unwrap().to_owned()).collect()
     }
 
     #[test]
@@ -139,7 +148,7 @@ mod tests {
         report.http2.connection_errors[0].1 = 9;
         report.pacing.queue_delay.p99 = Some(Duration::from_millis(3));
         let log = LineCounts { lines: 11, lost: 2 };
-        let read: Value = serde_json::from_str(&text(&report, log)).unwrap();
+        let read = value(&report, log);
         assert_eq!((&read["access_log"]["lines"], &read["access_log"]["lost"]), (&11.into(), &2.into()));
         assert_eq!(read["requests"]["status_499"], 7);
         assert_eq!(read["http2"]["connection_errors"]["protocol_error"], 9);

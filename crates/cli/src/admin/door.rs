@@ -6,10 +6,10 @@ use std::{
     time::Duration,
 };
 
-use serow::{Address, Limits, ListenOptions, Server, Status, Stopper, Timeouts};
+use serow::{Address, Limits, ListenOptions, Server, Stopper, Timeouts};
 
-use super::{AdminAddress, pages::Pages};
-use crate::{access_log::LineCounter, failure::Failure};
+use super::{AdminAddress, pages::Pages, subject::Subject};
+use crate::failure::Failure;
 
 /// The door while it is open. Dropping it closes it.
 pub(crate) struct Door {
@@ -19,7 +19,7 @@ pub(crate) struct Door {
 
 impl Door {
     /// Answers at this address, on a thread of its own.
-    pub(crate) fn open(address: &AdminAddress, status: Status, log: LineCounter) -> Result<Self, Failure> {
+    pub(crate) fn open(address: &AdminAddress, subject: Subject) -> Result<Self, Failure> {
         let AdminAddress(address) = address;
         let server = Server::new()
             .listen(address.to_string())
@@ -31,7 +31,7 @@ impl Door {
             .bind()
             .map_err(Failure::Admin)?;
         let stopper = server.stopper();
-        let pages = Pages::new(status, log, matches!(address, Address::Tcp(_)));
+        let pages = Pages::new(subject, matches!(address, Address::Tcp(_)));
         let serve = move || {
             if let Err(error) = server.run(pages) {
                 tracing::error!(%error, "there is no answer at --admin any more");

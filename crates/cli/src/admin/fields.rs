@@ -63,4 +63,17 @@ The fields of the JSON; all count since the server began, where nothing else is 
   pacing.queue_delay.buckets[].count
                                      bytes in that class; classes without any are left out
   access_log.lines                   lines of the access log that were written, or handed to whoever reads them
-  access_log.lost                    lines that were not, since that failed or was too slow";
+  access_log.lost                    lines that were not, since that failed or was too slow
+Of 'serow run', where the numbers above are those of all generations together, also:
+  generations[].number               the generations that there are: the first is 1
+  generations[].process              its process id
+  generations[].stage                starting, serving or leaving
+  generations[].answers              whether it answered just now; otherwise it hangs, and its numbers are older
+  generations[].uptime_seconds       for how long it has listened
+  generations[].connections_open     its open connections
+  generations[].requests_in_progress
+                                     its requests that are not answered to the end yet
+  reloads.done                       reloads after which another generation served
+  reloads.failed                     reloads after which all was as before
+  reloads.crashes                    generations that ended without being told to
+  reloads.last_failure               what was wrong the last time that one could not start; null after one that could";

@@ -1,53 +1,88 @@
 //! What is behind the door.
 
-use std::future::{Ready, ready};
+use serow::{Handler, Known, Method, Request, Response, StatusCode};
 
-use serow::{Handler, Known, Method, Request, Response, Status, StatusCode};
+use super::{
+    metrics,
+    subject::{Refusal, Subject},
+};
 
-use super::document;
-use crate::access_log::LineCounter;
-
-/// Answers questions about a server.
+/// Answers those who run a server.
 #[derive(Clone)]
 pub(crate) struct Pages {
-    status: Status,
-    log: LineCounter,
+    subject: Subject,
     /// Whether browsers of this machine reach it.
-    checks_host: bool,
+    reached_by_browsers: bool,
 }
 
 impl Pages {
-    pub(crate) fn new(status: Status, log: LineCounter, checks_host: bool) -> Self {
-        Self { status, log, checks_host }
+    pub(crate) fn new(subject: Subject, reached_by_browsers: bool) -> Self {
+        Self { subject, reached_by_browsers }
     }
 
-    fn answer(&self, request: &Request) -> Response {
-        // Against pages of others that give their own name this machine's address (DNS rebinding) and read along.
-        if self.checks_host && !request.host().is_some_and(names_this_machine) {
+    /// Whether a page of somebody else may be behind a request: one that gave its own name this machine's address (DNS
+    /// rebinding), to read along; or one that sends a form here.
+    fn is_of_a_page(&self, request: &Request) -> bool {
+        let is_named = request.host().is_some_and(names_this_machine);
+        self.reached_by_browsers && (!is_named || request.headers.contains("origin"))
+    }
+
+    async fn answer(self, request: Request) -> Response {
+        if self.is_of_a_page(&request) {
             return Response::plain_status(StatusCode::FORBIDDEN);
         }
-        let (media_type, text) = match request.target.path() {
-            "/status" => ("application/json", document::text(&self.status.report(), self.log.counts())),
-            "/" => ("text/plain; charset=utf-8", CONTENTS.to_owned()),
-            _ => return Response::plain_status(StatusCode::NOT_FOUND),
-        };
-        if !matches!(request.method, Method::GET | Method::HEAD) {
-            let mut refused = Response::plain_status(StatusCode::METHOD_NOT_ALLOWED);
-            set(&mut refused, Known::Allow, "GET, HEAD");
-            return refused;
+        let reads = matches!(request.method, Method::GET | Method::HEAD);
+        let posts = request.method == Method::POST;
+        match request.target.path() {
+            "/" if reads => text("text/plain; charset=utf-8", CONTENTS),
+            "/status" if reads => self.status("application/json", |status| format!("{status:#}\n")).await,
+            "/metrics" if reads => self.status(metrics::MEDIA_TYPE, metrics::text).await,
+            "/reload" if posts => match self.subject.reload().await {
+                Ok(said) => text("text/plain; charset=utf-8", &said),
+                Err(Refusal::Impossible(reason)) => refusal(StatusCode::NOT_IMPLEMENTED, reason),
+                Err(Refusal::Failed(reason)) => refusal(StatusCode::UNPROCESSABLE_ENTITY, &reason),
+            },
+            "/drain" if posts => {
+                self.subject.drain().await;
+                text("text/plain; charset=utf-8", "finishing what runs, then ending\n")
+            }
+            "/" | "/status" | "/metrics" => not_allowed("GET, HEAD"),
+            "/reload" | "/drain" => not_allowed("POST"),
+            _ => Response::plain_status(StatusCode::NOT_FOUND),
         }
-        let mut response = Response::text(text);
-        set(&mut response, Known::ContentType, media_type);
-        set(&mut response, Known::CacheControl, "no-store");
-        response
+    }
+
+    async fn status(&self, media_type: &str, written: impl Fn(&serde_json::Value) -> String) -> Response {
+        match self.subject.status().await {
+            Some(status) => text(media_type, &written(&status)),
+            None => refusal(StatusCode::SERVICE_UNAVAILABLE, "the server is stopping"),
+        }
     }
 }
 
 impl Handler for Pages {
     fn call(&self, request: Request) -> impl Future<Output = Response> + 'static {
-        let answer: Ready<Response> = ready(self.answer(&request));
-        answer
+        self.clone().answer(request)
     }
+}
+
+fn text(media_type: &str, text: &str) -> Response {
+    let mut response = Response::text(text.to_owned());
+    set(&mut response, Known::ContentType, media_type);
+    set(&mut response, Known::CacheControl, "no-store");
+    response
+}
+
+fn refusal(status: StatusCode, reason: &str) -> Response {
+    let mut response = text("text/plain; charset=utf-8", &format!("{}\n", reason.trim_end()));
+    response.status = status;
+    response
+}
+
+fn not_allowed(methods: &str) -> Response {
+    let mut refused = Response::plain_status(StatusCode::METHOD_NOT_ALLOWED);
+    set(&mut refused, Known::Allow, methods);
+    refused
 }
 
 fn set(response: &mut Response, name: Known, value: &str) {
@@ -68,7 +103,10 @@ fn names_this_machine(authority: &str) -> bool {
 const CONTENTS: &str = "\
 Serow's door for administration.
 
-GET /status  how the server is doing, in JSON; 'serow status --help' explains the fields
+GET /status   how the server is doing, in JSON; 'serow status --help' explains the fields
+GET /metrics  the same for Prometheus
+POST /reload  read the settings file anew (serow run): 200, or 422 and what is wrong
+POST /drain   finish what runs, then end
 ";
 
 #[cfg(test)]

@@ -37,22 +37,55 @@ enum Reason {
     Silent,
     /// Somebody answers who is not Serow.
     NotOurs,
-    Status(StatusCode),
+    /// It refuses, and says why.
+    Refused(StatusCode, String),
     NotToConnect,
     System(io::Error),
 }
 
-/// The body of the answer to `GET path`.
-pub(crate) fn ask(address: &Address, path: &'static str) -> Result<String, NoAnswer> {
+/// What is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Question {
+    Status,
+    Reload,
+    Drain,
+}
+
+impl Question {
+    fn head(self) -> RequestHead {
+        let (method, path) = match self {
+            Self::Status => (Method::GET, "/status"),
+            Self::Reload => (Method::POST, "/reload"),
+            Self::Drain => (Method::POST, "/drain"),
+        };
+        let mut headers = Headers::new();
+        // A constant of this file is a valid value.
+        let _ = headers.insert(Known::Host, "localhost");
+        let target = Target::parse(path.into(), false).unwrap_or_default();
+        RequestHead { method, target, version: Version::HTTP_11, headers }
+    }
+
+    /// How long the answer may take.
+    fn patience(self) -> Duration {
+        match self {
+            Self::Status | Self::Drain => PATIENCE,
+            Self::Reload => PATIENCE_WITH_RELOAD,
+        }
+    }
+}
+
+/// The body of the answer.
+pub(crate) fn ask(address: &Address, question: Question) -> Result<String, NoAnswer> {
+    let patience = question.patience();
     let no_answer = |reason| NoAnswer { address: address.clone(), reason };
     match address {
         Address::Unix(file) => connect(file).and_then(|stream| {
-            stream.set_read_timeout(Some(PATIENCE)).and(stream.set_write_timeout(Some(PATIENCE)))?;
-            Ok(exchange(stream, path))
+            stream.set_read_timeout(Some(patience)).and(stream.set_write_timeout(Some(patience)))?;
+            Ok(exchange(stream, question))
         }),
         Address::Tcp(address) => TcpStream::connect_timeout(address, PATIENCE).and_then(|stream| {
-            stream.set_read_timeout(Some(PATIENCE)).and(stream.set_write_timeout(Some(PATIENCE)))?;
-            Ok(exchange(stream, path))
+            stream.set_read_timeout(Some(patience)).and(stream.set_write_timeout(Some(patience)))?;
+            Ok(exchange(stream, question))
         }),
         Address::Descriptor(_) => return Err(no_answer(Reason::NotToConnect)),
     }
@@ -75,25 +108,23 @@ fn connect(path: &Path) -> io::Result<UnixStream> {
 }
 
 /// One request, and the body of its response.
-fn exchange(mut stream: impl Read + Write, path: &'static str) -> Result<String, Reason> {
+fn exchange(mut stream: impl Read + Write, question: Question) -> Result<String, Reason> {
     let mut client = Client::new(Limits::default());
     let mut output = Vec::new();
-    client.send_head(&question(path), BodyLength::Known(0), &mut output).map_err(|_| Reason::NotOurs)?;
+    client.send_head(&question.head(), BodyLength::Known(0), &mut output).map_err(|_| Reason::NotOurs)?;
     stream.write_all(&output)?;
     let (mut input, mut body) = (BytesMut::new(), Vec::new());
+    let mut status = StatusCode::OK;
     let mut chunk = [0; 16 * 1024];
     loop {
         match client.receive(&mut input).map_err(|_| Reason::NotOurs)? {
             Some(Event::Head(response)) if response.is_interim() => {}
-            Some(Event::Head(response)) if response.head.status != StatusCode::OK => {
-                return Err(Reason::Status(response.head.status));
-            }
-            Some(Event::Head(_)) => {}
+            Some(Event::Head(response)) => status = response.head.status,
             Some(Event::Data(data)) => body.extend_from_slice(&data),
-            Some(Event::End(_)) => return String::from_utf8(body).map_err(|_| Reason::NotOurs),
+            Some(Event::End(_)) => return answer(status, body),
             None => match stream.read(&mut chunk)? {
                 0 => match client.handle_end() {
-                    Ok(Some(Event::End(_))) => return String::from_utf8(body).map_err(|_| Reason::NotOurs),
+                    Ok(Some(Event::End(_))) => return answer(status, body),
                     _ => return Err(Reason::NotOurs),
                 },
                 length => input.extend_from_slice(&chunk[..length]),
@@ -105,12 +136,9 @@ fn exchange(mut stream: impl Read + Write, path: &'static str) -> Result<String,
     }
 }
 
-fn question(path: &'static str) -> RequestHead {
-    let mut headers = Headers::new();
-    // A constant of this file is a valid value.
-    let _ = headers.insert(Known::Host, "localhost");
-    let target = Target::parse(path.into(), false).unwrap_or_default();
-    RequestHead { method: Method::GET, target, version: Version::HTTP_11, headers }
+fn answer(status: StatusCode, body: Vec<u8>) -> Result<String, Reason> {
+    let body = String::from_utf8(body).map_err(|_| Reason::NotOurs)?;
+    if status == StatusCode::OK { Ok(body) } else { Err(Reason::Refused(status, body)) }
 }
 
 impl From<io::Error> for Reason {
@@ -140,7 +168,12 @@ impl fmt::Display for NoAnswer {
             Reason::Forbidden => write!(f, "{address} is another user's: ask as the one who started the server"),
             Reason::Silent => write!(f, "{address} does not answer: the server is stopped, or it is not Serow"),
             Reason::NotOurs => write!(f, "{address} gives no status of Serow: name what the server has as --admin"),
-            Reason::Status(status) => {
+            // What Serow itself says: the reason, which may have several lines.
+            Reason::Refused(
+                StatusCode::UNPROCESSABLE_ENTITY | StatusCode::NOT_IMPLEMENTED | StatusCode::SERVICE_UNAVAILABLE,
+                reason,
+            ) => f.write_str(reason.trim_end()),
+            Reason::Refused(status, _) => {
                 let status = status.as_u16();
                 write!(f, "{address} answers {status} and no status: name what the server has as --admin")
             }
@@ -152,6 +185,9 @@ impl fmt::Display for NoAnswer {
 
 /// A server that has its turn answers within milliseconds.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A generation has a minute to start.
+const PATIENCE_WITH_RELOAD: Duration = Duration::from_secs(70);
 
 /// Many times what a status takes: who sends more is not Serow, and is not kept in memory.
 const LONGEST: usize = 1 << 20;
@@ -196,7 +232,7 @@ mod tests {
         ];
         for (answer, expected) in cases {
             for most in [1, 16 * 1024] {
-                let body = exchange(Recorded(answer.as_bytes(), most), "/status");
+                let body = exchange(Recorded(answer.as_bytes(), most), Question::Status);
                 assert_eq!(body.ok().as_deref(), expected, "{answer}");
             }
         }

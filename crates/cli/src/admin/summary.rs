@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::units::{bytes, count, long_time, short_time};
+use crate::failure::on_one_line;
 
 /// What the JSON says, in lines; nothing where it is not the status of a server.
 pub(crate) fn of(json: &str) -> Option<String> {
@@ -62,6 +63,7 @@ fn lines(status: &Numbers<'_>) -> Option<Vec<(&'static str, String)>> {
     ];
     lines.extend(http2(status)?);
     lines.push(("access log", format!("{} lines, {} lost", number("/access_log/lines")?, number("/access_log/lost")?)));
+    lines.extend(generations(status));
     Some(lines)
 }
 
@@ -85,6 +87,40 @@ fn http2(status: &Numbers<'_>) -> Option<[(&'static str, String); 5]> {
         ("pacing", format!("{} connections waiting to send", number("/pacing/connections_waiting")?)),
         ("  queue delay", delay(status)?),
     ])
+}
+
+/// The processes of `serow run`; nothing where there is one process only.
+fn generations(status: &Numbers<'_>) -> Vec<(&'static str, String)> {
+    let Some(generations) = status.at("/generations").and_then(Value::as_array) else { return Vec::new() };
+    let number = |path| count(status.number(path).unwrap_or(0));
+    let mut lines = vec![(
+        "reloads",
+        format!(
+            "{} done, {} failed, {} crashes",
+            number("/reloads/done"),
+            number("/reloads/failed"),
+            number("/reloads/crashes")
+        ),
+    )];
+    if let Some(failure) = status.at("/reloads/last_failure").and_then(Value::as_str) {
+        lines.push(("  last failure", on_one_line(failure.lines().next().unwrap_or_default())));
+    }
+    lines.extend(generations.iter().map(|generation| ("generation", of_generation(generation))));
+    lines
+}
+
+fn of_generation(generation: &Value) -> String {
+    let number = |name: &str| generation[name].as_u64().unwrap_or(0);
+    let stage = generation["stage"].as_str().unwrap_or_default();
+    let beginning = format!("{}, {stage}, process {}", number("number"), number("process"));
+    match generation["answers"] {
+        Value::Bool(true) => format!(
+            "{beginning}, {} connections, {} requests in progress",
+            count(number("connections_open")),
+            count(number("requests_in_progress"))
+        ),
+        _ => format!("{beginning}, does not answer"),
+    }
 }
 
 fn workers(number: u64) -> String {
@@ -187,7 +223,7 @@ mod tests {
             report.version
         );
         let log = LineCounts { lines: 12_000, lost: 345 };
-        assert_eq!(of(&document::text(&report, log)).unwrap(), expected);
+        assert_eq!(of(&document::value(&report, log).to_string()).unwrap(), expected);
     }
 
     #[test]

@@ -26,11 +26,18 @@ pub(crate) struct AdminArguments {
 /// Who asks a running server how it is.
 #[derive(Debug, Args)]
 pub(crate) struct StatusArguments {
-    /// What the server was given as --admin.
-    #[arg(long, value_name = "ADDR", default_value = "unix:/run/serow/admin.sock")]
-    pub(crate) admin: Address,
+    #[command(flatten)]
+    pub(crate) door: DoorArguments,
 
     /// Print the JSON as the server gives it.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Where a running server is reached.
+#[derive(Debug, Args)]
+pub(crate) struct DoorArguments {
+    /// What the server was given as --admin, or has in its settings file as 'admin'.
+    #[arg(long, value_name = "ADDR", default_value = "unix:/run/serow/admin.sock")]
+    pub(crate) admin: Address,
 }

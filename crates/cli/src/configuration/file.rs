@@ -21,12 +21,17 @@ pub(super) fn read(path: &Path) -> Result<String, String> {
         Err(error) => Err(error),
     };
     match bytes {
-        Ok(bytes) => text(bytes).map_err(|problem| format!("{name}{problem}")),
+        Ok(bytes) => text_of(path, bytes),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             Err(format!("there is no settings file {name}: name it with -c, or write one; 'serow manual' shows how"))
         }
         Err(error) => Err(format!("cannot read the settings file {name}: {error}")),
     }
+}
+
+/// Makes text of what the file at this path holds.
+pub(super) fn text_of(path: &Path, bytes: Vec<u8>) -> Result<String, String> {
+    text(bytes).map_err(|problem| format!("{}{problem}", path.display()))
 }
 
 /// Makes text of what a file holds.

@@ -20,7 +20,7 @@ use crate::{
 
 /// What a settings file in this folder means; where it means nothing, why is noted.
 pub(super) fn of(written: RootTable, folder: &Path, problems: &Problems) -> Option<Configuration> {
-    let RootTable { account, mut general, sites } = written;
+    let RootTable { account, reload, mut general, sites } = written;
     paths::resolve(&mut general, folder);
     let wanted_files = sites.iter().flat_map(SiteTable::files);
     let wanted_files = wanted_files.map(|files| files.folder.caching.cache_files.in_memory()).sum();
@@ -34,7 +34,14 @@ pub(super) fn of(written: RootTable, folder: &Path, problems: &Problems) -> Opti
     }
     let (site_count, route_count) = (sites.len(), sites.iter().map(SiteTable::routes).sum());
     let router = Routing { folder, wanted_files, shares, problems }.router(sites);
-    Some(Configuration { server: server?, router: router?, sites: site_count, routes: route_count, account: account? })
+    Some(Configuration {
+        server: server?,
+        router: router?,
+        sites: site_count,
+        routes: route_count,
+        account: account?,
+        reload_grace: reload.reload_grace.0,
+    })
 }
 
 fn account(written: &AccountTable) -> Result<Option<Account>, Contradiction> {

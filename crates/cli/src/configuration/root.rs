@@ -1,5 +1,7 @@
 //! The root of a settings file.
 
+use std::time::Duration;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -8,12 +10,13 @@ use super::{
     sites::SiteTable,
     tables::{FromTable, TableReading},
 };
-use crate::arguments::GeneralArguments;
+use crate::{arguments::GeneralArguments, written::Span};
 
 /// The root, as it is written.
 #[derive(Debug)]
 pub(super) struct RootTable {
     pub(super) account: AccountTable,
+    pub(super) reload: ReloadTable,
     pub(super) general: GeneralArguments,
     pub(super) sites: Vec<SiteTable>,
 }
@@ -32,9 +35,25 @@ pub(super) struct AccountTable {
     pub(super) group: Option<AccountName>,
 }
 
+/// How generations follow one another.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(default, rename_all = "kebab-case")]
+pub(super) struct ReloadTable {
+    /// For what still runs in a generation that was replaced by a reload; then it is cut.
+    ///
+    /// Large downloads to slow clients take their time, and tunnels (WebSocket) may never end by themselves.
+    pub(super) reload_grace: Span,
+}
+
+impl Default for ReloadTable {
+    fn default() -> Self {
+        Self { reload_grace: Span(Duration::from_secs(3600)) }
+    }
+}
+
 impl FromTable for RootTable {
     fn read(table: &mut TableReading<'_, '_>) -> Option<Self> {
-        let account = table.settings();
+        let (account, reload) = (table.settings(), table.settings());
         let (listening, tls, http) = (table.settings(), table.settings(), table.settings());
         let (logging, admin) = (table.settings(), table.settings());
         let (limits, timeouts) = (table.settings(), table.settings());
@@ -48,6 +67,6 @@ impl FromTable for RootTable {
             limits: limits?,
             timeouts: timeouts?,
         };
-        Some(Self { account: account?, general, sites: sites.into_iter().collect::<Option<_>>()? })
+        Some(Self { account: account?, reload: reload?, general, sites: sites.into_iter().collect::<Option<_>>()? })
     }
 }

@@ -39,8 +39,10 @@ pub struct GenerationReport {
     pub pid: u32,
     /// `starting`, `serving` or `leaving`.
     pub stage: &'static str,
-    /// What it says of itself; nothing where it does not answer.
+    /// What it said of itself last.
     pub report: Option<Value>,
+    /// Whether it said that just now; otherwise it hangs, or has just begun.
+    pub answers: bool,
 }
 
 /// What happened to a server since it began.

@@ -50,6 +50,8 @@ pub(super) struct Driver<D> {
     gathering: Option<Gathering>,
     ended: Option<Value>,
     events: Events,
+    /// Whether what starts is a reload.
+    reloading: bool,
     heard: (Sender<Heard>, Receiver<Heard>),
     signals: Signals,
 }
@@ -81,6 +83,7 @@ impl<D: Duties> Driver<D> {
             gathering: None,
             ended: None,
             events: Events::default(),
+            reloading: false,
             heard: mpsc::channel(WORDS_AHEAD),
             signals,
         }
@@ -90,8 +93,6 @@ impl<D: Duties> Driver<D> {
     pub(super) async fn run(mut self) -> Result<(), MasterError> {
         loop {
             if let Some(outcome) = self.act() {
-                // One that does not close ends with the process.
-                let _ = self.duties.open_door(None, &self.control);
                 return outcome;
             }
             self.answer_report();
@@ -211,6 +212,7 @@ impl<D: Duties> Driver<D> {
                     self.handle(event);
                 }
                 Action::Reloading => {
+                    self.reloading = true;
                     let now = serow_net::monotonic().as_micros();
                     tell_parent(&format!("RELOADING=1\nMONOTONIC_USEC={now}"));
                 }
@@ -259,6 +261,7 @@ impl<D: Duties> Driver<D> {
     fn begin_serving(&mut self, number: u64, pid: u32) {
         self.accepted = mem::take(&mut self.text);
         self.held.keep().iter().for_each(|line| tracing::warn!("{line}"));
+        self.events.reloads += u64::from(mem::take(&mut self.reloading));
         self.events.last_failure = None;
         tell_parent("READY=1");
         tracing::info!(pid, "generation {number} serves");
@@ -266,8 +269,12 @@ impl<D: Duties> Driver<D> {
 
     fn note_failure(&mut self, number: u64, failure: String) {
         self.held.give_up();
-        if number > 1 {
-            tracing::error!("generation {number} did not start, nothing has changed: {failure}");
+        if mem::take(&mut self.reloading) {
+            self.events.failed_reloads += 1;
+            tracing::error!("the settings stay as they are, since generation {number} did not start: {failure}");
+            tell_parent("READY=1");
+        } else if number > 1 {
+            tracing::error!("generation {number} did not start: {failure}");
         }
         self.events.last_failure = Some(failure);
     }
@@ -292,6 +299,7 @@ impl<D: Duties> Driver<D> {
             pid,
             stage: stage.name(),
             report: self.children.get(&pid).and_then(|child| child.report.clone()),
+            answers: !gathering.missing.contains(&pid),
         });
         let report =
             Report { generations: generations.collect(), ended: self.ended.clone(), events: self.events.clone() };

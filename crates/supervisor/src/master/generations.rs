@@ -242,9 +242,12 @@ impl Generations {
     /// What starts cannot.
     fn fail(&mut self, now: Duration, failure: String) {
         let Some(attempt) = self.starting.take() else { return };
-        self.actions.push_back(Action::NotStarted(attempt.number, failure.clone()));
+        if self.stop == Stop::No {
+            self.actions.push_back(Action::NotStarted(attempt.number, failure.clone()));
+        }
         match attempt.reason {
-            Reason::First => self.stop = Stop::InOrder,
+            Reason::First if self.stop == Stop::No => self.stop = Stop::InOrder,
+            Reason::First => {}
             Reason::Reload(asking) => self.answer(asking, &Err(failure)),
             Reason::Crash => self.replace_crashed(now, Duration::ZERO),
         }
@@ -610,7 +613,6 @@ mod tests {
                 leave 102 Stopped
                 until 35140
             150 exit 103 signal 9
-                not started 3: the server is stopping
                 answer 9: the server is stopping
                 until 35140
             160 reload 10

@@ -1,0 +1,107 @@
+//! What the door tells of and acts upon: one server, or a master with its generations.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde_json::{Map, Value, json};
+use serow::{Status, Stopper};
+use serow_supervisor::master::{Control, Report};
+
+use super::{document, total};
+use crate::access_log::LineCounter;
+
+/// What the door is for.
+#[derive(Clone)]
+pub(crate) enum Subject {
+    /// The server of this process.
+    Server {
+        /// What it counts.
+        status: Status,
+        /// What its access log counts.
+        log: LineCounter,
+        /// What ends it.
+        stopper: Stopper,
+    },
+    /// The generations of `serow run`.
+    Master(Control),
+}
+
+/// Why a wish is not fulfilled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// There is nothing that could do it.
+    Impossible(&'static str),
+    /// It was tried, and this is wrong.
+    Failed(String),
+}
+
+impl Subject {
+    /// How it is, in JSON; nothing while it ends.
+    pub(super) async fn status(&self) -> Option<Value> {
+        match self {
+            Self::Server { status, log, .. } => Some(document::value(&status.report(), log.counts())),
+            Self::Master(control) => control.report().await.map(|report| of_generations(&report)),
+        }
+    }
+
+    /// Reads the settings anew; says what came of it.
+    pub(super) async fn reload(&self) -> Result<String, Refusal> {
+        match self {
+            Self::Server { .. } => Err(Refusal::Impossible("a server without a settings file has nothing to reload")),
+            Self::Master(control) => match control.reload().await {
+                Ok(number) => Ok(format!("generation {number} serves\n")),
+                Err(reason) => Err(Refusal::Failed(reason)),
+            },
+        }
+    }
+
+    /// Begins to end: what runs is finished.
+    pub(super) async fn drain(&self) {
+        match self {
+            Self::Server { stopper, .. } => stopper.stop(),
+            Self::Master(control) => control.stop().await,
+        }
+    }
+}
+
+/// What all generations counted, those that have ended too, and which there are.
+pub(super) fn of_generations(report: &Report) -> Value {
+    let mut sum = report.ended.clone().unwrap_or_default();
+    for generation in &report.generations {
+        if let Some(report) = &generation.report {
+            total::add(&mut sum, report);
+        }
+    }
+    let serving = report.generations.iter().find(|generation| generation.stage == "serving");
+    let serving = serving.and_then(|generation| generation.report.as_ref());
+    total::identify(&mut sum, serving, now());
+    if let Value::Object(fields) = &mut sum {
+        fields.insert("generations".to_owned(), report.generations.iter().map(generation).collect());
+        fields.insert(
+            "reloads".to_owned(),
+            json!({
+                "done": report.events.reloads,
+                "failed": report.events.failed_reloads,
+                "crashes": report.events.crashes,
+                "last_failure": report.events.last_failure,
+            }),
+        );
+    }
+    sum
+}
+
+fn generation(generation: &serow_supervisor::master::GenerationReport) -> Value {
+    let number = |path| generation.report.as_ref().and_then(|report| report.pointer(path)).cloned();
+    let mut fields = Map::new();
+    fields.insert("number".to_owned(), generation.number.into());
+    fields.insert("process".to_owned(), generation.pid.into());
+    fields.insert("stage".to_owned(), generation.stage.into());
+    fields.insert("answers".to_owned(), generation.answers.into());
+    fields.insert("uptime_seconds".to_owned(), number("/uptime_seconds").unwrap_or_default());
+    fields.insert("connections_open".to_owned(), number("/connections/open").unwrap_or_default());
+    fields.insert("requests_in_progress".to_owned(), number("/requests/in_progress").unwrap_or_default());
+    Value::Object(fields)
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}

@@ -1,0 +1,25 @@
+//! `serow run`: everything a settings file says, supervised.
+//!
+//! | step | file |
+//! | --- | --- |
+//! | the master starts generations and answers those who run the server | `run/master.rs` |
+//! | as which program | `run/program.rs` |
+//! | a generation reads the file, gets its sockets, serves | `run/generation.rs` |
+//! | it does what the master says | `run/orders.rs` |
+
+mod generation;
+mod master;
+mod orders;
+mod program;
+
+use std::process::ExitCode;
+
+use crate::{arguments::RunArguments, exit_code};
+
+/// Runs what the file says until TERM, INT or QUIT.
+pub(crate) fn run(arguments: RunArguments) -> ExitCode {
+    match arguments.generation {
+        true => generation::run(&arguments.settings.file),
+        false => exit_code(master::run(arguments)),
+    }
+}

@@ -1,0 +1,67 @@
+//! The process that holds the sockets.
+
+use std::{path::PathBuf, process::Command, thread};
+
+use serde_json::Value;
+use serow_supervisor::master::{self, Control, Duties, MasterError, MasterSettings};
+use tracing::level_filters::LevelFilter;
+
+use super::program;
+use crate::{
+    admin::{AdminAddress, Door, Subject, total},
+    arguments::RunArguments,
+    error_log,
+    failure::Failure,
+};
+
+/// Runs generations of what the file says.
+pub(super) fn run(arguments: RunArguments) -> Result<(), Failure> {
+    error_log::begin(LevelFilter::INFO);
+    let RunArguments { settings, pid_file, .. } = arguments;
+    let file = std::path::absolute(settings.file).map_err(Failure::System)?;
+    let duties = Household { program: program::path().map_err(Failure::System)?, file: file.clone(), door: None };
+    master::run(MasterSettings { file, pid_file }, duties).map_err(|error| match error {
+        MasterError::NotStarted(reason) => Failure::NotStarted(reason),
+        MasterError::PidFile(error) => Failure::Supervisor(error),
+        MasterError::System(error) => Failure::System(error),
+    })
+}
+
+/// What the master does that is Serow's own.
+struct Household {
+    program: PathBuf,
+    file: PathBuf,
+    /// The door that is open, and where.
+    door: Option<(String, Door)>,
+}
+
+impl Duties for Household {
+    fn command(&mut self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.arg("run").arg("--config").arg(&self.file).arg("--generation");
+        command
+    }
+
+    fn open_door(&mut self, address: Option<&str>, control: &Control) -> Result<(), String> {
+        if self.door.as_ref().map(|(address, _)| address.as_str()) == address {
+            return Ok(());
+        }
+        let opened = match address {
+            None => None,
+            Some(text) => {
+                let address: AdminAddress = text.parse().map_err(|error| format!("admin: {error}"))?;
+                let door = Door::open(&address, Subject::Master(control.clone()));
+                Some((text.to_owned(), door.map_err(|failure| failure.line())?))
+            }
+        };
+        if let Some(old) = std::mem::replace(&mut self.door, opened) {
+            // Who asked for this through the old one waits for the answer, which comes from here.
+            thread::spawn(move || drop(old));
+        }
+        Ok(())
+    }
+
+    fn add(&self, total: &mut Value, report: &Value) {
+        total::add(total, report);
+    }
+}

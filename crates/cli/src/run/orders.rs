@@ -1,0 +1,46 @@
+//! What a generation does when its master says so.
+
+use std::time::Duration;
+
+use rustix::process::{Signal, getpid, kill_process};
+use serde_json::Value;
+use serow::{Status, Stopper};
+use serow_supervisor::master::{Orders, Why};
+
+use crate::{access_log::LineCounter, admin::document};
+
+/// Obeys for the server of this process.
+pub(super) struct ServerOrders {
+    pub(super) stopper: Stopper,
+    pub(super) status: Status,
+    pub(super) log: LineCounter,
+    /// How long what runs may take when another generation serves.
+    pub(super) replaced: Duration,
+    /// And when the server ends.
+    pub(super) stopped: Duration,
+}
+
+impl Orders for ServerOrders {
+    fn leave(&mut self, why: Why) {
+        if why == Why::Orphaned {
+            tracing::error!("the master is gone: finishing what runs, then ending");
+        }
+        self.stopper.stop_within(match why {
+            Why::Replaced => self.replaced,
+            Why::Stopped | Why::Orphaned => self.stopped,
+        });
+    }
+
+    fn end(&mut self) {
+        self.stopper.end();
+    }
+
+    fn reopen(&mut self) {
+        // The log listens to the signal already.
+        let _ = kill_process(getpid(), Signal::USR1);
+    }
+
+    fn report(&mut self) -> Value {
+        document::value(&self.status.report(), self.log.counts())
+    }
+}

@@ -1,0 +1,236 @@
+//! `serow run`: from its first line to its last.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+
+mod running;
+
+use std::{
+    fs,
+    io::{Read, Write},
+    net::TcpStream,
+    os::unix::fs::{MetadataExt, PermissionsExt, chown},
+    path::PathBuf,
+    process::Command,
+};
+
+use running::{Running, eventually, output, serow, site};
+use rustix::process::{Signal, getuid};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A server with a settings file, beside the folder that it serves.
+struct Run {
+    folder: TempDir,
+    server: Running,
+}
+
+impl Run {
+    /// With this text in the file, before the site.
+    fn start(extra: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::rename(site().keep(), folder.path().join("site")).unwrap();
+        // Where another user goes in too.
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        fs::set_permissions(folder.path().join("site"), fs::Permissions::from_mode(0o755)).unwrap();
+        fs::create_dir(folder.path().join("logs")).unwrap();
+        if getuid().is_root() {
+            // The logs are for the user that the server becomes.
+            chown(folder.path().join("logs"), Some(NOBODY), None).unwrap();
+        }
+        write_settings(&folder, extra);
+        let mut command = serow(["run", "-c"]);
+        command.arg(folder.path().join("serow.toml"));
+        Self { server: Running::of(command), folder }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn door(&self) -> String {
+        format!("unix:{}", self.path("admin.sock").display())
+    }
+
+    /// Asks by one of the commands: exit code, standard output, standard error.
+    fn ask(&self, command: &str) -> (Option<i32>, String, String) {
+        let output = output([command, "--admin", &self.door()]);
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    }
+
+    fn status(&self) -> Value {
+        let output = output(["status", "--json", "--admin", &self.door()]);
+        serde_json::from_slice(&output.stdout).unwrap_or_default()
+    }
+
+    /// The process of the generation that serves.
+    fn serving(&self) -> i64 {
+        eventually("a generation serves", || {
+            let status = self.status();
+            let mut generations = status["generations"].as_array()?.iter();
+            generations.find(|generation| generation["stage"] == "serving")?["process"].as_i64()
+        })
+    }
+
+    fn get(&self, path: &str) -> String {
+        let mut stream = TcpStream::connect(self.server.address()).unwrap();
+        stream.write_all(format!("GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n").as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+}
+
+/// The user that Linux keeps for those who own nothing.
+const NOBODY: u32 = 65534;
+
+fn write_settings(folder: &TempDir, extra: &str) {
+    let text = format!(
+        "listen = [\"127.0.0.1:0\"]\nadmin = \"unix:{}\"\nworkers = 1\n{extra}\n[[site]]\nfiles = {{ root = \"site\" }}\n",
+        folder.path().join("admin.sock").display()
+    );
+    fs::write(folder.path().join("serow.toml"), text).unwrap();
+}
+
+#[test]
+fn a_reload_serves_with_the_new_settings_at_the_same_port() {
+    let run = Run::start("");
+    assert!(run.get("/").contains("Hello"));
+    let before = run.serving();
+    write_settings(&run.folder, "max-target = \"100\"");
+    assert_eq!(run.ask("reload"), (Some(0), "generation 2 serves\n".to_owned(), String::new()));
+    assert_ne!(run.serving(), before);
+    assert!(run.get(&format!("/{}", "a".repeat(200))).starts_with("HTTP/1.1 414 "));
+    let status = run.status();
+    assert_eq!((&status["requests"]["total"], &status["reloads"]["done"]), (&2.into(), &1.into()));
+    let text = run.ask("status").1;
+    assert!(text.contains("\nreloads        1 done, 0 failed, 0 crashes\n"), "{text}");
+    assert!(text.contains("\ngeneration     2, serving, process "), "{text}");
+}
+
+#[test]
+fn hup_is_a_reload() {
+    let run = Run::start("");
+    let before = run.serving();
+    run.server.signal(Signal::HUP);
+    eventually("another generation serves", || (run.serving() != before).then_some(()));
+    assert!(run.get("/").contains("Hello"));
+}
+
+#[test]
+fn what_is_wrong_is_said_and_changes_nothing() {
+    let run = Run::start("");
+    let before = run.serving();
+    write_settings(&run.folder, "max-targt = \"100\"");
+    let (code, said, wrong) = run.ask("reload");
+    assert_eq!((code, said.as_str()), (Some(1), ""));
+    assert!(wrong.contains("serow.toml:4:1: ") && wrong.contains("max-target"), "{wrong}");
+    fs::remove_file(run.path("serow.toml")).unwrap();
+    let (code, _, wrong) = run.ask("reload");
+    assert!(code == Some(1) && wrong.contains("serow.toml: No such file"), "{wrong}");
+    assert_eq!(run.serving(), before);
+    // The file is not there, and a generation that crashes is replaced by one with what was good.
+    let pid = rustix::process::Pid::from_raw(i32::try_from(before).unwrap()).unwrap();
+    rustix::process::kill_process(pid, Signal::KILL).unwrap();
+    eventually("another generation serves", || (run.serving() != before).then_some(()));
+    assert!(run.get("/").contains("Hello"));
+    let reloads = &run.status()["reloads"];
+    assert_eq!((&reloads["failed"], &reloads["crashes"]), (&2.into(), &1.into()));
+    assert_eq!(reloads["last_failure"], Value::Null);
+}
+
+#[test]
+fn the_first_start_fails_with_what_is_wrong() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |folder: &TempDir| output(["run", "-c", folder.path().join("serow.toml").to_str().unwrap()]);
+    for (text, expected) in [
+        (None, "No such file or directory"),
+        (Some("listen = 1"), "serow.toml:1:10: "),
+        (Some("[[site]]\nfiles = { root = \"nowhere\" }\n"), "serow.toml:2:"),
+    ] {
+        if let Some(text) = text {
+            fs::write(folder.path().join("serow.toml"), text).unwrap();
+        }
+        let output = run(&folder);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(1) && said.contains(expected), "{said}");
+    }
+}
+
+#[test]
+fn it_ends_when_it_is_told_to() {
+    for end in ["drain", "TERM", "INT", "QUIT"] {
+        let mut run = Run::start("");
+        match end {
+            "drain" => assert_eq!(run.ask("drain").0, Some(0)),
+            "TERM" => run.server.signal(Signal::TERM),
+            "INT" => run.server.signal(Signal::INT),
+            _ => run.server.signal(Signal::QUIT),
+        }
+        assert!(run.server.child.wait().unwrap().success(), "{end}");
+        assert!(!run.path("admin.sock").exists(), "{end}");
+        assert!(TcpStream::connect(run.server.address()).is_err(), "{end}");
+    }
+}
+
+#[test]
+fn a_second_signal_ends_it_at_once() {
+    let mut run = Run::start("");
+    fs::File::create(run.path("site/large")).unwrap().set_len(50 << 20).unwrap();
+    let mut stream = TcpStream::connect(run.server.address()).unwrap();
+    stream.write_all(b"GET /large HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    stream.peek(&mut [0]).unwrap();
+    run.server.signal(Signal::TERM);
+    eventually("nobody listens any more", || TcpStream::connect(run.server.address()).is_err().then_some(()));
+    assert!(run.server.child.try_wait().unwrap().is_none(), "the download is to be finished");
+    run.server.signal(Signal::TERM);
+    assert!(run.server.child.wait().unwrap().success());
+}
+
+#[test]
+fn a_file_for_the_process_id() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("site")).unwrap();
+    write_settings(&folder, "");
+    let pid_file = folder.path().join("pid");
+    let mut command = serow(["run", "-c"]);
+    command.arg(folder.path().join("serow.toml")).arg("--pid-file").arg(&pid_file);
+    let mut server = Running::of(command);
+    assert_eq!(fs::read_to_string(&pid_file).unwrap().trim(), server.child.id().to_string());
+    server.signal(Signal::TERM);
+    assert!(server.child.wait().unwrap().success());
+    assert!(!pid_file.exists());
+}
+
+#[test]
+fn root_gives_its_rights_up() {
+    if !getuid().is_root() {
+        return;
+    }
+    let run = Run::start("user = \"nobody\"\naccess-log = \"logs/access.log\"");
+    let status = fs::read_to_string(format!("/proc/{}/status", run.serving())).unwrap();
+    let uid = status.lines().find(|line| line.starts_with("Uid:")).unwrap();
+    assert!(uid.split_ascii_whitespace().skip(1).all(|id| id == NOBODY.to_string()), "{uid}");
+    assert!(run.get("/").contains("Hello"));
+    assert_eq!(fs::metadata(run.path("logs/access.log")).unwrap().uid(), NOBODY);
+}
+
+#[test]
+fn generations_are_started_by_the_master_only() {
+    let output = output(["run", "--generation"]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(2) && said.contains("serow run"), "{said}");
+}
+
+#[test]
+fn collectors_get_metrics() {
+    let run = Run::start("");
+    run.get("/");
+    let socket = run.path("admin.sock");
+    let mut curl = Command::new("curl");
+    curl.args(["-s", "--max-time", "20", "--unix-socket"]).arg(socket).arg("http://localhost/metrics");
+    let metrics = curl.output().unwrap();
+    let metrics = String::from_utf8(metrics.stdout).unwrap();
+    for line in ["serow_requests_total{http=\"1\"} 1", "serow_generations{stage=\"serving\"} 1"] {
+        assert!(metrics.lines().any(|found| found == line), "{metrics}");
+    }
+}

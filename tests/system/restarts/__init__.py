@@ -1,0 +1,1 @@
+"""`serow run`: reloads, crashes, kills."""

@@ -1,0 +1,86 @@
+"""Reloads under load: no request fails, none is answered twice, none has to wait long."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import pathlib
+import time
+
+from ..verdict import Verdict
+from .running import Running, bench, outcome
+
+# The bar: how much longer 99 of 100 requests may take while the server is reloaded.
+BAR = 3.0
+RATE = 5000
+
+
+@dataclasses.dataclass
+class Way:
+    """How requests come."""
+
+    name: str
+    options: tuple[str, ...]
+    unix: bool = False
+
+
+WAYS = [
+    Way("HTTP/1.1, TCP, kept alive", ("-c32",)),
+    Way("HTTP/1.1, TCP, a connection each", ("-c32", "--no-keepalive")),
+    Way("HTTP/1.1, unix, kept alive", ("-c32",), unix=True),
+    Way("HTTP/1.1, unix, a connection each", ("-c32", "--no-keepalive"), unix=True),
+    Way("HTTP/2, TCP", ("-c8", "--http2", "-m8")),
+    Way("HTTP/2, unix", ("-c8", "--http2", "-m8"), unix=True),
+]
+
+
+def reloads(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
+    """100 reloads during 1,000,000 requests, in all ways; in short, a few of each."""
+    count, requests = (3, 10_000) if short else (17, 170_000)
+    total, done, slowest = 0, 0, 0.0
+    for number, way in enumerate(WAYS):
+        place = folder / str(number)
+        place.mkdir()
+        with Running(place) as server:
+            calm, _ = measure(server, way, requests // (1 if short else 4), 0)
+            ratios = []
+            for _ in range(2 if short else 1):
+                before = server.status()["requests"]["total"]
+                found, made = measure(server, way, requests, count)
+                total, done = total + found["summary"]["requests"], done + made
+                judge(verdict, way, found, server.status(), before, requests, made, count)
+                ratios.append(found["latency"]["p99_us"] / calm["latency"]["p99_us"])
+                if min(ratios) <= BAR:
+                    break
+            slowest = max(slowest, min(ratios))
+            verdict.say(f"{way.name}: p99 {calm['latency']['p99_us'] / 1000:.2f} ms without reloads, "
+                        f"{found['latency']['p99_us'] / 1000:.2f} ms with {made}; longest "
+                        f"{calm['latency']['max_us'] / 1000:.1f} and {found['latency']['max_us'] / 1000:.1f} ms")
+            verdict.check(min(ratios) <= BAR, f"{way.name}: p99 is {min(ratios):.1f} times as long during reloads")
+            verdict.check("panic" not in server.said(), f"{way.name}: {server.said()[-300:]}")
+    verdict.figure(f"{done} reloads during {total} requests: p99 at most {slowest:.1f} times as long")
+
+
+def measure(server: Running, way: Way, requests: int, count: int) -> tuple[dict, int]:
+    """A run, with so many reloads spread over it."""
+    place = ("--unix", str(server.socket)) if way.unix else ()
+    run = bench(*way.options, *place, "-t1", "-n", str(requests), "-R", str(RATE), url=f"http://127.0.0.1:{server.port}/")
+    pause, made = requests / RATE / (count + 1), 0
+    began = time.monotonic()
+    for number in range(count):
+        time.sleep(max(0.0, began + pause * (number + 1) - time.monotonic()))
+        server.reload()
+        made += 1
+    return outcome(run), made
+
+
+def judge(verdict: Verdict, way: Way, found: dict, status: dict, before: int, requests: int, made: int, count: int) -> None:
+    errors = {kind: number for kind, number in found["errors"].items() if number}
+    verdict.check(made == count, f"{way.name}: {made} reloads of {count}")
+    verdict.check(not errors, f"{way.name}: {errors} of {requests} requests with {made} reloads")
+    verdict.check(found["statuses"] == {"200": requests}, f"{way.name}: {json.dumps(found['statuses'])} for {requests}")
+    counted = status["requests"]["total"] - before
+    verdict.check(counted == requests, f"{way.name}: the server counted {counted} requests, the generator {requests}")
+
+
+CASES = [reloads]
