@@ -66,12 +66,17 @@ pub(crate) enum Command {
     Reload(DoorArguments),
     /// End a running server when it has finished what it has begun.
     Drain(DoorArguments),
+    /// Print the JSON schema of settings files, for editors that complete and explain while you write.
+    Schema,
     /// Print how a running server is doing.
     ///
     /// The server has to have a door for that: `serow files --admin unix:/run/serow/admin.sock`. 'queue delay' is how long
     /// bytes of HTTP/2 wait in the system before they are sent, where they wait at all.
     #[command(after_help = "See --help for the fields of the JSON.", after_long_help = admin::FIELDS)]
     Status(StatusArguments),
+    /// Print the reference of settings files, in Markdown.
+    #[command(hide = true)]
+    Reference,
     /// Print the manual of all options, in Markdown.
     #[command(hide = true)]
     Manual,

@@ -3,36 +3,45 @@
 //! | step | file |
 //! | --- | --- |
 //! | the text | `file.rs` |
-//! | a tree, which knows where in the text each part stands | `document.rs`, `place.rs` |
+//! | a tree, which knows where in the text each part stands | `document.rs`, `place.rs`; `syntax.rs` where it is none |
 //! | the tree as types, by serde: those of the options, and a few more | `values.rs`, `tables.rs`; `root.rs`, `sites.rs`, `handlers.rs` |
 //! | what the types mean together | `meaning.rs`, `paths.rs`, `account.rs`, `routing.rs`, `../settings.rs` |
+//! | the same for editors, and for readers | `schema.rs`, `description.rs`; `reference.rs` |
 //! | what is wrong is noted with its place, and all shown at the end | `problem.rs`, `names.rs`, `kinds.rs`, `excerpt.rs`, `error.rs` |
 //!
 //! Each key that is an option of `serow files` too is read into the same type, so its name, its values, its default and
 //! its explanation stand once, in `arguments/`.
 
 mod account;
+mod description;
 mod document;
 mod error;
 mod excerpt;
+mod explanation;
 mod file;
 mod handlers;
 mod kinds;
 mod meaning;
+#[cfg(test)]
+mod mutations;
 mod names;
 mod paths;
 mod place;
 mod problem;
+mod reference;
 mod root;
 mod route_handler;
 mod routing;
+mod schema;
 mod sites;
 mod status;
+mod syntax;
 mod tables;
 mod values;
 
 use std::{path::Path, time::Duration};
 
+use serde_json::Value;
 use serow_router::Router;
 
 pub(crate) use self::{account::Account, error::ConfigurationError, route_handler::RouteHandler};
@@ -77,15 +86,52 @@ fn of_text(path: &Path, text: String) -> Result<Configuration, ConfigurationErro
     understand(&text, folder).map_err(|faults| ConfigurationError::of_faults(&name, &text, &faults))
 }
 
+/// What a settings file says, in other words: without comments and defaults, each value in its shortest form.
+pub(crate) fn explain(path: &Path) -> Result<String, ConfigurationError> {
+    let text = file::read(path).map_err(ConfigurationError::Unreadable)?;
+    let name = path.display().to_string();
+    let written = written(&text).map_err(|faults| ConfigurationError::of_faults(&name, &text, &faults))?;
+    Ok(explanation::of(&written))
+}
+
+/// The reference of settings files, in Markdown.
+pub(crate) fn reference() -> String {
+    reference::text()
+}
+
+/// The JSON schema of settings files.
+pub(crate) fn schema() -> Value {
+    schema::schema()
+}
+
 /// Finds out what a text means.
 fn understand(text: &str, folder: &Path) -> Result<Configuration, Vec<Fault>> {
-    let document = Document::parse(text).map_err(|errors| errors.into_iter().map(Fault::from).collect::<Vec<_>>())?;
+    with_document(text, |document, problems| {
+        let written = document.read(problems)?;
+        // What is half read would seem to mean less than it does.
+        if problems.is_empty() { meaning::of(written, folder, problems) } else { None }
+    })
+}
+
+/// Reads what a text says.
+fn written(text: &str) -> Result<RootTable, Vec<Fault>> {
+    with_document(text, |document, problems| document.read(problems))
+}
+
+/// Takes a text apart and does something with it, unless there are problems.
+fn with_document<T>(text: &str, act: impl FnOnce(&Document<'_>, &Problems) -> Option<T>) -> Result<T, Vec<Fault>> {
+    let document = Document::parse(text).map_err(|errors| syntax::faults(text, errors))?;
     let problems = Problems::default();
-    let written: Option<RootTable> = TableReading::new(document.root(), Place::default(), &problems).read();
-    let meant = written.filter(|_| problems.is_empty()).and_then(|written| meaning::of(written, folder, &problems));
-    match meant {
-        Some(configuration) if problems.is_empty() => Ok(configuration),
+    match act(&document, &problems) {
+        Some(result) if problems.is_empty() => Ok(result),
         _ => Err(problems.faults(&document)),
+    }
+}
+
+impl Document<'_> {
+    /// Reads the root and all below it.
+    fn read(&self, problems: &Problems) -> Option<RootTable> {
+        TableReading::new(self.root(), Place::default(), problems).read()
     }
 }
 

@@ -76,6 +76,8 @@ fn main() -> ExitCode {
         Ok(Command::Check(arguments)) => check::run(&arguments),
         Ok(Command::Reload(arguments)) => admin::reload(&arguments),
         Ok(Command::Drain(arguments)) => admin::drain(&arguments),
+        Ok(Command::Schema) => check::print_schema(),
+        Ok(Command::Reference) => check::print_reference(),
         Ok(Command::Manual) => manual::print(),
         Err(failure) => Err(failure),
     };

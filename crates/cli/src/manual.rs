@@ -97,7 +97,7 @@ fn paragraphs(help: &str) -> String {
 }
 
 /// Text in which Markdown would see more than there is.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
         if matches!(character, '*' | '<' | '\\') {

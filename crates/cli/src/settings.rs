@@ -13,7 +13,7 @@ use tracing::level_filters::LevelFilter;
 pub(crate) use self::{
     contradiction::Contradiction,
     folder::{FolderSettings, folder_settings},
-    listeners::ListenerSettings,
+    listeners::{ListenerSettings, Purpose},
 };
 use crate::{
     access_log::{Destination, Format},
@@ -54,6 +54,7 @@ impl ServerSettings {
         let GeneralArguments { listening, tls, http, logging, admin, limits, timeouts } = written;
         let tls_settings = tls_settings(&tls)?;
         let (listeners, redirected) = listeners::listeners(&listening, &tls, tls_settings.is_some())?;
+        listeners::refuse_twice(&listeners, admin.admin.as_ref().map(|address| &address.0))?;
         let encryption = tls_settings.as_ref().map(|settings| Encryption {
             fingerprint: settings.fingerprint(),
             strict_transport: tls.hsts.map(|span| span.0),

@@ -44,3 +44,10 @@ fn the_manual_is_up_to_date() {
     let kept = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/manual.md")).unwrap_or_default();
     assert!(kept == manual, "write it anew with: cargo run -p serow-cli -- manual > docs/manual.md");
 }
+
+#[test]
+fn the_reference_of_settings_files_is_up_to_date() {
+    let reference = String::from_utf8(output(["reference"]).stdout).unwrap();
+    let kept = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/settings.md")).unwrap_or_default();
+    assert!(kept == reference, "write it anew with: cargo run -p serow-cli -- reference > docs/settings.md");
+}

@@ -17,4 +17,8 @@ pub(crate) struct SettingsFileArguments {
 pub(crate) struct CheckArguments {
     #[command(flatten)]
     pub(crate) settings: SettingsFileArguments,
+
+    /// Print what the file says: all that differs from the defaults, each value in its shortest form.
+    #[arg(long)]
+    pub(crate) explain: bool,
 }

@@ -1,6 +1,10 @@
 //! The text of a settings file.
 
-use std::{fs, io, path::Path};
+use std::{
+    fs::File,
+    io::{self, Read},
+    path::Path,
+};
 
 /// Reads a settings file.
 ///
@@ -9,23 +13,21 @@ use std::{fs, io, path::Path};
 /// Whatever keeps it from being a text, as one line that says what to do.
 pub(super) fn read(path: &Path) -> Result<String, String> {
     let name = path.display();
-    let bytes = match fs::metadata(path) {
-        Ok(metadata) if metadata.is_dir() => {
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes));
+    match read.map_err(|error| (error.kind(), error)) {
+        Ok(length) if length as u64 > LARGEST => {
+            Err(format!("{name} is larger than 16M, which no settings file is: name another file"))
+        }
+        Ok(_) => text_of(path, bytes),
+        Err((io::ErrorKind::IsADirectory, _)) => {
             let file = path.join(super::DEFAULT_FILE);
-            return Err(format!("{name} is a folder: name the file, as in {}", file.display()));
+            Err(format!("{name} is a folder: name the file, as in {}", file.display()))
         }
-        Ok(metadata) if metadata.len() > LARGEST => {
-            return Err(format!("{name} is larger than 16M, which no settings file is: name another file"));
+        Err((io::ErrorKind::NotFound, _)) => {
+            Err(format!("there is no settings file {name}: name it with -c, or write one, as docs/settings.md shows"))
         }
-        Ok(_) => fs::read(path),
-        Err(error) => Err(error),
-    };
-    match bytes {
-        Ok(bytes) => text_of(path, bytes),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            Err(format!("there is no settings file {name}: name it with -c, or write one; 'serow manual' shows how"))
-        }
-        Err(error) => Err(format!("cannot read the settings file {name}: {error}")),
+        Err((_, error)) => Err(format!("cannot read the settings file {name}: {error}")),
     }
 }
 

@@ -90,13 +90,14 @@ pub(super) struct RewriteSettings {
 
 impl HandlerTable {
     /// The keys, of which a route has one.
-    const KEYS: [&'static str; 4] = ["files", "redirect", "respond", "rewrite"];
+    pub(super) const KEYS: [&'static str; 4] = ["files", "redirect", "respond", "rewrite"];
 
     /// Reads the one that a route has.
     pub(super) fn read(route: &mut TableReading<'_, '_>) -> Option<Self> {
-        let files = route.table("files").map(TableReading::read).map(|table| table.map(Box::new).map(Self::Files));
-        let redirect = route.table("redirect").map(TableReading::read).map(|table| table.map(Self::Redirect));
-        let respond = route.table("respond").map(TableReading::read).map(|table| table.map(Self::Respond));
+        let files =
+            route.table("files", "root").map(TableReading::read).map(|table| table.map(Box::new).map(Self::Files));
+        let redirect = route.table("redirect", "to").map(TableReading::read).map(|table| table.map(Self::Redirect));
+        let respond = route.table("respond", "status").map(TableReading::read).map(|table| table.map(Self::Respond));
         let rewrite = route.has("rewrite").then(|| route.settings().map(Self::Rewrite));
         route.know("rewrite");
         let given: Vec<_> = Self::KEYS.into_iter().filter(|key| route.has(key)).collect();

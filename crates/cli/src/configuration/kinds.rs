@@ -1,8 +1,10 @@
 //! The kinds of tables a settings file has, and which keys belong to which.
 
+use std::sync::LazyLock;
+
 use super::{
     handlers::{FilesTable, RedirectTable, RespondTable},
-    names,
+    names::{self, Telling},
     root::RootTable,
     sites::{RouteTable, SiteTable},
     tables::FromTable,
@@ -21,15 +23,29 @@ const KINDS: [Kind; 6] = [
     ("`respond`", RespondTable::keys),
 ];
 
+/// The same with their keys, found out once.
+static KEYS: LazyLock<Vec<(&str, Vec<&str>)>> = LazyLock::new(|| {
+    let keys = KINDS.iter().map(|(name, keys)| (*name, keys()));
+    keys.collect()
+});
+
 /// What is wrong with a key that is none of those a table knows.
-pub(super) fn unknown(key: &str, known: &[&str]) -> String {
-    let homes = KINDS.iter().filter(|(_, keys)| keys().contains(&key)).map(|(name, _)| *name);
+pub(super) fn unknown(key: &str, known: &[&str], telling: Telling) -> String {
+    let homes = KEYS.iter().filter(|(_, keys)| keys.contains(&key)).map(|(name, _)| *name);
     let homes = homes.collect::<Vec<_>>().join(" or ");
-    match (homes.is_empty(), known.len() <= FEW) {
-        (true, _) => names::unknown(key, known),
-        (false, true) => format!("{}; `{key}` belongs to {homes}", names::none_of(key, known)),
-        (false, false) => format!("unknown key `{key}` here; it belongs to {homes}"),
+    if homes.is_empty() {
+        return names::unknown(key, known, telling);
     }
+    let told = match telling {
+        Telling::All if known.len() <= FEW => format!("there are {}; ", known.join(", ")),
+        _ => String::new(),
+    };
+    format!("unknown key `{key}` here; {told}it belongs to {homes}")
+}
+
+/// Whether any table has such a key.
+pub(super) fn is_key(name: &str) -> bool {
+    KEYS.iter().any(|(_, keys)| keys.contains(&name))
 }
 
 /// As many keys as can be named in passing.

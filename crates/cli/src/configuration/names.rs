@@ -1,16 +1,21 @@
 //! Names that nobody knows, and those that may have been meant.
 
-/// What is wrong with a key that is none of these.
-pub(super) fn unknown(key: &str, known: &[&str]) -> String {
-    match near(key, known) {
-        Some(name) => format!("unknown key `{key}`; did you mean `{name}`?", key = shown(key)),
-        None => none_of(key, known),
-    }
+/// How much is told of the keys there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Telling {
+    /// All, where none is near.
+    All,
+    /// The near one, if there is one.
+    Near,
 }
 
-/// That a key is none of these.
-pub(super) fn none_of(key: &str, known: &[&str]) -> String {
-    format!("unknown key `{}`; there are {}", shown(key), known.join(", "))
+/// What is wrong with a key that is none of these.
+pub(super) fn unknown(key: &str, known: &[&str], telling: Telling) -> String {
+    match (near(key, known), telling) {
+        (Some(name), _) => format!("unknown key `{}`; did you mean `{name}`?", shown(key)),
+        (None, Telling::All) => format!("unknown key `{}`; there are {}", shown(key), known.join(", ")),
+        (None, Telling::Near) => format!("unknown key `{}`", shown(key)),
+    }
 }
 
 /// The name that was meant, if one is near enough.
@@ -55,7 +60,7 @@ mod tests {
 
     #[test]
     fn whatever_is_written_as_a_key_is_shown_on_one_line() {
-        assert_eq!(unknown("a\n\u{1b}", &["listen"]), r"unknown key `a\n\u{1b}`; there are listen");
-        assert!(unknown(&"x".repeat(1000), &[]).len() < 120);
+        assert_eq!(unknown("a\n\u{1b}", &["listen"], Telling::All), r"unknown key `a\n\u{1b}`; there are listen");
+        assert!(unknown(&"x".repeat(1000), &[], Telling::Near).len() < 120);
     }
 }

@@ -7,7 +7,7 @@ use serde::de::{self, Expected, Unexpected};
 use super::{
     document::{Document, Part},
     excerpt::{excerpt, position},
-    names,
+    names::{self, Telling},
     place::Place,
 };
 use crate::{failure::on_one_line, settings::Contradiction};
@@ -122,12 +122,6 @@ impl Fault {
     }
 }
 
-impl From<toml::de::Error> for Fault {
-    fn from(error: toml::de::Error) -> Self {
-        Self { span: error.span(), text: error.message().to_owned() }
-    }
-}
-
 impl std::fmt::Display for Problem {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.text)
@@ -150,7 +144,7 @@ impl de::Error for Problem {
     }
 
     fn unknown_field(key: &str, expected: &'static [&'static str]) -> Self {
-        Self::custom(names::unknown(key, expected))
+        Self::custom(names::unknown(key, expected, Telling::All))
     }
 
     fn missing_field(key: &'static str) -> Self {

@@ -124,6 +124,10 @@ impl Routing<'_> {
 
     fn files(&self, written: FilesTable, place: &Place) -> Option<Action<RouteHandler>> {
         let FilesTable { settings, folder } = written;
+        if settings.root.as_os_str().is_empty() {
+            let text = "the path is empty: name a folder; \".\" is that of this file";
+            return self.noted(Err(Problem::of_value(place.key("root"), text)));
+        }
         let root = resolved(&settings.root, self.folder);
         // Each folder gets its part of what may be kept open.
         let wanted = folder.caching.cache_files.in_memory();

@@ -75,9 +75,9 @@ pub(super) struct RouteSettings {
 impl FromTable for SiteTable {
     fn read(table: &mut TableReading<'_, '_>) -> Option<Self> {
         let settings = table.settings();
-        let files = table.table("files").map(TableReading::read);
+        let files = table.table("files", "root").map(TableReading::read);
         let routes: Vec<_> = table.tables("route").into_iter().map(TableReading::read).collect();
-        let content = match (table.has("files"), table.has("route")) {
+        let content = match (table.has("files"), table.has_something("route")) {
             (true, false) => SiteContent::Files(Box::new(files??)),
             (false, true) => SiteContent::Routes(routes.into_iter().collect::<Option<_>>()?),
             (true, true) => {

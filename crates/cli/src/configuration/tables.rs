@@ -5,7 +5,8 @@ use toml::{Spanned, de::DeValue};
 
 use super::{
     document::{Table, Value},
-    kinds, names,
+    kinds,
+    names::{self, Telling},
     place::Place,
     problem::{Problem, Problems},
     values,
@@ -60,17 +61,21 @@ impl<'t, 'p> TableReading<'t, 'p> {
         self.table.get(key)
     }
 
-    /// The table at a key.
-    pub(super) fn table(&mut self, key: &'static str) -> Option<TableReading<'t, 'p>> {
+    /// The table at a key, in which this other key says the most.
+    pub(super) fn table(&mut self, key: &'static str, main: &str) -> Option<TableReading<'t, 'p>> {
         let value = self.value(key)?;
         let place = self.place.key(key);
         match value.get_ref() {
             DeValue::Table(table) => Some(Self::new(table, place, self.problems)),
-            _ => {
-                self.problems.add(Problem::of_value(place, "expected a table, as in { key = value }"));
-                None
-            }
+            DeValue::String(text) => self.refuse(place, format!("write {{ {main} = {text:?} }}")),
+            DeValue::Integer(number) => self.refuse(place, format!("write {{ {main} = {number} }}")),
+            _ => self.refuse(place, format!("expected a table, as in {{ {main} = value }}")),
         }
+    }
+
+    fn refuse<T>(&self, place: Place, text: String) -> Option<T> {
+        self.problems.add(Problem::of_value(place, text));
+        None
     }
 
     /// The tables of an array, `[[key]]`.
@@ -103,6 +108,11 @@ impl<'t, 'p> TableReading<'t, 'p> {
         self.table.contains_key(key)
     }
 
+    /// Whether the table has a key, and not an empty list there.
+    pub(super) fn has_something(&self, key: &str) -> bool {
+        self.table.get(key).is_some_and(|value| value.get_ref().as_array().is_none_or(|list| !list.is_empty()))
+    }
+
     pub(super) fn problem(&self, problem: Problem) {
         self.problems.add(problem);
     }
@@ -110,11 +120,13 @@ impl<'t, 'p> TableReading<'t, 'p> {
     /// Reads the table as one of its kind; what of it is then left, nobody knows.
     pub(super) fn read<T: FromTable>(mut self) -> Option<T> {
         let read = T::read(&mut self);
-        for key in self.table.keys().map(|key| &**key.get_ref()) {
-            if !self.known.contains(&key) {
-                let text = kinds::unknown(key, &self.known);
-                self.problems.add(Problem::of_key(self.place.key(key), text));
-            }
+        let mut keys: Vec<_> = self.table.keys().filter(|key| !self.known.contains(&&**key.get_ref())).collect();
+        keys.sort_by_key(|key| key.span().start);
+        for (number, key) in keys.into_iter().map(|key| key.get_ref()).enumerate() {
+            // Once is enough to say which there are.
+            let telling = if number == 0 { Telling::All } else { Telling::Near };
+            let text = kinds::unknown(key, &self.known, telling);
+            self.problems.add(Problem::of_key(self.place.key(&**key), text));
         }
         read
     }

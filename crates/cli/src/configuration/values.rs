@@ -95,18 +95,13 @@ impl<'de> Deserializer<'de> for ValueReader<'de, '_> {
         }
     }
 
-    fn deserialize_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        _: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Problem> {
-        self.visit_if(|value| value.is_table(), "a table, as in { key = value }", visitor)
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
+        self.visit_if(|value| value.is_table(), r#"a table, as in { Name = "value" }"#, visitor)
     }
 
     forward_to_deserialize_any! {
-        i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char bytes byte_buf unit unit_struct tuple tuple_struct map enum
-        identifier ignored_any
+        i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char bytes byte_buf unit unit_struct tuple tuple_struct struct
+        enum identifier ignored_any
     }
 }
 

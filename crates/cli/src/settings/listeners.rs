@@ -80,12 +80,15 @@ pub(super) fn listeners(
         redirected = self::redirected(&address.0, &listeners, listening.proxy_protocol)?;
         listeners.push(ListenerSettings { address: address.0.clone(), purpose: Purpose::Redirect });
     }
-    refuse_twice(&listeners)?;
+    if has_certificate && !listeners.iter().any(|listener| listener.purpose == Purpose::Encrypted) {
+        let text = "`tls` is given, and no listener takes it: leave out tls = false at one of `listen`, or `tls`";
+        return Err(Contradiction::new("tls", text));
+    }
     Ok((listeners, redirected))
 }
 
-/// Two sockets cannot be at one address.
-fn refuse_twice(listeners: &[ListenerSettings]) -> Result<(), Contradiction> {
+/// Two sockets cannot be at one address; that for administration is one too.
+pub(super) fn refuse_twice(listeners: &[ListenerSettings], admin: Option<&Address>) -> Result<(), Contradiction> {
     for (number, listener) in listeners.iter().enumerate() {
         let Some(other) = listeners[..number].iter().find(|other| overlap(&other.address, &listener.address)) else {
             continue;
@@ -100,7 +103,12 @@ fn refuse_twice(listeners: &[ListenerSettings]) -> Result<(), Contradiction> {
             _ => Contradiction::new("listen", text).of_element(number),
         });
     }
-    Ok(())
+    match admin.filter(|admin| listeners.iter().any(|listener| overlap(&listener.address, admin))) {
+        Some(admin) => {
+            Err(Contradiction::new("admin", format!("{admin} is listened at already: write another address")))
+        }
+        None => Ok(()),
+    }
 }
 
 fn overlap(one: &Address, other: &Address) -> bool {

@@ -51,18 +51,19 @@ pub(crate) fn deserialize<'de, T: Written, D: Deserializer<'de>>(deserializer: D
 /// Writes a value as [`deserialize`] reads it.
 pub(crate) fn serialize<T: Written, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
     match (T::BARE, value.to_string().parse::<u64>()) {
-        (Bare::OnlyNumbers, Ok(number)) => serializer.serialize_u64(number),
+        (Bare::Numbers | Bare::OnlyNumbers, Ok(number)) => serializer.serialize_u64(number),
         _ => serializer.collect_str(value),
     }
 }
 
 /// What [`deserialize`] takes.
 pub(crate) fn schema<T: Written>() -> Schema {
-    let schema = match T::BARE {
+    let mut schema = match T::BARE {
         Bare::Nothing | Bare::OnlyNumbers => T::schema(),
         Bare::Numbers => json!({ "anyOf": [{ "type": "integer", "minimum": 0 }, T::schema()] }),
         Bare::Switches => json!({ "anyOf": [{ "type": "boolean" }, T::schema()] }),
     };
+    schema["title"] = T::expected().into();
     schema.try_into().unwrap_or_default()
 }
 
@@ -83,7 +84,12 @@ impl<T: Written> WrittenVisitor<T> {
 
     fn number<E: Error>(number: &str) -> Result<T, E> {
         match T::BARE {
-            Bare::Numbers | Bare::OnlyNumbers => Self::read(number),
+            Bare::Numbers | Bare::OnlyNumbers => number.parse().map_err(|error: T::Err| {
+                // What is told of texts quotes them.
+                let told = error.to_string();
+                let unquoted = told.strip_prefix(&format!("{number:?}")).map(|rest| format!("{number}{rest}"));
+                E::custom(unquoted.unwrap_or(told))
+            }),
             Bare::Nothing | Bare::Switches => Err(Self::refuse(number)),
         }
     }

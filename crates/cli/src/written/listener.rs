@@ -121,6 +121,7 @@ impl JsonSchema for ListenRule {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let choices = [generator.subschema_for::<ListenAddress>(), generator.subschema_for::<ListenTable>()];
-        json!({ "anyOf": choices }).try_into().unwrap_or_default()
+        let title = "an address in quotes, or a table with `address` and `tls`";
+        json!({ "anyOf": choices, "title": title }).try_into().unwrap_or_default()
     }
 }

@@ -1,0 +1,329 @@
+//! The settings file as a JSON schema, for editors; and for the reference, which is made of it.
+
+use clap::{Args, Command};
+use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
+use serde_json::{Map, Value, json};
+
+use super::{
+    description,
+    handlers::{FilesSettings, HandlerTable, RedirectTable, RespondTable, RewriteSettings},
+    root::{AccountTable, ReloadTable},
+    sites::{RouteSettings, SiteSettings},
+};
+use crate::arguments::{
+    AdminArguments, CachingArguments, ContentArguments, HttpArguments, LimitArguments, ListeningArguments,
+    LoggingArguments, TimeoutArguments, TlsArguments,
+};
+
+/// The schema of a settings file (JSON Schema, draft 2020-12).
+pub(super) fn schema() -> Value {
+    let site = Shape::of::<SiteSettings>()
+        .with("files", "The folder that the site serves: short for one route with the path /*.", files())
+        .with("route", "What is answered under which path: the first route that fits counts.", list_of(route()));
+    let site = one_of(site.schema(), &["files", "route"]);
+    let mut root = together(of_root());
+    root = root.with("site", "The sites: what is answered under which hosts.", list_of(site)).required("site");
+    let mut schema = root.schema();
+    if let Value::Object(schema) = &mut schema {
+        schema.insert("$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema"));
+        schema.insert("title".to_owned(), json!("The settings file of Serow"));
+        schema.sort_keys();
+    }
+    schema
+}
+
+/// What is at the root, beside the sites, under headings.
+pub(super) fn of_root() -> Vec<(String, Shape)> {
+    vec![
+        ("User".to_owned(), Shape::of::<AccountTable>()),
+        ("Reloading".to_owned(), Shape::of::<ReloadTable>()),
+        Shape::of_options::<ListeningArguments>(),
+        Shape::of_options::<TlsArguments>(),
+        Shape::of_options::<HttpArguments>(),
+        Shape::of_options::<LoggingArguments>(),
+        Shape::of_options::<AdminArguments>(),
+        Shape::of_options::<LimitArguments>(),
+        Shape::of_options::<TimeoutArguments>(),
+    ]
+}
+
+/// What is in a table `files`, under headings.
+pub(super) fn of_files() -> Vec<(String, Shape)> {
+    vec![
+        ("Folder".to_owned(), Shape::of::<FilesSettings>()),
+        Shape::of_options::<ContentArguments>(),
+        Shape::of_options::<CachingArguments>(),
+    ]
+}
+
+fn together(groups: Vec<(String, Shape)>) -> Shape {
+    groups.into_iter().fold(Shape::default(), |all, (_, shape)| all.and(shape))
+}
+
+fn files() -> Value {
+    together(of_files()).schema()
+}
+
+fn route() -> Value {
+    let route = Shape::of::<RouteSettings>()
+        .with("files", "Answers with what lies in a folder.", files())
+        .with("redirect", "Sends the client elsewhere.", Shape::of::<RedirectTable>().schema())
+        .with("respond", "Answers always the same.", Shape::of::<RespondTable>().schema())
+        .and(Shape::of::<RewriteSettings>().optional());
+    one_of(route.schema(), &HandlerTable::KEYS)
+}
+
+/// The keys of a table.
+#[derive(Default)]
+pub(super) struct Shape {
+    pub(super) properties: Map<String, Value>,
+    required: Vec<Value>,
+}
+
+impl Shape {
+    /// The keys of a type.
+    pub(super) fn of<T: JsonSchema>() -> Self {
+        let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
+        let mut schema = T::json_schema(&mut SchemaGenerator::new(settings)).to_value();
+        let mut part = |name| schema.get_mut(name).map(Value::take);
+        let mut properties = Map::new();
+        if let Some(Value::Object(written)) = part("properties") {
+            properties.extend(written.into_iter().map(|(key, schema)| (key, described(as_written(schema)))));
+        }
+        let required = match part("required") {
+            Some(Value::Array(required)) => required,
+            _ => Vec::new(),
+        };
+        Self { properties, required }
+    }
+
+    /// The keys that are options too, and what stands above them in the help.
+    fn of_options<T: JsonSchema + Args>() -> (String, Self) {
+        let command = T::augment_args(Command::new(""));
+        let heading = command.get_arguments().find_map(|argument| argument.get_help_heading()).unwrap_or_default();
+        (heading.to_owned(), Self::of::<T>())
+    }
+
+    /// These keys and others.
+    fn and(mut self, mut others: Self) -> Self {
+        self.properties.append(&mut others.properties);
+        self.required.append(&mut others.required);
+        self
+    }
+
+    /// A key with what is there.
+    fn with(mut self, key: &str, description: &str, mut schema: Value) -> Self {
+        if let Value::Object(schema) = &mut schema {
+            schema.insert("description".to_owned(), json!(description));
+        }
+        self.properties.insert(key.to_owned(), schema);
+        self
+    }
+
+    fn required(mut self, key: &str) -> Self {
+        self.required.push(json!(key));
+        self
+    }
+
+    /// None of the keys has to be there.
+    fn optional(self) -> Self {
+        Self { required: Vec::new(), ..self }
+    }
+
+    fn schema(self) -> Value {
+        let Self { properties, required } = self;
+        let mut schema = json!({ "type": "object", "properties": properties, "additionalProperties": false });
+        if let (false, Value::Object(schema)) = (required.is_empty(), &mut schema) {
+            schema.insert("required".to_owned(), Value::Array(required));
+        }
+        schema
+    }
+}
+
+fn list_of(table: Value) -> Value {
+    json!({ "type": "array", "items": table })
+}
+
+/// A table that has exactly one of some keys.
+fn one_of(mut table: Value, keys: &[&str]) -> Value {
+    if let Value::Object(table) = &mut table {
+        let choices: Vec<_> = keys.iter().map(|key| json!({ "required": [key] })).collect();
+        table.insert("oneOf".to_owned(), Value::Array(choices));
+    }
+    table
+}
+
+/// What can be written for a value: TOML has no null, and one value stands for an array of it.
+fn as_written(schema: Value) -> Value {
+    let Value::Object(mut schema) = without_null(schema) else { return Value::Bool(true) };
+    if let Some(Value::Object(below)) = schema.get_mut("properties") {
+        below.values_mut().for_each(|below| *below = described(as_written(below.take())));
+    }
+    if let Some(Value::Array(below)) = schema.get_mut("anyOf") {
+        below.iter_mut().for_each(|below| *below = as_written(below.take()));
+    }
+    if schema.get("type").is_some_and(|name| name == "array") {
+        let items = schema.remove("items").map(as_written).unwrap_or(Value::Bool(true));
+        schema.remove("type");
+        schema.insert("anyOf".to_owned(), json!([items, { "type": "array", "items": items }]));
+    }
+    Value::Object(schema)
+}
+
+/// An optional value as one that is there or is not.
+fn without_null(mut schema: Value) -> Value {
+    let Value::Object(keys) = &mut schema else { return schema };
+    // What is meant where there is no value is explained.
+    let is_none = |value: &Value| match value {
+        Value::Null => true,
+        Value::Array(values) => values.is_empty(),
+        Value::Object(keys) => keys.is_empty(),
+        _ => false,
+    };
+    if keys.get("default").is_some_and(is_none) {
+        keys.remove("default");
+    }
+    if let Some(Value::Array(types)) = keys.get_mut("type") {
+        types.retain(|name| name != "null");
+        if let [only] = &types[..] {
+            let only = only.clone();
+            keys.insert("type".to_owned(), only);
+        }
+    }
+    if let Some(Value::Array(mut choices)) = keys.remove("anyOf") {
+        choices.retain(|choice| choice.get("type").is_none_or(|name| name != "null"));
+        match (choices.len(), choices.pop()) {
+            (1, Some(Value::Object(only))) => keys.extend(only),
+            (_, last) => drop(keys.insert("anyOf".to_owned(), choices.into_iter().chain(last).collect())),
+        }
+    }
+    schema
+}
+
+/// The same with a description for readers of the file.
+fn described(mut schema: Value) -> Value {
+    if let Some(text) = schema.get("description").and_then(Value::as_str).map(description::of_key) {
+        schema["description"] = json!(text);
+    }
+    schema
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use toml::de::DeValue;
+
+    use super::*;
+    use crate::configuration::{
+        document::{Document, Table, Value as TomlValue},
+        explanation,
+        handlers::FilesTable,
+        root::RootTable,
+        sites::{RouteTable, SiteTable},
+        tables::FromTable,
+        written,
+    };
+
+    fn list<'t>(table: &'t Table<'t>, key: &str) -> Vec<&'t Table<'t>> {
+        let values = table.get(key).and_then(|value| value.get_ref().as_array());
+        values.into_iter().flat_map(|values| values.iter()).filter_map(|value| value.get_ref().as_table()).collect()
+    }
+
+    fn below<'t>(table: &'t Table<'t>, key: &str) -> Option<&'t Table<'t>> {
+        table.get(key)?.get_ref().as_table()
+    }
+
+    fn json(value: &TomlValue<'_>) -> Value {
+        match value.get_ref() {
+            DeValue::String(text) => json!(text),
+            DeValue::Integer(number) => json!(number.as_str().parse::<i64>().ok()),
+            DeValue::Boolean(value) => json!(value),
+            other => panic!("no default is like this: {other:?}"),
+        }
+    }
+
+    const SITE: &str = "/properties/site/items/properties";
+    const ROUTE: &str = "/properties/site/items/properties/route/items/properties";
+
+    fn properties(pointer: &str) -> Map<String, Value> {
+        match schema().pointer(pointer) {
+            Some(Value::Object(properties)) => properties.clone(),
+            other => panic!("{pointer}: {other:?}"),
+        }
+    }
+
+    /// The keys of a kind of table: as the schema has them, and as the reader does.
+    fn kinds() -> Vec<(String, Vec<&'static str>)> {
+        vec![
+            ("/properties".to_owned(), RootTable::keys()),
+            (SITE.to_owned(), SiteTable::keys()),
+            (format!("{SITE}/files/properties"), FilesTable::keys()),
+            (ROUTE.to_owned(), RouteTable::keys()),
+            (format!("{ROUTE}/files/properties"), FilesTable::keys()),
+            (format!("{ROUTE}/redirect/properties"), RedirectTable::keys()),
+            (format!("{ROUTE}/respond/properties"), RespondTable::keys()),
+        ]
+    }
+
+    #[test]
+    fn schema_and_reader_know_the_same_keys() {
+        for (pointer, keys) in kinds() {
+            let properties = properties(&pointer);
+            let in_schema: BTreeSet<&str> = properties.keys().map(String::as_str).collect();
+            assert_eq!(in_schema, keys.into_iter().collect(), "{pointer}");
+        }
+    }
+
+    #[test]
+    fn every_key_is_explained() {
+        for (pointer, _) in kinds() {
+            for (key, schema) in properties(&pointer) {
+                let description = schema.get("description").and_then(Value::as_str).unwrap_or_default();
+                assert!(description.ends_with('.'), "{pointer} {key}: {description:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_defaults_of_the_schema_change_nothing() {
+        let written_out = |pointer: &str, separator: &str| {
+            let defaults = properties(pointer).into_iter().filter_map(|(key, mut schema)| {
+                let default = schema.get_mut("default")?.take();
+                Some(format!("{key} = {default}"))
+            });
+            defaults.collect::<Vec<_>>().join(separator)
+        };
+        let files = format!("{SITE}/files/properties");
+        let text = format!(
+            "{}\n[[site]]\nfiles = {{ root = \".\", {} }}\n",
+            written_out("/properties", "\n"),
+            written_out(&files, ", ")
+        );
+        assert!(text.matches(" = ").count() > 25, "{text}");
+        let explanation = written(&text).map(|written| explanation::of(&written));
+        assert_eq!(explanation.as_deref(), Ok("\n[[site]]\nfiles = { root = \".\" }\n"), "{text}");
+    }
+
+    #[test]
+    fn the_complete_example_has_every_key_and_its_default() {
+        let text = include_str!("../../../../examples/complete.toml");
+        let document = Document::parse(text).unwrap_or_else(|errors| panic!("{errors:?}"));
+        let sites = list(document.root(), "site");
+        let routes: Vec<_> = sites.iter().flat_map(|site| list(site, "route")).collect();
+        let of_routes = |key| routes.iter().filter_map(|route| below(route, key)).collect::<Vec<_>>();
+        let files: Vec<_> = of_routes("files");
+        let (redirects, responses) = (of_routes("redirect"), of_routes("respond"));
+        let tables = [vec![document.root()], sites, files.clone(), routes, files, redirects, responses];
+        for ((pointer, keys), tables) in kinds().into_iter().zip(tables) {
+            let known: BTreeSet<_> = tables.iter().flat_map(|table| table.keys()).map(|key| &**key.get_ref()).collect();
+            assert_eq!(known, keys.into_iter().collect(), "{pointer}");
+            for (key, schema) in properties(&pointer) {
+                let Some(default) = schema.get("default") else { continue };
+                let values: Vec<_> = tables.iter().filter_map(|table| table.get(key.as_str())).map(json).collect();
+                let is_default = |value: &Value| value == default || json!([value]) == *default;
+                assert!(values.iter().all(is_default), "{key} is {values:?} in place of {default}");
+            }
+        }
+    }
+}

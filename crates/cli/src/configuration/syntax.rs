@@ -1,0 +1,47 @@
+//! What breaks the format of a settings file, in words for those who do not know TOML.
+
+use toml::de::Error;
+
+use super::{names::shown, problem::Fault};
+
+/// The faults of a text that is no TOML: one for each line, and not many, since one leads to another.
+pub(super) fn faults(text: &str, errors: Vec<Error>) -> Vec<Fault> {
+    let line_of = |error: &Error| {
+        let before = text.bytes().take(error.span().map_or(0, |span| span.start));
+        before.filter(|byte| *byte == b'\n').count()
+    };
+    let mut errors: Vec<_> = errors.into_iter().map(|error| (line_of(&error), error)).collect();
+    // In a line, the first that was found is what is wrong with it.
+    errors.sort_by_key(|(line, _)| *line);
+    errors.dedup_by_key(|(line, _)| *line);
+    errors.iter().take(MOST).map(|(_, error)| fault(text, error)).collect()
+}
+
+fn fault(text: &str, error: &Error) -> Fault {
+    let span = error.span();
+    let written = span.clone().and_then(|span| text.get(span)).unwrap_or_default();
+    let (problem, expected) = error.message().split_once(", expected ").unwrap_or((error.message(), ""));
+    let text = match problem {
+        "duplicate key" => format!("`{}` is there twice: leave one out", shown(written)),
+        "string values must be quoted" if written.is_empty() => "the value is missing".to_owned(),
+        "string values must be quoted" | "invalid boolean" if SWITCHES.contains(&&*written.to_lowercase()) => {
+            format!("{written} is neither true nor false; text stands in quotes")
+        }
+        "string values must be quoted" | "invalid boolean" => format!("write \"{}\", in quotes", shown(written)),
+        "unexpected key or value" => "expected the end of the line: write each key on a line of its own".to_owned(),
+        "key with no value" => "expected = and a value behind the key".to_owned(),
+        "invalid basic string" if expected == "`\"`" => "the text has no end: write a quotation mark".to_owned(),
+        "unclosed array" | "unclosed array table" | "unclosed table" | "unclosed inline table" => {
+            format!("{problem}: write {expected}")
+        }
+        _ if matches!(expected, "" | "nothing") => problem.to_owned(),
+        _ => format!("{problem}; expected {expected}"),
+    };
+    Fault { span, text }
+}
+
+/// What people write for true and false.
+const SWITCHES: [&str; 10] = ["yes", "no", "on", "off", "true", "false", "tru", "fals", "ture", "flase"];
+
+/// More follow from the first ones.
+const MOST: usize = 3;
