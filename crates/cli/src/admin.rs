@@ -25,15 +25,18 @@ use std::io::{self, Write};
 
 pub(crate) use self::{address::AdminAddress, door::Door, fields::FIELDS, question::NoAnswer, subject::Subject};
 
+use serow::Address;
+
 use self::question::Question;
 use crate::{
     arguments::{DoorArguments, StatusArguments},
+    configuration,
     failure::Failure,
 };
 
 /// `serow status`: prints how a running server is doing.
 pub(crate) fn print_status(arguments: &StatusArguments) -> Result<(), Failure> {
-    let door = &arguments.door.admin;
+    let door = &door(&arguments.door)?;
     let json = question::ask(door, Question::Status).map_err(Failure::Status)?;
     let text = match arguments.json {
         true => json,
@@ -44,13 +47,33 @@ pub(crate) fn print_status(arguments: &StatusArguments) -> Result<(), Failure> {
 
 /// `serow reload`: has a running server read its file anew.
 pub(crate) fn reload(arguments: &DoorArguments) -> Result<(), Failure> {
-    print(&question::ask(&arguments.admin, Question::Reload).map_err(Failure::Status)?)
+    print(&question::ask(&door(arguments)?, Question::Reload).map_err(Failure::Status)?)
 }
 
 /// `serow drain`: ends a running server in order.
 pub(crate) fn drain(arguments: &DoorArguments) -> Result<(), Failure> {
-    print(&question::ask(&arguments.admin, Question::Drain).map_err(Failure::Status)?)
+    print(&question::ask(&door(arguments)?, Question::Drain).map_err(Failure::Status)?)
 }
+
+/// Where the server is reached.
+fn door(arguments: &DoorArguments) -> Result<Address, Failure> {
+    match (&arguments.admin, &arguments.config) {
+        (Some(address), _) => Ok(address.clone()),
+        (None, Some(file)) => match configuration::door(file).map_err(Failure::Configuration)? {
+            Some(AdminAddress(address)) => Ok(address),
+            None => {
+                let file = file.display();
+                Err(Failure::Misuse(format!(
+                    "{file} has no `admin` that could be asked: add one, as in admin = {USUAL:?}"
+                )))
+            }
+        },
+        (None, None) => Ok(Address::Unix(USUAL.trim_start_matches("unix:").into())),
+    }
+}
+
+/// Where a service of the system has its door.
+const USUAL: &str = "unix:/run/serow/admin.sock";
 
 fn print(text: &str) -> Result<(), Failure> {
     io::stdout().write_all(text.as_bytes()).map_err(Failure::Output)

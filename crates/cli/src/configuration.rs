@@ -7,6 +7,7 @@
 //! | the tree as types, by serde: those of the options, and a few more | `values.rs`, `tables.rs`; `root.rs`, `sites.rs`, `handlers.rs` |
 //! | what the types mean together | `meaning.rs`, `paths.rs`, `account.rs`, `routing.rs`, `../settings.rs` |
 //! | the same for editors, and for readers | `schema.rs`, `description.rs`; `reference.rs` |
+//! | where the server is reached, of a file that may be wrong | `door.rs` |
 //! | what is wrong is noted with its place, and all shown at the end | `problem.rs`, `names.rs`, `kinds.rs`, `excerpt.rs`, `error.rs` |
 //!
 //! Each key that is an option of `serow files` too is read into the same type, so its name, its values, its default and
@@ -15,6 +16,7 @@
 mod account;
 mod description;
 mod document;
+mod door;
 mod error;
 mod excerpt;
 mod explanation;
@@ -52,7 +54,7 @@ use self::{
     root::RootTable,
     tables::TableReading,
 };
-use crate::settings::ServerSettings;
+use crate::{admin::AdminAddress, settings::ServerSettings};
 
 /// What a settings file says.
 pub(crate) struct Configuration {
@@ -92,6 +94,12 @@ pub(crate) fn explain(path: &Path) -> Result<String, ConfigurationError> {
     let name = path.display().to_string();
     let written = written(&text).map_err(|faults| ConfigurationError::of_faults(&name, &text, &faults))?;
     Ok(explanation::of(&written))
+}
+
+/// Where the server of a settings file is reached by those who run it; nothing where the file does not say so.
+pub(crate) fn door(path: &Path) -> Result<Option<AdminAddress>, ConfigurationError> {
+    let text = file::read(path).map_err(ConfigurationError::Unreadable)?;
+    Ok(door::of(&text, path.parent().unwrap_or(Path::new(""))))
 }
 
 /// The reference of settings files, in Markdown.

@@ -108,6 +108,21 @@ fn a_reload_serves_with_the_new_settings_at_the_same_port() {
 }
 
 #[test]
+fn the_file_says_where_the_server_is_reached() {
+    let run = Run::start("");
+    let file = run.path("serow.toml");
+    let ask = |command: &str| output([command, "-c", file.to_str().unwrap()]);
+    assert!(ask("status").status.success() && ask("reload").status.success());
+    // Also when it is wrong, which the server says.
+    write_settings(&run.folder, "max-targt = \"100\"");
+    let wrong = String::from_utf8(ask("reload").stderr).unwrap();
+    assert!(wrong.contains("did you mean `max-target`"), "{wrong}");
+    fs::write(&file, "").unwrap();
+    let wrong = String::from_utf8(ask("reload").stderr).unwrap();
+    assert!(wrong.contains("no `admin`"), "{wrong}");
+}
+
+#[test]
 fn hup_is_a_reload() {
     let run = Run::start("");
     let before = run.serving();

@@ -1,5 +1,7 @@
 //! Where a running server tells how it is, and who asks it.
 
+use std::path::PathBuf;
+
 use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -37,7 +39,12 @@ pub(crate) struct StatusArguments {
 /// Where a running server is reached.
 #[derive(Debug, Args)]
 pub(crate) struct DoorArguments {
-    /// What the server was given as --admin, or has in its settings file as 'admin'.
-    #[arg(long, value_name = "ADDR", default_value = "unix:/run/serow/admin.sock")]
-    pub(crate) admin: Address,
+    /// What the server was given as --admin, or has in its settings file as 'admin' [default:
+    /// unix:/run/serow/admin.sock]
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) admin: Option<Address>,
+
+    /// The settings file of the server, which says where it is reached.
+    #[arg(short, long, value_name = "FILE", conflicts_with = "admin")]
+    pub(crate) config: Option<PathBuf>,
 }

@@ -33,7 +33,8 @@ fn resolve_path(path: &mut PathBuf, folder: &Path) {
     *path = resolved(path, folder);
 }
 
-fn resolve_address(address: &mut Address, folder: &Path) {
+/// As [`resolved`], where an address is a path.
+pub(super) fn resolve_address(address: &mut Address, folder: &Path) {
     match address {
         // A name in the abstract namespace is no path.
         Address::Unix(path) if !path.to_string_lossy().starts_with('@') => resolve_path(path, folder),
