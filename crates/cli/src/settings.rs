@@ -96,7 +96,7 @@ fn workers(written: &ListeningArguments) -> usize {
 fn listen_options(written: &ListeningArguments) -> ListenOptions {
     ListenOptions {
         backlog: written.backlog.get(),
-        share: written.share_port,
+        share: written.reuse_port,
         unix_mode: written.unix_mode.map(|mode| mode.0),
     }
 }

@@ -110,9 +110,9 @@ fn a_socket_can_be_handed_over() {
 #[test]
 fn a_port_is_shared_only_by_those_who_agree() {
     let folder = site();
-    let first = Running::start(folder.path(), &["--share-port"]);
+    let first = Running::start(folder.path(), &["--reuse-port"]);
     let mut second = serow([folder.path()]);
-    second.args(["--listen", first.address(), "--share-port"]);
+    second.args(["--listen", first.address(), "--reuse-port"]);
     let second = Running::of(second);
     assert_eq!(first.address(), second.address());
     let mut third = serow([folder.path()]);

@@ -10,7 +10,10 @@ use std::sync::Arc;
 
 use rustix::io::fcntl_dupfd_cloexec;
 
-use crate::Address;
+use crate::{
+    Address,
+    reuse_port::{Left, Presence},
+};
 pub use bind_error::BindError;
 use bind_error::Cause;
 use unix::SocketFile;
@@ -23,7 +26,8 @@ pub struct ListenOptions {
     pub backlog: u32,
     /// Listen beside other processes that share the port (SO_REUSEPORT, same user), such as the version of this
     /// program that is about to be replaced; the kernel deals the connections out among all. Without it, a second start
-    /// is told that the port is in use. Of no meaning for unix sockets and descriptors.
+    /// is told that the port is in use. Of no meaning for unix sockets and descriptors. How such a port is left without
+    /// losing a connection: [`Departure`](crate::Departure).
     pub share: bool,
     /// Permission bits of the unix socket's file, such as `0o660`; without it, what the umask leaves of `0o777`.
     /// Connecting takes permission to write.
@@ -47,6 +51,10 @@ pub struct Listener {
     /// cannot go to another file.
     file: Option<Arc<SocketFile>>,
     socket: OwnedFd,
+    /// Whether other processes may listen at the same address.
+    shared: bool,
+    /// For whoever waits until this one is dropped. Behind the socket, which is closed by then.
+    presence: Option<Presence>,
 }
 
 impl Listener {
@@ -115,6 +123,25 @@ impl Listener {
         &self.address
     }
 
+    /// Whether other processes may listen at the same address ([`ListenOptions::share`]).
+    pub fn is_shared(&self) -> bool {
+        self.shared
+    }
+
+    /// When the last connections to it may be accepted, once the server stops.
+    pub fn left(&self) -> Left {
+        Left::of(self.presence.as_ref())
+    }
+
+    /// From now on somebody waits until it is dropped.
+    pub(crate) fn note_presence(&mut self, presence: Presence) {
+        self.presence = Some(presence);
+    }
+
+    fn new(address: Address, file: Option<Arc<SocketFile>>, socket: OwnedFd) -> Self {
+        Self { address, file, socket, shared: false, presence: None }
+    }
+
     /// This listener and as many duplicates as make `count` of them.
     fn duplicates(self, count: usize) -> Result<Vec<Self>, Cause> {
         let mut listeners = vec![self];
@@ -126,9 +153,9 @@ impl Listener {
     }
 
     fn duplicate(&self) -> Result<Self, Cause> {
-        let Self { address, file, socket } = self;
+        let Self { address, file, socket, .. } = self;
         let socket = fcntl_dupfd_cloexec(socket, LOWEST_DESCRIPTOR).map_err(Cause::kernel)?;
-        Ok(Self { address: address.clone(), file: file.clone(), socket })
+        Ok(Self::new(address.clone(), file.clone(), socket))
     }
 }
 

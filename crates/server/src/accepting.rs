@@ -3,7 +3,9 @@
 use std::{future::poll_fn, ops::ControlFlow, rc::Rc, task::Poll};
 
 use serow_message::Handler;
-use serow_net::{AcceptError, Accepted, Acceptor, Listener, PAUSE_AFTER_EXHAUSTION, thread_runtime, tls::TlsAcceptor};
+use serow_net::{
+    AcceptError, Accepted, Acceptor, Left, Listener, PAUSE_AFTER_EXHAUSTION, thread_runtime, tls::TlsAcceptor,
+};
 use tokio::{
     sync::watch,
     task::{JoinSet, coop::has_budget_remaining, spawn_local, yield_now},
@@ -76,17 +78,24 @@ async fn accept<H: Handler>(
     tls: Option<TlsAcceptor>,
     mut stop: watch::Receiver<Phase>,
 ) {
+    let mut left = acceptor.listener().left();
     loop {
         let accepted = tokio::select! {
             biased;
             accepted = accept_within_limit(&worker, &mut acceptor) => accepted,
-            _ = stop.wait_for(|phase| phase.is_stopping()) => break,
+            () = end_of_accepting(&mut stop, &mut left) => break,
         };
         if take_in(&worker, accepted, tls.as_ref()).await.is_break() {
             return;
         }
     }
     accept_rest(&worker, &mut acceptor, tls.as_ref()).await;
+}
+
+/// The server stops; and where a port is shared, it has been seen to that nothing new comes.
+async fn end_of_accepting(stop: &mut watch::Receiver<Phase>, left: &mut Left) {
+    let _ = stop.wait_for(|phase| phase.is_stopping()).await;
+    left.wait().await;
 }
 
 /// The next connection, once there is room for it.

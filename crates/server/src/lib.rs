@@ -22,6 +22,7 @@ mod error;
 mod exchange;
 mod http1;
 mod http2;
+mod leaving;
 mod patience;
 mod population;
 mod server;

@@ -10,7 +10,7 @@ use std::{
 
 use serow_message::{Handler, Scheme};
 use serow_net::{
-    Address, AddressError, ListenOptions, Listener,
+    Address, AddressError, Departure, ListenOptions, Listener,
     pacing::Pacing,
     tls::{TlsAcceptor, TlsSettings, TlsSettingsError},
 };
@@ -18,6 +18,7 @@ use serow_net::{
 use crate::{
     AccessLog, Error, Limits, ProxyProtocol, Stopper, Timeouts, Versions,
     accepting::{self, Endpoint},
+    leaving::leave,
     population::Population,
     settings::Settings,
     signals::Signals,
@@ -179,9 +180,10 @@ impl Server {
                 worker.extend(listeners.into_iter().map(|listener| Endpoint { listener, tls: tls.clone() }));
             }
         }
+        let departure = Departure::of(endpoints.iter_mut().flatten().map(|endpoint| &mut endpoint.listener))?;
         let (stopper, status) = (Stopper::new(), Status::new(workers));
         let Self { settings, log, ignores_signals, .. } = self;
-        Ok(BoundServer { endpoints, settings, log, ignores_signals, stopper, status })
+        Ok(BoundServer { endpoints, departure, settings, log, ignores_signals, stopper, status })
     }
 
     /// Listens and serves until TERM or INT.
@@ -214,6 +216,7 @@ impl Place {
 pub struct BoundServer {
     /// For each worker, its sockets.
     endpoints: Vec<Vec<Endpoint>>,
+    departure: Departure,
     settings: Settings,
     log: Option<LogMaker>,
     ignores_signals: bool,
@@ -262,13 +265,15 @@ impl BoundServer {
     ///
     /// When the system refuses a thread, an event queue or signals.
     pub fn run<H: Handler + Send>(self, handler: H) -> Result<(), Error> {
+        let Self { endpoints, departure, settings, log, ignores_signals, stopper, status } = self;
         // Before the first worker: who has been answered can stop the server.
-        let signals = Signals::listen(!self.ignores_signals)?;
-        let mut threads = Vec::with_capacity(self.endpoints.len());
-        let limited = (self.settings.limits.connections > 0).then(Population::default);
-        for (number, (endpoints, counters)) in self.endpoints.into_iter().zip(self.status.workers()).enumerate() {
-            let (handler, log, stop) = (handler.clone(), self.log.clone(), self.stopper.watch());
-            let (settings, limited, stopper) = (self.settings, limited.clone(), self.stopper.clone());
+        let signals = Signals::listen(!ignores_signals)?;
+        let mut threads = Vec::with_capacity(endpoints.len());
+        let mut spawned = Ok(());
+        let limited = (settings.limits.connections > 0).then(Population::default);
+        for (number, (endpoints, counters)) in endpoints.into_iter().zip(status.workers()).enumerate() {
+            let (handler, log, stop) = (handler.clone(), log.clone(), stopper.watch());
+            let (limited, stopper) = (limited.clone(), stopper.clone());
             let counters = Arc::clone(counters);
             let serve = move || {
                 let worker = Worker::new(handler, settings, limited, log.as_ref(), counters);
@@ -278,19 +283,28 @@ impl BoundServer {
             match thread::Builder::new().name(format!("serow-{number}")).spawn(serve) {
                 Ok(thread) => threads.push(thread),
                 Err(error) => {
-                    self.stopper.stop();
-                    wait(threads, signals, &self.stopper)?;
-                    return Err(error.into());
+                    spawned = Err(error);
+                    break;
                 }
             }
         }
         drop(handler);
-        wait(threads, signals, &self.stopper)
+        if spawned.is_err() {
+            stopper.stop();
+        }
+        let leaving = leave(departure, &stopper, &status, settings.timeouts.grace);
+        wait(threads, signals, &stopper, leaving)?;
+        Ok(spawned?)
     }
 }
 
-/// Waits until all workers have ended; signals are heard meanwhile.
-fn wait(threads: Vec<JoinHandle<Result<(), Error>>>, signals: Signals, stopper: &Stopper) -> Result<(), Error> {
+/// Waits until all workers have ended; meanwhile signals are heard, and shared ports are left.
+fn wait(
+    threads: Vec<JoinHandle<Result<(), Error>>>,
+    signals: Signals,
+    stopper: &Stopper,
+    leaving: impl Future<Output = ()>,
+) -> Result<(), Error> {
     let (done, all_done) = tokio::sync::oneshot::channel();
     let joiner = thread::Builder::new().name("serow-join".into()).spawn(move || {
         let mut outcome = Ok(());
@@ -300,7 +314,7 @@ fn wait(threads: Vec<JoinHandle<Result<(), Error>>>, signals: Signals, stopper: 
         let _ = done.send(());
         outcome
     })?;
-    signals.stop_until(stopper, all_done);
+    signals.stop_until(stopper, leaving, all_done);
     joiner.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 

@@ -1,6 +1,9 @@
 //! TERM and INT, which stop a server.
 
-use std::{future::Future, io};
+use std::{
+    future::{Future, pending},
+    io,
+};
 
 use tokio::{
     runtime::{Builder, Runtime},
@@ -19,7 +22,7 @@ pub(crate) struct Signals {
 impl Signals {
     /// Without `stopping`, signals are left alone.
     pub(crate) fn listen(stopping: bool) -> io::Result<Self> {
-        let runtime = Builder::new_current_thread().enable_io().build()?;
+        let runtime = Builder::new_current_thread().enable_io().enable_time().build()?;
         let context = runtime.enter();
         let stopping = match stopping {
             true => Some([signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?]),
@@ -29,21 +32,24 @@ impl Signals {
         Ok(Self { runtime, stopping })
     }
 
-    /// Stops the server at each signal, since a second one means more haste, until it has ended.
-    pub(crate) fn stop_until(mut self, stopper: &Stopper, ended: impl Future) {
-        self.runtime.block_on(async {
-            let Some([terminate, interrupt]) = &mut self.stopping else {
-                ended.await;
-                return;
-            };
-            let mut ended = std::pin::pin!(ended);
+    /// Stops the server at each signal, since a second one means more haste, until it has ended. `leaving` is done
+    /// beside that.
+    pub(crate) fn stop_until(mut self, stopper: &Stopper, leaving: impl Future<Output = ()>, ended: impl Future) {
+        let stop = async {
+            let Some([terminate, interrupt]) = &mut self.stopping else { return pending().await };
             loop {
                 tokio::select! {
                     _ = terminate.recv() => {}
                     _ = interrupt.recv() => {}
-                    _ = &mut ended => return,
                 }
                 stopper.stop();
+            }
+        };
+        self.runtime.block_on(async {
+            let aside = async { tokio::join!(stop, leaving) };
+            tokio::select! {
+                ((), ()) = aside => {}
+                _ = ended => {}
             }
         });
     }

@@ -55,6 +55,11 @@ impl Status {
         self.shared.workers.iter()
     }
 
+    /// How many connections have been accepted.
+    pub(crate) fn accepted(&self) -> u64 {
+        self.shared.workers.iter().map(|counters| counters.accepted.count()).sum()
+    }
+
     /// The numbers at this moment.
     #[must_use]
     pub fn report(&self) -> StatusReport {

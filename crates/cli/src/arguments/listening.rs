@@ -35,12 +35,13 @@ pub(crate) struct ListeningArguments {
     #[arg(long, value_name = "MODE")]
     pub(crate) unix_mode: Option<Mode>,
 
-    /// Listen beside other programs of this user that share the port too.
+    /// Listen beside other programs of this user that share the port too, such as the next version of this one.
     ///
-    /// The system deals the connections out among all (SO_REUSEPORT). Without it, a second start is told that the port
-    /// is in use.
+    /// The system deals the connections out among all (SO_REUSEPORT). To replace a server without a parent, start the new
+    /// one beside it and stop the old one: when it is told to stop, its share of new connections goes to the others before
+    /// it leaves, and none is lost. Without this option, a second start is told that the port is in use.
     #[arg(long)]
-    pub(crate) share_port: bool,
+    pub(crate) reuse_port: bool,
 
     /// Expect the PROXY protocol (versions 1 and 2), in which the proxy in front says who the client is.
     ///

@@ -52,7 +52,7 @@ fn listener(socket: OwnedFd, number: RawFd) -> Result<Listener, Cause> {
     if matches!(local.address_family(), AddressFamily::INET | AddressFamily::INET6) {
         tcp::send_without_delay(&socket).map_err(Cause::kernel)?;
     }
-    Ok(Listener { address: address_of(local, number), file: None, socket })
+    Ok(Listener::new(address_of(local, number), None, socket))
 }
 
 /// The address in our words; a socket without a name keeps its number.

@@ -9,6 +9,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, getsockname, ipp
 
 use super::bind_error::Cause;
 use super::{ListenOptions, Listener, backlog};
+use crate::reuse_port;
 
 /// Makes `count` sockets that listen at `address`, in one group if it is more than one.
 pub(super) fn listen(address: SocketAddr, options: &ListenOptions, count: usize) -> Result<Vec<Listener>, Cause> {
@@ -25,7 +26,10 @@ pub(super) fn listen(address: SocketAddr, options: &ListenOptions, count: usize)
         rustix::net::listen(&socket, backlog(options)).map_err(|errno| cause(errno, address))?;
         // From the first on, the port the kernel chose (and the family it has) hold for all.
         address = getsockname(&socket).and_then(SocketAddr::try_from).map_err(Cause::kernel)?;
-        listeners.push(Listener { address: address.into(), file: None, socket });
+        listeners.push(Listener { shared: options.share, ..Listener::new(address.into(), None, socket) });
+    }
+    if let Some(listener) = listeners.first().filter(|_| options.share) {
+        reuse_port::join(listener, address);
     }
     Ok(listeners)
 }

@@ -30,7 +30,7 @@ pub(super) fn listen(path: &Path, options: &ListenOptions) -> Result<Listener, C
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).map_err(Cause::Kernel)?;
     }
     rustix::net::listen(&socket, backlog(options)).map_err(Cause::kernel)?;
-    Ok(Listener { address: Address::Unix(path.to_owned()), file, socket })
+    Ok(Listener::new(Address::Unix(path.to_owned()), file, socket))
 }
 
 fn socket_address(path: &Path) -> Result<SocketAddrUnix, Cause> {

@@ -36,7 +36,7 @@ pub(super) const WAYS: [(&str, Way); 19] = [
 
 /// Keys whose value in the examples is on or off, and those that can be.
 const SWITCHES: [&str; 8] =
-    ["listing", "precompressed", "compress", "sendfile", "hidden", "share-port", "proxy-protocol", "tls"];
+    ["listing", "precompressed", "compress", "sendfile", "hidden", "reuse-port", "proxy-protocol", "tls"];
 
 /// Keys that take one of some words only, and the words.
 const WORDS: [(&str, &[&str]); 8] = [

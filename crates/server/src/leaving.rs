@@ -1,0 +1,24 @@
+//! Leaving the ports that are shared with other processes, before a server that is told to stop accepts no more.
+
+use std::time::Duration;
+
+use serow_net::Departure;
+
+use crate::{Stopper, status::Status, stop::Phase};
+
+/// Once the server is told to stop: has new connections led to the others, and closes the sockets when the workers have
+/// accepted the last. `grace` is the time that all of stopping may take, where nothing else is said.
+pub(crate) async fn leave(mut departure: Departure, stopper: &Stopper, status: &Status, grace: Duration) {
+    let mut stop = stopper.watch();
+    let grace = match stop.wait_for(|phase| phase.is_stopping()).await.as_deref() {
+        Ok(Phase::Draining(Some(grace))) => *grace,
+        // An error means that nobody can stop the server any more, so that it is over.
+        Ok(Phase::Draining(None) | Phase::Running | Phase::Ended) | Err(_) => grace,
+    };
+    departure.begin(LONGEST.min(grace / 2), || status.accepted()).await;
+    departure.finish().await;
+}
+
+/// For handshakes whose clients do not go on: what they sent may be lost, and is sent again after 1 and 3 seconds (RFC
+/// 6298 §5.5).
+const LONGEST: Duration = Duration::from_secs(5);
