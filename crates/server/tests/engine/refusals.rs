@@ -135,7 +135,7 @@ fn an_answer_to_head_has_no_body() {
     }
     for (target, host, status) in [("/", "a\r\nHost: b", 400), (&*long, "a", 414), ("/", "a\r\nb : c", 400)] {
         let mut client = server.connect();
-        client.send(&format!("HEAD {target} HTTP/1.1\r\nHost: {host}\r\n\r\n"));
+        client.send(format!("HEAD {target} HTTP/1.1\r\nHost: {host}\r\n\r\n"));
         assert_eq!(client.answer_to_head().status, status);
         client.ends();
     }
