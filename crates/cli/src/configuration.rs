@@ -46,7 +46,12 @@ use std::{path::Path, time::Duration};
 use serde_json::Value;
 use serow_router::Router;
 
-pub(crate) use self::{account::Account, error::ConfigurationError, route_handler::RouteHandler};
+pub(crate) use self::{
+    account::Account,
+    error::ConfigurationError,
+    file::{Source, bytes},
+    route_handler::RouteHandler,
+};
 use self::{
     document::Document,
     place::Place,

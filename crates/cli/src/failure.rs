@@ -57,7 +57,8 @@ impl Failure {
     pub(crate) fn line(&self) -> String {
         let line = match self {
             // These are made for a terminal, with the line of the file.
-            Self::NotStarted(reason) => return reason.trim_end().to_owned(),
+            Self::NotStarted(reason) => return lines(reason),
+            Self::Status(no_answer) => return lines(&no_answer.to_string()),
             Self::Help(error) => error.to_string(),
             Self::Misuse(line) => line.clone(),
             Self::Configuration(error) => error.to_string(),
@@ -72,7 +73,6 @@ impl Failure {
             Self::Server(error) => error.to_string(),
             // The library knows of one option that says where to listen.
             Self::Admin(error) => format!("--admin: {}", error.to_string().replace("with --listen", "with --admin")),
-            Self::Status(no_answer) => no_answer.to_string(),
             Self::Bench(failure) => failure.to_string(),
             Self::Supervisor(error) => error.to_string(),
             Self::Waterfall(failure) => failure.to_string(),
@@ -101,6 +101,11 @@ impl From<serow::Error> for Failure {
     fn from(error: serow::Error) -> Self {
         Self::Server(error)
     }
+}
+
+/// Several lines, each as [`on_one_line`] has it.
+fn lines(text: &str) -> String {
+    text.trim_end().lines().map(on_one_line).collect::<Vec<_>>().join("\n")
 }
 
 /// Shows control characters as escapes: names of folders may hold anything.

@@ -7,13 +7,19 @@ use std::{
     fs,
     io::{Read, Write},
     net::TcpStream,
-    os::unix::fs::{MetadataExt, PermissionsExt, chown},
+    os::unix::{
+        fs::{MetadataExt, PermissionsExt, chown},
+        net::UnixStream,
+    },
     path::PathBuf,
     process::Command,
 };
 
 use running::{Running, eventually, output, serow, site};
-use rustix::process::{Signal, getuid};
+use rustix::{
+    fs::{CWD, Mode, mkfifoat},
+    process::{Pid, Signal, getuid, kill_process},
+};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -40,6 +46,26 @@ impl Run {
         let mut command = serow(["run", "-c"]);
         command.arg(folder.path().join("serow.toml"));
         Self { server: Running::of(command), folder }
+    }
+
+    /// Sends a signal to the generation that serves.
+    fn signal_serving(&self, signal: Signal) {
+        let pid = Pid::from_raw(i32::try_from(self.serving()).unwrap()).unwrap();
+        kill_process(pid, signal).unwrap();
+    }
+
+    /// Waits until another generation serves than this one.
+    fn replaced(&self, before: i64) {
+        eventually("another generation serves", || (self.serving() != before).then_some(()));
+    }
+
+    /// A download that goes on until it is read.
+    fn begin_download(&self) -> TcpStream {
+        fs::File::create(self.path("site/large")).unwrap().set_len(LARGE).unwrap();
+        let mut stream = self.server.connect();
+        stream.write_all(b"GET /large HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+        stream.peek(&mut [0]).unwrap();
+        stream
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -79,6 +105,9 @@ impl Run {
         answer
     }
 }
+
+/// More than the buffers of both ends hold.
+const LARGE: u64 = 50 << 20;
 
 /// The user that Linux keeps for those who own nothing.
 const NOBODY: u32 = 65534;
@@ -127,7 +156,7 @@ fn hup_is_a_reload() {
     let run = Run::start("");
     let before = run.serving();
     run.server.signal(Signal::HUP);
-    eventually("another generation serves", || (run.serving() != before).then_some(()));
+    run.replaced(before);
     assert!(run.get("/").contains("Hello"));
 }
 
@@ -139,17 +168,21 @@ fn what_is_wrong_is_said_and_changes_nothing() {
     let (code, said, wrong) = run.ask("reload");
     assert_eq!((code, said.as_str()), (Some(1), ""));
     assert!(wrong.contains("serow.toml:4:1: ") && wrong.contains("max-target"), "{wrong}");
+    assert!(wrong.contains("\n4 | max-targt = "), "the line is shown: {wrong}");
     fs::remove_file(run.path("serow.toml")).unwrap();
     let (code, _, wrong) = run.ask("reload");
-    assert!(code == Some(1) && wrong.contains("serow.toml: No such file"), "{wrong}");
+    assert!(code == Some(1) && wrong.contains("there is no settings file "), "{wrong}");
+    // Nobody writes into it, and nobody is waited for.
+    mkfifoat(CWD, run.path("serow.toml"), Mode::RUSR).unwrap();
+    let (code, _, wrong) = run.ask("reload");
+    assert!(code == Some(1) && wrong.contains("serow.toml can be read once only"), "{wrong}");
     assert_eq!(run.serving(), before);
-    // The file is not there, and a generation that crashes is replaced by one with what was good.
-    let pid = rustix::process::Pid::from_raw(i32::try_from(before).unwrap()).unwrap();
-    rustix::process::kill_process(pid, Signal::KILL).unwrap();
-    eventually("another generation serves", || (run.serving() != before).then_some(()));
+    // There is no file, and a generation that crashes is replaced by one with what was good.
+    run.signal_serving(Signal::KILL);
+    run.replaced(before);
     assert!(run.get("/").contains("Hello"));
     let reloads = &run.status()["reloads"];
-    assert_eq!((&reloads["failed"], &reloads["crashes"]), (&2.into(), &1.into()));
+    assert_eq!((&reloads["failed"], &reloads["crashes"]), (&3.into(), &1.into()));
     assert_eq!(reloads["last_failure"], Value::Null);
 }
 
@@ -158,7 +191,7 @@ fn the_first_start_fails_with_what_is_wrong() {
     let folder = tempfile::tempdir().unwrap();
     let run = |folder: &TempDir| output(["run", "-c", folder.path().join("serow.toml").to_str().unwrap()]);
     for (text, expected) in [
-        (None, "No such file or directory"),
+        (None, "there is no settings file "),
         (Some("listen = 1"), "serow.toml:1:10: "),
         (Some("[[site]]\nfiles = { root = \"nowhere\" }\n"), "serow.toml:2:"),
     ] {
@@ -190,15 +223,80 @@ fn it_ends_when_it_is_told_to() {
 #[test]
 fn a_second_signal_ends_it_at_once() {
     let mut run = Run::start("");
-    fs::File::create(run.path("site/large")).unwrap().set_len(50 << 20).unwrap();
-    let mut stream = TcpStream::connect(run.server.address()).unwrap();
-    stream.write_all(b"GET /large HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
-    stream.peek(&mut [0]).unwrap();
+    let _download = run.begin_download();
     run.server.signal(Signal::TERM);
     eventually("nobody listens any more", || TcpStream::connect(run.server.address()).is_err().then_some(()));
     assert!(run.server.child.try_wait().unwrap().is_none(), "the download is to be finished");
     run.server.signal(Signal::TERM);
     assert!(run.server.child.wait().unwrap().success());
+}
+
+#[test]
+fn signals_are_for_the_master() {
+    let mut run = Run::start("");
+    let before = run.serving();
+    for signal in [Signal::HUP, Signal::INT, Signal::QUIT, Signal::TERM, Signal::USR1] {
+        run.signal_serving(signal);
+    }
+    assert!(run.get("/").contains("Hello"));
+    assert_eq!(run.serving(), before);
+    // systemd tells all processes of a service.
+    let mut download = run.begin_download();
+    let generation = Pid::from_raw(i32::try_from(before).unwrap()).unwrap();
+    run.server.signal(Signal::TERM);
+    eventually("nobody listens any more", || TcpStream::connect(run.server.address()).is_err().then_some(()));
+    kill_process(generation, Signal::TERM).unwrap();
+    let mut answer = Vec::new();
+    download.read_to_end(&mut answer).unwrap();
+    assert!(answer.len() as u64 > LARGE, "the download was cut after {} bytes", answer.len());
+    assert!(run.server.child.wait().unwrap().success());
+}
+
+#[test]
+fn signals_that_were_blocked_and_ignored_arrive() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("site")).unwrap();
+    write_settings(&folder, "");
+    let mut command = Command::new("env");
+    command.args(["--block-signal", "--ignore-signal", env!("CARGO_BIN_EXE_serow"), "run", "-c"]);
+    command.arg(folder.path().join("serow.toml"));
+    let mut run = Run { server: Running::of(command), folder };
+    let before = run.serving();
+    run.signal_serving(Signal::KILL);
+    run.replaced(before);
+    let before = run.serving();
+    run.server.signal(Signal::HUP);
+    run.replaced(before);
+    assert!(run.server.stop().success());
+}
+
+#[test]
+fn what_a_killed_generation_had_open_is_closed() {
+    let run = Run::start("");
+    let before = run.serving();
+    let mut stream = run.server.connect();
+    stream.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    stream.peek(&mut [0]).unwrap();
+    assert_eq!(run.status()["connections"]["open"], 1);
+    run.signal_serving(Signal::KILL);
+    run.replaced(before);
+    let status = run.status();
+    assert_eq!((&status["connections"]["accepted"], &status["connections"]["open"]), (&1.into(), &0.into()));
+}
+
+#[test]
+fn hundreds_of_listeners() {
+    let run = Run::start("");
+    let sockets: Vec<_> = (0..300).map(|number| format!("\"unix:{number}.sock\"")).collect();
+    let text = fs::read_to_string(run.path("serow.toml")).unwrap();
+    fs::write(run.path("serow.toml"), text.replace("listen = [", &format!("listen = [{}, ", sockets.join(", "))))
+        .unwrap();
+    assert_eq!(run.ask("reload"), (Some(0), "generation 2 serves\n".to_owned(), String::new()));
+    let mut stream = UnixStream::connect(run.path("299.sock")).unwrap();
+    stream.write_all(b"GET / HTTP/1.0\r\nHost: a\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.contains("Hello"), "{answer}");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 use std::{
     fs, io,
+    mem::MaybeUninit,
     os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd},
 };
 
@@ -83,6 +84,22 @@ pub fn become_user(user: u32, groups: &[u32]) -> io::Result<()> {
     // Last, since it takes the right to do the others.
     set_thread_res_uid(user, user, user)?;
     Ok(())
+}
+
+/// Lets all signals in again that whoever started this process has blocked: a mask is inherited, and who waits for signals
+/// behind one waits for ever. For this thread, and those that it starts.
+///
+/// # Errors
+///
+/// Those of pthread_sigmask(3).
+pub fn unblock_signals() -> io::Result<()> {
+    let mut none = MaybeUninit::<libc::sigset_t>::uninit();
+    // SAFETY: sigemptyset fills the set that it is given, which is then read; the old mask is not asked for.
+    let outcome = unsafe {
+        libc::sigemptyset(none.as_mut_ptr());
+        libc::pthread_sigmask(libc::SIG_SETMASK, none.as_ptr(), std::ptr::null_mut())
+    };
+    if outcome == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(outcome)) }
 }
 
 fn require_one_thread() -> io::Result<()> {

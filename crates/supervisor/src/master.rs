@@ -40,14 +40,20 @@ use crate::{SupervisorError, pid_file::PidFile, signals::Signals};
 /// What a master needs to know.
 #[derive(Clone, Debug)]
 pub struct MasterSettings {
-    /// The file with the settings, of which the master knows no more than that.
-    pub file: PathBuf,
     /// A file for the process id.
     pub pid_file: Option<PathBuf>,
 }
 
 /// What a master does that depends on the program it is part of.
 pub trait Duties {
+    /// The text of the settings as it is now, of which the master understands nothing. It must not wait: the master does
+    /// nothing else meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// Why there is none.
+    fn settings(&mut self) -> Result<Vec<u8>, String>;
+
     /// The command of a generation; its standard input is the master's to give.
     fn command(&mut self) -> Command;
 
@@ -79,14 +85,16 @@ pub enum MasterError {
 /// # Errors
 ///
 /// When the first generation does not start. Once one serves, the master goes on.
-pub fn run(settings: MasterSettings, duties: impl Duties) -> Result<(), MasterError> {
+pub fn run(settings: &MasterSettings, duties: impl Duties) -> Result<(), MasterError> {
+    // Whoever started this may have blocked them, and the master lives by them.
+    serow_net::process::unblock_signals()?;
     let runtime = Builder::new_current_thread().enable_all().build_local(LocalOptions::default())?;
     let signals = {
         let _context = runtime.enter();
         Signals::with_reopen()?
     };
     let pid_file = settings.pid_file.as_deref().map(PidFile::create).transpose().map_err(MasterError::PidFile)?;
-    let outcome = runtime.block_on(Driver::new(settings, duties, signals).run());
+    let outcome = runtime.block_on(Driver::new(duties, signals).run());
     drop(pid_file);
     outcome
 }

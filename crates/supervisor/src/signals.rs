@@ -2,7 +2,10 @@
 
 use std::io;
 
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::{
+    runtime::Builder,
+    signal::unix::{Signal, SignalKind, signal},
+};
 
 /// Signals that came, in any order; they end the process no more.
 pub(crate) struct Signals {
@@ -28,6 +31,18 @@ pub(crate) enum Caught {
     Alarm,
     /// USR1.
     Reopen,
+}
+
+/// From now on, none of the signals that end or reload a server does anything to this process: they are for its parent, and
+/// whoever sends them to a whole group (a terminal, systemd, killall) sends them here too.
+pub(crate) fn leave_to_parent() -> io::Result<()> {
+    let runtime = Builder::new_current_thread().enable_io().build()?;
+    let _context = runtime.enter();
+    for kind in [SignalKind::hangup(), SignalKind::terminate(), SignalKind::interrupt(), SignalKind::quit()] {
+        // The handler stays when this is dropped (tokio::signal::unix::Signal).
+        drop(signal(kind)?);
+    }
+    Ok(())
 }
 
 impl Signals {

@@ -41,7 +41,13 @@ fn connection_errors(status: &Value, text: &mut String) {
         "counter",
         "HTTP/2 connections that the server ended for an error, by its code (RFC 9113, section 7).",
     );
-    for (code, number) in codes {
+    // Whatever a generation calls a code: nothing else fits into the format.
+    let is_plain =
+        |code: &str| code.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
+    for (code, number) in codes.iter().filter_map(|(code, number)| Some((code, number.as_u64()?))) {
+        if !is_plain(code) {
+            continue;
+        }
         let _ = writeln!(text, "{name}{{code=\"{code}\"}} {number}");
     }
 }
@@ -59,7 +65,7 @@ fn queue_delay(status: &Value, text: &mut String) {
     let mut below = 0;
     for class in classes {
         let (Some(limit), Some(count)) = (class["up_to_us"].as_u64(), class["count"].as_u64()) else { continue };
-        below += count;
+        below = u64::saturating_add(below, count);
         let _ = writeln!(text, "{name}{{le=\"{}\"}} {below}", limit as f64 / 1e6);
     }
     let _ = writeln!(text, "{name}{{le=\"+Inf\"}} {below}");
@@ -180,7 +186,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{access_log::LineCounts, admin::document};
+    use crate::{
+        access_log::LineCounts,
+        admin::{document, total::MOMENTARY},
+    };
 
     fn example() -> Value {
         let server = serow::Server::new().listen("127.0.0.1:0").bind().unwrap();
@@ -208,6 +217,14 @@ mod tests {
         }
         let mut seen = HashSet::new();
         assert!(text.lines().filter(|line| line.starts_with("# TYPE")).all(|line| seen.insert(line)), "{text}");
+    }
+
+    #[test]
+    fn what_is_so_just_now_ends_with_a_generation() {
+        let gauges = METRICS.iter().filter(|metric| metric.kind == "gauge").flat_map(|metric| metric.samples);
+        let momentary: HashSet<_> = gauges.map(|(_, path)| *path).collect();
+        let expected = MOMENTARY.into_iter().chain(["/started", "/workers"]).collect();
+        assert_eq!(momentary, expected);
     }
 
     #[test]

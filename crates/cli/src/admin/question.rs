@@ -161,7 +161,8 @@ impl fmt::Display for NoAnswer {
             Reason::Missing => {
                 write!(
                     f,
-                    "there is no {address}: start the server with --admin {address}, or name another with --admin"
+                    "there is no {address}: start the server with --admin {address}, or with this as admin in its \
+                     settings file, or name another with --admin"
                 )
             }
             Reason::Dead => write!(f, "nobody listens at {address}: the server has ended, or has another --admin"),
@@ -186,8 +187,8 @@ impl fmt::Display for NoAnswer {
 /// A server that has its turn answers within milliseconds.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A generation has a minute to start.
-const PATIENCE_WITH_RELOAD: Duration = Duration::from_secs(70);
+/// A generation has a minute to start, and the reload may have to wait for one that starts already.
+const PATIENCE_WITH_RELOAD: Duration = Duration::from_secs(130);
 
 /// Many times what a status takes: who sends more is not Serow, and is not kept in memory.
 const LONGEST: usize = 1 << 20;

@@ -2,7 +2,20 @@
 
 use serde_json::{Map, Value};
 
-/// Adds the numbers of a report to those of others. What is no number stays as it is, once it is there.
+/// Adds what a generation that has ended reported last. What it had open or under way at that time is no more, though it may
+/// not have come to say so.
+pub(crate) fn add_ended(total: &mut Value, report: &Value) {
+    let mut report = report.clone();
+    for path in MOMENTARY {
+        if let Some(number) = report.pointer_mut(path) {
+            *number = 0.into();
+        }
+    }
+    add(total, &report);
+}
+
+/// Adds the numbers of a report to those of others. What is no number stays as it is, once it is there; of another kind than
+/// before, it is left out.
 pub(crate) fn add(total: &mut Value, report: &Value) {
     match (total, report) {
         (total @ Value::Null, report) => *total = report.clone(),
@@ -28,22 +41,30 @@ pub(crate) fn add(total: &mut Value, report: &Value) {
 /// Adds a class of a histogram, in the order of the classes.
 fn add_class(total: &mut Vec<Value>, class: &Value) {
     let limit = |class: &Value| class[CLASS].as_u64();
+    // What is no class is of a generation that speaks another language, or that is not ours any more.
+    if limit(class).is_none() {
+        return;
+    }
     let place = total.partition_point(|other| limit(other) < limit(class));
     match total.get_mut(place).filter(|other| limit(other) == limit(class)) {
-        Some(other) => other[COUNT] = (other[COUNT].as_u64().unwrap_or(0) + class[COUNT].as_u64().unwrap_or(0)).into(),
+        Some(other) => other[COUNT] = count(other).saturating_add(count(class)).into(),
         None => total.insert(place, class.clone()),
     }
+}
+
+fn count(class: &Value) -> u64 {
+    class[COUNT].as_u64().unwrap_or(0)
 }
 
 /// Says in a total what is no sum: who serves, since when the oldest did, and what part of the waits was how long.
 pub(super) fn identify(total: &mut Value, serving: Option<&Value>, now: u64) {
     let started = total[STARTED].as_u64().unwrap_or(now);
-    if let (Value::Object(fields), Some(serving)) = (&mut *total, serving) {
-        for name in ["version", "workers"] {
-            fields.insert(name.to_owned(), serving[name].clone());
-        }
-    }
     if let Value::Object(fields) = &mut *total {
+        // Nobody works where nobody serves.
+        fields.insert("workers".to_owned(), serving.map_or(0.into(), |serving| serving["workers"].clone()));
+        if let Some(serving) = serving {
+            fields.insert("version".to_owned(), serving["version"].clone());
+        }
         fields.insert("uptime_seconds".to_owned(), now.saturating_sub(started).into());
     }
     if let Some(Value::Object(delays)) = total.pointer_mut("/pacing/queue_delay") {
@@ -52,15 +73,16 @@ pub(super) fn identify(total: &mut Value, serving: Option<&Value>, now: u64) {
 }
 
 fn set_quantiles(delays: &mut Map<String, Value>) {
-    let classes: Vec<(u64, u64)> = delays["buckets"]
-        .as_array()
+    let classes: Vec<(u64, u64)> = delays
+        .get("buckets")
+        .and_then(Value::as_array)
         .into_iter()
         .flatten()
         .filter_map(|class| Some((class[CLASS].as_u64()?, class[COUNT].as_u64()?)))
         .collect();
-    let count: u64 = classes.iter().map(|(_, count)| count).sum();
+    let count: u128 = classes.iter().map(|(_, count)| u128::from(*count)).sum();
     for (name, thousandths) in [("p50_us", 500), ("p90_us", 900), ("p99_us", 990), ("max_us", 1000)] {
-        let rank = (u128::from(count) * thousandths).div_ceil(1000);
+        let rank = (count * thousandths).div_ceil(1000);
         let mut below = 0;
         let class = classes.iter().find(|(_, count)| {
             below += u128::from(*count);
@@ -69,6 +91,16 @@ fn set_quantiles(delays: &mut Map<String, Value>) {
         delays.insert(name.to_owned(), class.map_or(Value::Null, |(limit, _)| (*limit).into()));
     }
 }
+
+/// What is so just now, and not since the beginning.
+pub(super) const MOMENTARY: [&str; 6] = [
+    "/connections/open",
+    "/connections/open_http1",
+    "/connections/open_http2",
+    "/requests/in_progress",
+    "/http2/streams_active",
+    "/pacing/connections_waiting",
+];
 
 const STARTED: &str = "started";
 const CLASS: &str = "up_to_us";
@@ -103,6 +135,46 @@ mod tests {
         let delays = &total["pacing"]["queue_delay"];
         assert_eq!(delays["buckets"], json!([class(10, 90), class(20, 8), class(30, 2)]));
         assert_eq!([&delays["p50_us"], &delays["p90_us"], &delays["p99_us"], &delays["max_us"]], [10, 10, 30, 30]);
+    }
+
+    #[test]
+    fn what_has_ended_has_nothing_open() {
+        let mut total = Value::Null;
+        let crashed =
+            json!({ "connections": { "open": 7, "accepted": 9 }, "requests": { "in_progress": 3, "total": 5 } });
+        add_ended(&mut total, &crashed);
+        add_ended(&mut total, &crashed);
+        let expected =
+            json!({ "connections": { "open": 0, "accepted": 18 }, "requests": { "in_progress": 0, "total": 10 } });
+        assert_eq!(total, expected);
+    }
+
+    #[test]
+    fn reports_of_other_versions_and_nonsense() {
+        let good = report(100, 5, json!([{ "up_to_us": 10, "count": 90 }]));
+        let reports = [
+            json!(null),
+            json!(7),
+            json!([1, [2], "x", {}, { "up_to_us": 10 }, { "up_to_us": -1, "count": 1 }]),
+            json!({ "requests": 7, "pacing": { "queue_delay": {} } }),
+            json!({ "requests": { "total": u64::MAX, "new": 1 }, "pacing": { "queue_delay": { "buckets": 7 } } }),
+            report(
+                u64::MAX,
+                u64::MAX,
+                json!([1, { "up_to_us": 10, "count": u64::MAX }, { "up_to_us": 10, "count": "x" }]),
+            ),
+            json!({ "started": "x", "requests": { "total": -5 }, "workers": [], "pacing": [] }),
+            good.clone(),
+        ];
+        for (one, other) in reports.iter().flat_map(|one| reports.iter().map(move |other| (one, other))) {
+            let mut total = Value::Null;
+            for report in [one, other, one] {
+                add_ended(&mut total, report);
+            }
+            identify(&mut total, Some(one), 150);
+            super::super::metrics::text(&total);
+            super::super::summary::of(&total.to_string());
+        }
     }
 
     #[test]

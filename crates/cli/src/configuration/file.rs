@@ -1,7 +1,7 @@
 //! The text of a settings file.
 
 use std::{
-    fs::File,
+    fs::{self, File},
     io::{self, Read},
     path::Path,
 };
@@ -12,14 +12,36 @@ use std::{
 ///
 /// Whatever keeps it from being a text, as one line that says what to do.
 pub(super) fn read(path: &Path) -> Result<String, String> {
+    bytes(path, Source::Any).and_then(|bytes| text_of(path, bytes))
+}
+
+/// What a settings file may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// Whatever can be read, such as a pipe, which may have to be waited for.
+    Any,
+    /// A file that is on a disk.
+    File,
+}
+
+/// Reads what a settings file holds, whatever that is.
+///
+/// # Errors
+///
+/// Those of [`read`].
+pub(crate) fn bytes(path: &Path, source: Source) -> Result<Vec<u8>, String> {
     let name = path.display();
+    // Opening a pipe would wait already.
+    if source == Source::File && fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
+        return Err(format!("{name} can be read once only: name a file with -c to have it read anew"));
+    }
     let mut bytes = Vec::new();
     let read = File::open(path).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes));
     match read.map_err(|error| (error.kind(), error)) {
         Ok(length) if length as u64 > LARGEST => {
             Err(format!("{name} is larger than 16M, which no settings file is: name another file"))
         }
-        Ok(_) => text_of(path, bytes),
+        Ok(_) => Ok(bytes),
         Err((io::ErrorKind::IsADirectory, _)) => {
             let file = path.join(super::DEFAULT_FILE);
             Err(format!("{name} is a folder: name the file, as in {}", file.display()))

@@ -2,7 +2,7 @@
 
 use std::{mem, path::Path, process::ExitCode};
 
-use serow::{BoundServer, ListenOptions};
+use serow::{Address, BoundServer, ListenOptions};
 use serow_net::process::become_user;
 use serow_supervisor::master::{Parent, WantedListener, number};
 
@@ -38,37 +38,39 @@ pub(super) fn run(file: &Path) -> ExitCode {
 /// Everything that can fail has been done.
 struct Generation {
     configuration: Configuration,
+    /// Where the master is to answer those who run the server.
+    admin: Option<String>,
     server: BoundServer,
     log: AccessLogWriter,
 }
 
 impl Generation {
     fn prepare(file: &Path, text: Vec<u8>, parent: &Parent) -> Result<Self, String> {
-        let said = |failure: Failure| failure.line();
         let mut configuration = configuration::of_bytes(file, text).map_err(|error| error.to_string())?;
         let settings = &mut configuration.server;
         error_log::begin(settings.level);
-        let sockets = parent.listen(wanted(settings)).map_err(|error| error.to_string())?;
+        let admin = settings.admin.as_ref().map(|address| said(&address.0)).transpose()?;
+        let sockets = parent.listen(wanted(settings)?).map_err(|error| error.to_string())?;
         let mut server = mem::take(&mut settings.server);
         for (listener, sockets) in settings.listeners.iter().zip(sockets) {
             server = server.listen_on(sockets, listener.scheme());
         }
         // What only root may read is read here: keys and certificates.
-        let mut server = server.bind().map_err(|error| said(error.into()))?;
+        let mut server = server.ignore_signals().bind().map_err(|error| Failure::from(error).line())?;
         if let Some(Account { user, groups }) = &configuration.account {
             become_user(*user, groups).map_err(|error| format!("cannot become the user {user}: {error}"))?;
         }
         // By the user, who will have to open them anew.
-        let log = AccessLogWriter::start(settings.access_log.take()).map_err(said)?;
+        let log = AccessLogWriter::start(settings.access_log.take()).map_err(|failure| failure.line())?;
         if let Some(log) = log.log() {
             server = server.access_log(move || log.for_worker());
         }
-        Ok(Self { configuration, server, log })
+        Ok(Self { configuration, admin, server, log })
     }
 
     fn serve(self, parent: Parent) -> Result<(), Failure> {
-        let Self { configuration: Configuration { server: settings, router, sites, reload_grace, .. }, server, log } =
-            self;
+        let Self { configuration, admin, server, log } = self;
+        let Configuration { server: settings, router, sites, reload_grace, .. } = configuration;
         let (stopper, status, counter) = (server.stopper(), server.status(), log.counter());
         let orders = ServerOrders {
             stopper,
@@ -80,7 +82,6 @@ impl Generation {
         if number() == Some(1) {
             announce(&counted_sites(sites), &server, settings.encryption.as_ref());
         }
-        let admin = settings.admin.map(|address| address.0.to_string());
         let farewell = parent.ready(admin, reload_grace, settings.grace, orders).map_err(Failure::System)?;
         let outcome = match settings.encryption {
             None => server.run(router),
@@ -100,14 +101,21 @@ fn counted_sites(count: usize) -> String {
 }
 
 /// The sockets that the settings need.
-fn wanted(settings: &ServerSettings) -> Vec<WantedListener> {
+fn wanted(settings: &ServerSettings) -> Result<Vec<WantedListener>, String> {
     let ListenOptions { backlog, share, unix_mode } = settings.listen_options;
-    let wanted = settings.listeners.iter().map(|listener| WantedListener {
-        address: listener.address.to_string(),
-        backlog,
-        unix_mode,
-        share,
-        sockets: settings.workers,
+    let wanted = settings.listeners.iter().map(|listener| {
+        let address = said(&listener.address)?;
+        Ok(WantedListener { address, backlog, unix_mode, share, sockets: settings.workers })
     });
     wanted.collect()
+}
+
+/// An address as the master is told of it.
+fn said(address: &Address) -> Result<String, String> {
+    match address {
+        Address::Unix(path) if path.to_str().is_none() => Err(format!(
+            "{address} is in a folder whose name is not written in UTF-8: give the whole path of another one"
+        )),
+        address => Ok(address.to_string()),
+    }
 }

@@ -10,6 +10,7 @@ use super::program;
 use crate::{
     admin::{AdminAddress, Door, Subject, total},
     arguments::RunArguments,
+    configuration::{self, Source},
     error_log,
     failure::Failure,
 };
@@ -19,8 +20,10 @@ pub(super) fn run(arguments: RunArguments) -> Result<(), Failure> {
     error_log::begin(LevelFilter::INFO);
     let RunArguments { settings, pid_file, .. } = arguments;
     let file = std::path::absolute(settings.file).map_err(Failure::System)?;
-    let duties = Household { program: program::path().map_err(Failure::System)?, file: file.clone(), door: None };
-    master::run(MasterSettings { file, pid_file }, duties).map_err(|error| match error {
+    // Before signals are caught: a pipe may keep this waiting, and Ctrl-C is to end that.
+    let first = Some(configuration::bytes(&file, Source::Any));
+    let duties = Household { program: program::path().map_err(Failure::System)?, file, first, door: None };
+    master::run(&MasterSettings { pid_file }, duties).map_err(|error| match error {
         MasterError::NotStarted(reason) => Failure::NotStarted(reason),
         MasterError::PidFile(error) => Failure::Supervisor(error),
         MasterError::System(error) => Failure::System(error),
@@ -31,11 +34,17 @@ pub(super) fn run(arguments: RunArguments) -> Result<(), Failure> {
 struct Household {
     program: PathBuf,
     file: PathBuf,
+    /// What the file held at the start.
+    first: Option<Result<Vec<u8>, String>>,
     /// The door that is open, and where.
     door: Option<(String, Door)>,
 }
 
 impl Duties for Household {
+    fn settings(&mut self) -> Result<Vec<u8>, String> {
+        self.first.take().unwrap_or_else(|| configuration::bytes(&self.file, Source::File))
+    }
+
     fn command(&mut self) -> Command {
         let mut command = Command::new(&self.program);
         command.arg("run").arg("--config").arg(&self.file).arg("--generation");
@@ -62,6 +71,6 @@ impl Duties for Household {
     }
 
     fn add(&self, total: &mut Value, report: &Value) {
-        total::add(total, report);
+        total::add_ended(total, report);
     }
 }

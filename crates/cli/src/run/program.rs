@@ -3,7 +3,8 @@
 use std::{
     env,
     ffi::OsStr,
-    io,
+    fs, io,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
@@ -11,9 +12,17 @@ use std::{
 /// by then, is what the next generation will be.
 pub(super) fn path() -> io::Result<PathBuf> {
     let name = env::args_os().next().unwrap_or_default();
-    match find(&name, env::var_os("PATH").as_deref()) {
+    // A name can be anything: what is found by it has to be this program.
+    match find(&name, env::var_os("PATH").as_deref()).filter(|path| is_this_program(path)) {
         Some(path) => std::path::absolute(path),
         None => env::current_exe(),
+    }
+}
+
+fn is_this_program(path: &Path) -> bool {
+    match (fs::metadata(path), fs::metadata("/proc/self/exe")) {
+        (Ok(found), Ok(own)) => (found.dev(), found.ino()) == (own.dev(), own.ino()),
+        _ => false,
     }
 }
 
@@ -29,8 +38,6 @@ fn find(name: &OsStr, folders: Option<&OsStr>) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
 
     #[test]
@@ -49,5 +56,6 @@ mod tests {
             assert_eq!(find(name, Some(&folders)).as_ref(), expected, "{name:?}");
         }
         assert_eq!(find(OsStr::new("serow"), None), None);
+        assert!(!is_this_program(&here) && is_this_program(&env::current_exe().unwrap()));
     }
 }

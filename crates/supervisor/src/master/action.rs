@@ -14,8 +14,8 @@ pub(crate) enum Action {
     Leave(u32, Way),
     /// The process is to be killed.
     Kill(u32),
-    /// This generation has left.
-    Left(u64, u32),
+    /// This generation has left, as this says.
+    Left(u64, u32, String),
     /// The generation that served is gone, as this says.
     Crashed(u64, u32, String),
     /// This generation could not start, for this reason.

@@ -16,7 +16,7 @@ use rustix::{
     process::WaitStatus,
 };
 use serde_json::Value;
-use serow_net::channel::{AsyncChannel, Channel, MOST_DESCRIPTORS};
+use serow_net::channel::{AsyncChannel, Channel, MOST_DESCRIPTORS, Message};
 use tokio::{
     sync::mpsc::Sender,
     task::{AbortHandle, spawn_local},
@@ -35,6 +35,9 @@ pub(super) struct Child {
     listening: AbortHandle,
     /// What it said of itself last.
     pub(super) report: Option<Value>,
+    /// Whether it was asked and has not answered. One that hangs is not asked again: what it has not taken yet fills the
+    /// channel, and it would not hear that it is to leave.
+    is_asked: bool,
 }
 
 /// A word of the process with this id.
@@ -59,7 +62,7 @@ impl Child {
         let pid = command.spawn()?.id();
         let channel = Rc::new(AsyncChannel::new(ours)?);
         let listening = spawn_local(listen(Rc::clone(&channel), pid, heard)).abort_handle();
-        Ok((pid, Self { number, channel, listening, report: None }))
+        Ok((pid, Self { number, channel, listening, report: None, is_asked: false }))
     }
 
     /// Tells it something. One that does not listen is about to end, or will be killed.
@@ -70,15 +73,28 @@ impl Child {
         }
     }
 
-    /// Hands over the sockets of all listeners.
+    /// Asks it how it is.
+    pub(super) fn ask_for_report(&mut self) {
+        if !std::mem::replace(&mut self.is_asked, true) {
+            self.tell(&ToGeneration::Report);
+        }
+    }
+
+    /// It says how it is.
+    pub(super) fn take_report(&mut self, report: Value) {
+        self.report = Some(report);
+        self.is_asked = false;
+    }
+
+    /// Hands over the sockets of all listeners, in as few messages as possible: the channel has room for some 250.
     pub(super) fn hand_over(&self, sockets: &[Vec<BorrowedFd<'_>>]) -> io::Result<()> {
-        for (listener, sockets) in sockets.iter().enumerate() {
-            let pieces = sockets.chunks(MOST_DESCRIPTORS);
-            let last = pieces.len().saturating_sub(1);
-            for (number, piece) in pieces.enumerate() {
-                let word = ToGeneration::Sockets { listener, complete: number == last };
-                self.channel.send(&serde_json::to_vec(&word)?, piece)?;
-            }
+        let numbered = sockets.iter().enumerate();
+        let (listeners, sockets): (Vec<_>, Vec<_>) =
+            numbered.flat_map(|(listener, sockets)| sockets.iter().map(move |socket| (listener, *socket))).unzip();
+        let mut pieces = listeners.chunks(MOST_DESCRIPTORS).zip(sockets.chunks(MOST_DESCRIPTORS)).peekable();
+        while let Some((listeners, sockets)) = pieces.next() {
+            let word = ToGeneration::Sockets { listeners: listeners.to_vec(), complete: pieces.peek().is_none() };
+            self.channel.send(&serde_json::to_vec(&word)?, sockets)?;
         }
         Ok(())
     }
@@ -87,7 +103,7 @@ impl Child {
     pub(super) fn last_words(&self) -> Vec<FromGeneration> {
         self.listening.abort();
         let messages = std::iter::from_fn(|| self.channel.try_receive().ok().flatten());
-        messages.filter_map(|message| read(&message).ok()).collect()
+        messages.map(|message| understood(&message)).collect()
     }
 }
 
@@ -97,24 +113,30 @@ impl Drop for Child {
     }
 }
 
-/// Passes on what a process says, until it has ended or talks nonsense.
+/// Passes on what a process says, until it has ended or says what nobody understands.
 async fn listen(channel: Rc<AsyncChannel>, pid: u32, heard: Sender<Heard>) {
     while let Ok(Some(message)) = channel.receive().await {
-        let word = match read(&message) {
-            Ok(word) => word,
-            Err(error) => return tracing::error!(pid, %error, "a generation talks nonsense"),
-        };
-        if heard.send((pid, word)).await.is_err() {
+        let word = understood(&message);
+        let is_nonsense = matches!(word, FromGeneration::Nonsense { .. });
+        if heard.send((pid, word)).await.is_err() || is_nonsense {
             return;
         }
     }
 }
 
+fn understood(message: &Message) -> FromGeneration {
+    read(message).unwrap_or_else(|error| FromGeneration::Nonsense { error: error.to_string() })
+}
+
 /// How a process ended, in words.
 pub(super) fn ending(status: WaitStatus) -> String {
     match (status.exit_status(), status.terminating_signal()) {
+        (Some(0), _) => DONE.to_owned(),
         (Some(code), _) => format!("exit status {code}"),
         (_, Some(signal)) => format!("signal {signal}"),
         _ => format!("wait status {}", status.as_raw()),
     }
 }
+
+/// How a process ended that has done what it was to do.
+pub(super) const DONE: &str = "exit status 0";

@@ -2,7 +2,7 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    fs, mem,
+    mem,
     time::{Duration, Instant},
 };
 
@@ -17,14 +17,14 @@ use tokio::{
 };
 
 use super::{
-    Duties, MasterError, MasterSettings,
+    Duties, MasterError,
     action::{Action, Source, Way},
-    child::{Child, Heard, ending},
+    child::{Child, DONE, Heard, ending},
     control::{Control, Events, GenerationReport, Report, Request},
     event::Event,
-    generations::Generations,
+    generations::{Generations, Stage},
     held::HeldSockets,
-    words::{FromGeneration, ToGeneration},
+    words::{FromGeneration, ToGeneration, WantedListener},
 };
 use crate::{
     notifications::tell_parent,
@@ -33,7 +33,6 @@ use crate::{
 
 /// A master that runs.
 pub(super) struct Driver<D> {
-    settings: MasterSettings,
     duties: D,
     began: Instant,
     machine: Generations,
@@ -65,10 +64,9 @@ struct Gathering {
 }
 
 impl<D: Duties> Driver<D> {
-    pub(super) fn new(settings: MasterSettings, duties: D, signals: Signals) -> Self {
+    pub(super) fn new(duties: D, signals: Signals) -> Self {
         let (control, requests) = Control::new();
         Self {
-            settings,
             duties,
             began: Instant::now(),
             machine: Generations::begin(Duration::ZERO),
@@ -141,48 +139,74 @@ impl<D: Duties> Driver<D> {
             Request::Stop => self.handle(Event::Stop),
             Request::Report(answer) => match &mut self.gathering {
                 Some(gathering) => gathering.answers.push(answer),
-                None => {
-                    self.children.values().for_each(|child| child.tell(&ToGeneration::Report));
-                    let missing = self.children.keys().copied().collect();
-                    let until = Instant::now() + LONGEST_REPORT;
-                    self.gathering = Some(Gathering { answers: vec![answer], missing, until });
-                }
+                None => self.gather(answer),
             },
         }
     }
 
+    /// Asks those who serve and those who leave how they are; one that starts does not answer yet.
+    fn gather(&mut self, answer: oneshot::Sender<Report>) {
+        let started = self.machine.list().filter(|(_, _, stage)| *stage != Stage::Starting);
+        let missing: HashSet<_> = started.map(|(_, pid, _)| pid).collect();
+        for pid in &missing {
+            if let Some(child) = self.children.get_mut(pid) {
+                child.ask_for_report();
+            }
+        }
+        let until = Instant::now() + LONGEST_REPORT;
+        self.gathering = Some(Gathering { answers: vec![answer], missing, until });
+    }
+
     fn handle_word(&mut self, (pid, word): Heard) {
         match word {
-            FromGeneration::Listen { listeners } => {
-                let Some(child) = self.children.get(&pid) else { return };
-                let patience = if child.number == 1 { BIND_PATIENCE } else { Duration::ZERO };
-                let sockets = self.held.provide(&listeners, patience);
-                let outcome = sockets.and_then(|sockets| child.hand_over(&sockets).map_err(|error| error.to_string()));
-                if let Err(reason) = outcome {
-                    child.tell(&ToGeneration::Refused { reason });
-                }
+            FromGeneration::Listen { .. } | FromGeneration::Ready { .. } if !self.machine.awaits(pid) => {
+                tracing::warn!(pid, "a generation asks for what it may ask for only while it starts");
             }
+            FromGeneration::Listen { listeners } => self.hand_over(pid, &listeners),
             FromGeneration::Ready { admin, replaced_ms, stopped_ms } => {
                 let patience = FromGeneration::patience(replaced_ms, stopped_ms);
                 match self.duties.open_door(admin.as_deref(), &self.control) {
                     Ok(()) => self.handle(Event::Ready(pid, patience)),
-                    Err(reason) => {
-                        self.handle(Event::Failed(pid, reason));
-                        kill(pid);
-                    }
+                    Err(reason) => self.give_up(pid, reason),
                 }
             }
             FromGeneration::Failed { reason } => self.handle(Event::Failed(pid, reason)),
             FromGeneration::Report { report } => {
                 if let Some(child) = self.children.get_mut(&pid) {
-                    child.report = Some(report);
+                    child.take_report(report);
                 }
                 if let Some(gathering) = &mut self.gathering {
                     gathering.missing.remove(&pid);
                 }
             }
+            FromGeneration::Nonsense { error } => {
+                tracing::error!(pid, error, "a generation says what nobody understands");
+                if self.machine.awaits(pid) {
+                    self.give_up(pid, format!("it speaks another language than the master ({error}); start anew"));
+                }
+            }
             FromGeneration::Unknown => {}
         }
+    }
+
+    /// Gives sockets to a generation that starts.
+    fn hand_over(&mut self, pid: u32, listeners: &[WantedListener]) {
+        let Some(child) = self.children.get(&pid) else { return };
+        let patience = if child.number == 1 { BIND_PATIENCE } else { Duration::ZERO };
+        match self.held.provide(listeners, patience) {
+            Ok(sockets) => {
+                if let Err(error) = child.hand_over(&sockets) {
+                    self.give_up(pid, format!("its sockets cannot be handed over: {error}"));
+                }
+            }
+            Err(reason) => child.tell(&ToGeneration::Refused { reason }),
+        }
+    }
+
+    /// One that starts cannot serve, for this reason.
+    fn give_up(&mut self, pid: u32, reason: String) {
+        self.handle(Event::Failed(pid, reason));
+        kill(pid);
     }
 
     /// Takes all children that have ended. As process 1 of a container this one gets those of others too.
@@ -219,7 +243,10 @@ impl<D: Duties> Driver<D> {
                 Action::Serving(number, pid) => self.begin_serving(number, pid),
                 Action::Leave(pid, way) => self.tell_to_leave(pid, way),
                 Action::Kill(pid) => kill(pid),
-                Action::Left(number, pid) => tracing::info!(pid, "generation {number} has left"),
+                Action::Left(number, pid, how) if how == DONE => tracing::info!(pid, "generation {number} has left"),
+                Action::Left(number, pid, how) => {
+                    tracing::warn!(pid, "generation {number} has left before it was done ({how})");
+                }
                 Action::Crashed(number, pid, how) => {
                     self.events.crashes += 1;
                     tracing::error!(pid, "generation {number} ended unexpectedly ({how}); another one takes its place");
@@ -245,9 +272,8 @@ impl<D: Duties> Driver<D> {
     }
 
     fn spawn(&mut self, number: u64, source: Source) -> Result<u32, String> {
-        let file = &self.settings.file;
         self.text = match source {
-            Source::File => fs::read(file).map_err(|error| format!("cannot read {}: {error}", file.display()))?,
+            Source::File => self.duties.settings()?,
             Source::Accepted => self.accepted.clone(),
         };
         let command = self.duties.command();
@@ -299,7 +325,7 @@ impl<D: Duties> Driver<D> {
             pid,
             stage: stage.name(),
             report: self.children.get(&pid).and_then(|child| child.report.clone()),
-            answers: !gathering.missing.contains(&pid),
+            answers: stage != Stage::Starting && !gathering.missing.contains(&pid),
         });
         let report =
             Report { generations: generations.collect(), ended: self.ended.clone(), events: self.events.clone() };

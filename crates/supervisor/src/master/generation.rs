@@ -14,6 +14,7 @@ use serde_json::Value;
 use serow_net::channel::Channel;
 
 use super::words::{FromGeneration, ToGeneration, WantedListener, read, say};
+use crate::signals::leave_to_parent;
 
 /// The master, as a generation sees it.
 #[derive(Debug)]
@@ -46,7 +47,7 @@ pub enum Why {
 
 impl Parent {
     /// The master that started this process, and the text of the settings it handed over. Standard input, which it used for
-    /// that, becomes /dev/null.
+    /// that, becomes /dev/null; HUP, TERM, INT and QUIT are left to the master.
     ///
     /// # Errors
     ///
@@ -54,6 +55,7 @@ impl Parent {
     pub fn meet() -> io::Result<(Self, Vec<u8>)> {
         let channel = Channel::inherited(stdin())?;
         dup2_stdin(File::open("/dev/null")?)?;
+        leave_to_parent()?;
         let parent = Self { channel };
         loop {
             let (word, mut descriptors) = parent.hear()?;
@@ -74,15 +76,17 @@ impl Parent {
     /// What is wrong with an address, in one line; or the master is gone.
     pub fn listen(&self, listeners: Vec<WantedListener>) -> io::Result<Vec<Vec<OwnedFd>>> {
         let mut sockets: Vec<Vec<OwnedFd>> = listeners.iter().map(|_| Vec::new()).collect();
-        let mut missing = listeners.len();
+        let mut complete = listeners.is_empty();
         say(&self.channel, &FromGeneration::Listen { listeners })?;
-        while missing > 0 {
+        while !complete {
             match self.hear()? {
-                (ToGeneration::Sockets { listener, complete }, descriptors) => {
-                    if let Some(place) = sockets.get_mut(listener) {
-                        place.extend(descriptors);
+                (ToGeneration::Sockets { listeners, complete: last }, descriptors) => {
+                    for (listener, descriptor) in listeners.into_iter().zip(descriptors) {
+                        if let Some(place) = sockets.get_mut(listener) {
+                            place.push(descriptor);
+                        }
                     }
-                    missing -= usize::from(complete);
+                    complete = last;
                 }
                 (ToGeneration::Refused { reason }, _) => return Err(io::Error::other(reason)),
                 _ => {}

@@ -137,6 +137,12 @@ impl Generations {
         starting.chain(serving).chain(leaving)
     }
 
+    /// Whether the process is one that starts, and may ask for what it needs: one that serves talks with strangers, and
+    /// may be theirs by now.
+    pub(crate) fn awaits(&self, pid: u32) -> bool {
+        self.starting.as_ref().is_some_and(|attempt| attempt.pid == Some(pid) && attempt.failure.is_none())
+    }
+
     /// Takes notice of what happened.
     pub(crate) fn handle(&mut self, now: Duration, event: Event) {
         match event {
@@ -195,7 +201,11 @@ impl Generations {
     }
 
     fn handle_ready(&mut self, now: Duration, pid: u32, patience: Patience) {
-        let Some(attempt) = self.starting.take_if(|attempt| attempt.pid == Some(pid)) else { return };
+        // One that is being killed is not ready, whatever it has still said.
+        if !self.awaits(pid) {
+            return;
+        }
+        let Some(attempt) = self.starting.take() else { return };
         let running = Running { number: attempt.number, pid, since: now, patience };
         self.next_start = None;
         self.actions.push_back(Action::Serving(attempt.number, pid));
@@ -211,7 +221,8 @@ impl Generations {
         self.actions.push_back(Action::Leave(running.pid, way));
         let patience = match way {
             Way::Replaced => running.patience.replaced,
-            Way::Stopped | Way::AtOnce => running.patience.stopped,
+            Way::Stopped => running.patience.stopped,
+            Way::AtOnce => Duration::ZERO,
         };
         let until = now.checked_add(patience).and_then(|until| until.checked_add(EXTRA));
         self.leaving.push(Leaving { running, until });
@@ -220,7 +231,7 @@ impl Generations {
     fn handle_exit(&mut self, now: Duration, pid: u32, how: String) {
         if let Some(place) = self.leaving.iter().position(|leaving| leaving.running.pid == pid) {
             let Leaving { running, .. } = self.leaving.remove(place);
-            self.actions.push_back(Action::Left(running.number, pid));
+            self.actions.push_back(Action::Left(running.number, pid, how));
         } else if let Some(running) = self.serving.take_if(|running| running.pid == pid) {
             self.actions.push_back(Action::Crashed(running.number, pid, how));
             self.replace_crashed(now, now.saturating_sub(running.since));
@@ -248,7 +259,13 @@ impl Generations {
         match attempt.reason {
             Reason::First if self.stop == Stop::No => self.stop = Stop::InOrder,
             Reason::First => {}
-            Reason::Reload(asking) => self.answer(asking, &Err(failure)),
+            Reason::Reload(asking) => {
+                self.answer(asking, &Err(failure));
+                // It came in the place of one that was to take that of a crashed one.
+                if self.serving.is_none() && self.next_start.is_none() {
+                    self.replace_crashed(now, Duration::ZERO);
+                }
+            }
             Reason::Crash => self.replace_crashed(now, Duration::ZERO),
         }
     }
@@ -392,7 +409,7 @@ mod tests {
             Action::Serving(number, pid) => format!("serving {number} {pid}"),
             Action::Leave(pid, way) => format!("leave {pid} {way:?}"),
             Action::Kill(pid) => format!("kill {pid}"),
-            Action::Left(number, pid) => format!("left {number} {pid}"),
+            Action::Left(number, pid, how) => format!("left {number} {pid}: {how}"),
             Action::Crashed(number, pid, how) => format!("crashed {number} {pid}: {how}"),
             Action::NotStarted(number, failure) => format!("not started {number}: {failure}"),
             Action::Answer(id, Ok(number)) => format!("answer {id}: generation {number}"),
@@ -434,13 +451,13 @@ mod tests {
                 answer 8: generation 3
                 until 3610020
             6000 exit 101 status 0
-                left 1 101
+                left 1 101: status 0
                 until 3610040
             3610040 tick
                 kill 102
                 until something happens
             3610041 exit 102 signal 9
-                left 2 102
+                left 2 102: signal 9
                 until something happens
             ",
         );
@@ -621,15 +638,106 @@ mod tests {
             200 stop
                 leave 101 AtOnce
                 leave 102 AtOnce
-                until 35200
+                until 5200
             210 exit 101 status 0
-                left 1 101
-                until 35200
-            220 exit 102 status 0
-                left 2 102
+                left 1 101: status 0
+                until 5200
+            5200 tick
+                kill 102
+                until something happens
+            5210 exit 102 signal 9
+                left 2 102: signal 9
                 exit
                 until something happens
             ",
         );
+    }
+
+    #[test]
+    fn a_reload_that_fails_while_nothing_serves() {
+        check(
+            "
+            0 begin
+                spawn 1 File
+                until 60000
+            20 ready 101
+                serving 1 101
+                until something happens
+            100 exit 101 signal 11
+                crashed 1 101: signal 11
+                spawn 2 Accepted
+                until 60100
+            110 exit 102 signal 11
+                not started 2: it ended before it was ready: signal 11
+                until 210
+            150 reload 7
+                reloading
+                spawn 3 File
+                until 60150
+            160 failed 103 no
+                until something happens
+            170 exit 103 status 1
+                not started 3: no
+                answer 7: no
+                until 370
+            370 tick
+                spawn 4 Accepted
+                until 60370
+            ",
+        );
+    }
+
+    #[test]
+    fn whoever_is_being_killed_is_not_ready() {
+        check(
+            "
+            0 begin
+                spawn 1 File
+                until 60000
+            20 ready 101
+                serving 1 101
+                until something happens
+            100 reload 7
+                reloading
+                spawn 2 File
+                until 60100
+            60100 tick
+                kill 102
+                until something happens
+            60100 ready 102
+                until something happens
+            60101 exit 102 signal 9
+                not started 2: it was not ready after 60 s, and was killed
+                answer 7: it was not ready after 60 s, and was killed
+                until something happens
+            60200 reload 8
+                reloading
+                spawn 3 File
+                until 120200
+            60210 stop
+                close
+                kill 103
+                leave 101 Stopped
+                until 95210
+            60210 ready 103
+                until 95210
+            60211 exit 103 signal 9
+                answer 8: the server is stopping
+                until 95210
+            ",
+        );
+    }
+
+    #[test]
+    fn whoever_serves_has_no_more_to_ask_for() {
+        let mut generations = Generations::begin(Duration::ZERO);
+        let mut handle = |event| {
+            generations.handle(Duration::ZERO, event);
+            while generations.poll_action().is_some() {}
+            generations.awaits(101)
+        };
+        assert!(handle(Event::Spawned(101)));
+        assert!(!handle(Event::Ready(101, Patience { replaced: Duration::ZERO, stopped: Duration::ZERO })));
+        assert!(!handle(Event::Reload(None)));
     }
 }

@@ -11,11 +11,12 @@ use super::generations::Patience;
 
 /// What the master says.
 #[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "word")]
 pub(super) enum ToGeneration {
     /// Begin. The text of the settings comes along, as a file.
     Begin,
-    /// Sockets of the listener of this number come along; `complete` where these are the last.
-    Sockets { listener: usize, complete: bool },
+    /// Sockets come along, each of the listener with the number in its place; `complete` where these are the last.
+    Sockets { listeners: Vec<usize>, complete: bool },
     /// This is wrong with what was asked for.
     Refused { reason: String },
     /// Finish what runs, and end.
@@ -32,6 +33,7 @@ pub(super) enum ToGeneration {
 
 /// What a generation says.
 #[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "word")]
 pub(super) enum FromGeneration {
     /// It wants to listen at these addresses.
     Listen { listeners: Vec<WantedListener> },
@@ -41,6 +43,9 @@ pub(super) enum FromGeneration {
     Failed { reason: String },
     /// How it is.
     Report { report: Value },
+    /// What it said is none of these, for this reason.
+    #[serde(skip)]
+    Nonsense { error: String },
     #[serde(other)]
     Unknown,
 }
@@ -75,4 +80,31 @@ pub(super) fn say(channel: &Channel, word: &impl Serialize) -> io::Result<()> {
 /// What a message says.
 pub(super) fn read<W: DeserializeOwned>(message: &Message) -> io::Result<W> {
     serde_json::from_slice(&message.bytes).map_err(io::Error::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn heard<W: DeserializeOwned>(text: &str) -> io::Result<W> {
+        read(&Message { bytes: text.as_bytes().to_vec(), descriptors: Vec::new() })
+    }
+
+    #[test]
+    fn words_of_a_newer_version_are_passed_over() {
+        for text in [r#"{"word":"New"}"#, r#"{"word":"New","a":[1]}"#, r#"{"a":{},"word":"New"}"#] {
+            assert!(matches!(heard(text), Ok(ToGeneration::Unknown)), "{text}");
+            assert!(matches!(heard(text), Ok(FromGeneration::Unknown)), "{text}");
+        }
+        assert!(matches!(
+            heard(r#"{"word":"Leave","replaced":true,"new":1}"#),
+            Ok(ToGeneration::Leave { replaced: true })
+        ));
+        let ready = r#"{"word":"Ready","admin":null,"replaced_ms":1,"stopped_ms":2,"new":{}}"#;
+        assert!(matches!(heard(ready), Ok(FromGeneration::Ready { replaced_ms: 1, .. })));
+        for text in ["", "{", "7", "[]", "\u{0}", r#"{"word":"Ready"}"#, r#"{"word":7}"#, &"[".repeat(10_000)] {
+            assert!(heard::<FromGeneration>(text).is_err(), "{text}");
+        }
+        assert!(matches!(heard(r#"{"word":"Nonsense","error":"a"}"#), Ok(FromGeneration::Unknown)));
+    }
 }
