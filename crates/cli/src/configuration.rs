@@ -6,8 +6,8 @@
 //! | a tree, which knows where in the text each part stands | `document.rs`, `place.rs`; `syntax.rs` where it is none |
 //! | the tree as types, by serde: those of the options, and a few more | `values.rs`, `tables.rs`; `root.rs`, `sites.rs`, `handlers.rs` |
 //! | what the types mean together | `meaning.rs`, `paths.rs`, `account.rs`, `routing.rs`, `../settings.rs` |
-//! | the same for editors, and for readers | `schema.rs`, `description.rs`; `reference.rs` |
 //! | where the server is reached, of a file that may be wrong | `door.rs` |
+//! | the same for editors, and for readers | `schema.rs`, `shape.rs`, `description.rs`; `reference.rs` |
 //! | what is wrong is noted with its place, and all shown at the end | `problem.rs`, `names.rs`, `kinds.rs`, `excerpt.rs`, `error.rs` |
 //!
 //! Each key that is an option of `serow files` too is read into the same type, so its name, its values, its default and
@@ -35,6 +35,7 @@ mod root;
 mod route_handler;
 mod routing;
 mod schema;
+mod shape;
 mod sites;
 mod status;
 mod syntax;

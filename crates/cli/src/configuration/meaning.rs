@@ -23,7 +23,8 @@ pub(super) fn of(written: RootTable, folder: &Path, problems: &Problems) -> Opti
     let RootTable { account, reload, mut general, sites } = written;
     paths::resolve(&mut general, folder);
     let wanted_files = sites.iter().flat_map(SiteTable::files);
-    let wanted_files = wanted_files.map(|files| files.folder.caching.cache_files.in_memory()).sum();
+    let wanted_files = wanted_files.map(|files| files.folder.caching.cache_files.in_memory());
+    let wanted_files = wanted_files.fold(0, usize::saturating_add);
     let shares = shares(&general.listening, wanted_files);
     let note = |found: Contradiction| problems.add(Problem::of_contradiction(&Place::default(), found));
     unusable_files(&general.tls).into_iter().for_each(note);

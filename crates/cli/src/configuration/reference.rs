@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use super::{
     handlers::{RedirectTable, RespondTable, RewriteSettings},
-    schema::{self, Shape},
+    schema,
+    shape::Shape,
     sites::{RouteSettings, SiteSettings},
 };
 use crate::manual::escaped;

@@ -94,7 +94,12 @@ impl Routing<'_> {
 
     fn headers(&self, written: &BTreeMap<String, String>, place: &Place) -> Option<HeaderChanges> {
         let problem = |error: InvalidChange| Problem::of_value(place.key(error.name), error.problem.to_string());
-        self.noted(HeaderChanges::new(written).map_err(problem))
+        // Each alone first, so that all that is wrong is found.
+        let wrong = written.iter().filter_map(|field| HeaderChanges::new([field]).err().map(problem));
+        match wrong.map(|problem| self.problems.add(problem)).count() {
+            0 => self.noted(HeaderChanges::new(written).map_err(problem)),
+            _ => None,
+        }
     }
 
     fn redirect(&self, written: &RedirectTable, place: &Place) -> Option<Action<RouteHandler>> {
@@ -131,7 +136,7 @@ impl Routing<'_> {
         let root = resolved(&settings.root, self.folder);
         // Each folder gets its part of what may be kept open.
         let wanted = folder.caching.cache_files.in_memory();
-        let cached_files = (wanted * self.shares.cached_files).checked_div(self.wanted_files).unwrap_or(0);
+        let cached_files = wanted.saturating_mul(self.shares.cached_files).checked_div(self.wanted_files).unwrap_or(0);
         let of_contradiction = |found: Contradiction| Problem::of_contradiction(place, found);
         let settings = self.noted(folder_settings(folder, cached_files).map_err(of_contradiction))?;
         let files = Files::with_settings(&root, settings).map_err(|error| match Contradiction::of_folder(&error) {

@@ -5,7 +5,8 @@ use toml::de::Error;
 use super::{names::shown, problem::Fault};
 
 /// The faults of a text that is no TOML: one for each line, and not many, since one leads to another.
-pub(super) fn faults(text: &str, errors: Vec<Error>) -> Vec<Fault> {
+pub(super) fn faults(text: &str, mut errors: Vec<Error>) -> Vec<Fault> {
+    errors.truncate(MOST_LOOKED_AT);
     let line_of = |error: &Error| {
         let before = text.bytes().take(error.span().map_or(0, |span| span.start));
         before.filter(|byte| *byte == b'\n').count()
@@ -21,6 +22,7 @@ fn fault(text: &str, error: &Error) -> Fault {
     let span = error.span();
     let written = span.clone().and_then(|span| text.get(span)).unwrap_or_default();
     let (problem, expected) = error.message().split_once(", expected ").unwrap_or((error.message(), ""));
+    let problem = problem.split(';').next().unwrap_or_default();
     let text = match problem {
         "duplicate key" => format!("`{}` is there twice: leave one out", shown(written)),
         "string values must be quoted" if written.is_empty() => "the value is missing".to_owned(),
@@ -34,6 +36,7 @@ fn fault(text: &str, error: &Error) -> Fault {
         "unclosed array" | "unclosed array table" | "unclosed table" | "unclosed inline table" => {
             format!("{problem}: write {expected}")
         }
+        "recursion limit" | "cannot recurse further" => "tables or lists are nested too deeply".to_owned(),
         _ if matches!(expected, "" | "nothing") => problem.to_owned(),
         _ => format!("{problem}; expected {expected}"),
     };
@@ -45,3 +48,6 @@ const SWITCHES: [&str; 10] = ["yes", "no", "on", "off", "true", "false", "tru", 
 
 /// More follow from the first ones.
 const MOST: usize = 3;
+
+/// Garbage has an error in each line, and the line of each has to be found.
+const MOST_LOOKED_AT: usize = 100;

@@ -123,9 +123,11 @@ impl<'t, 'p> TableReading<'t, 'p> {
         let mut keys: Vec<_> = self.table.keys().filter(|key| !self.known.contains(&&**key.get_ref())).collect();
         keys.sort_by_key(|key| key.span().start);
         for (number, key) in keys.into_iter().map(|key| key.get_ref()).enumerate() {
-            // Once is enough to say which there are.
-            let telling = if number == 0 { Telling::All } else { Telling::Near };
-            let text = kinds::unknown(key, &self.known, telling);
+            let text = match number {
+                0 => kinds::unknown(key, &self.known, Telling::All),
+                1..MOST_COMPARED => kinds::unknown(key, &self.known, Telling::Near),
+                _ => format!("unknown key `{}`", names::shown(key)),
+            };
             self.problems.add(Problem::of_key(self.place.key(&**key), text));
         }
         read
@@ -145,3 +147,6 @@ pub(super) trait FromTable: Sized {
         reading.known
     }
 }
+
+/// What is behind so many unknown keys is no settings file, and need not be compared with all that are known.
+const MOST_COMPARED: usize = 50;

@@ -71,10 +71,6 @@ impl<'de> Deserializer<'de> for ValueReader<'de, '_> {
         visitor.visit_some(self)
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Problem> {
-        visitor.visit_newtype_struct(self)
-    }
-
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
         self.visit_if(|value| value.is_bool(), "true or false", visitor)
     }
@@ -100,8 +96,8 @@ impl<'de> Deserializer<'de> for ValueReader<'de, '_> {
     }
 
     forward_to_deserialize_any! {
-        i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char bytes byte_buf unit unit_struct tuple tuple_struct struct
-        enum identifier ignored_any
+        i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char bytes byte_buf unit unit_struct newtype_struct tuple
+        tuple_struct struct enum identifier ignored_any
     }
 }
 
