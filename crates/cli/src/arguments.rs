@@ -15,7 +15,12 @@ mod timeouts;
 mod tls;
 mod waterfall;
 
-use std::path::PathBuf;
+use std::{
+    any::{Any, TypeId},
+    collections::BTreeMap,
+    path::PathBuf,
+    sync::{Mutex, PoisonError},
+};
 
 use clap::{Args, Command, ValueEnum};
 
@@ -54,7 +59,7 @@ pub(crate) struct FilesArguments {
 }
 
 /// What is about a folder.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct FolderArguments {
     #[command(flatten)]
     pub(crate) content: ContentArguments,
@@ -63,7 +68,7 @@ pub(crate) struct FolderArguments {
 }
 
 /// What is about the server as a whole; in a settings file, the keys at the root.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct GeneralArguments {
     #[command(flatten)]
     pub(crate) listening: ListeningArguments,
@@ -82,10 +87,18 @@ pub(crate) struct GeneralArguments {
 }
 
 /// The options as they are without a word; settings files have the same defaults.
-pub(crate) fn without_options<T: Args>() -> T {
-    let command = T::augment_args(Command::new("serow").no_binary_name(true));
-    let matches = command.try_get_matches_from([""; 0]);
-    matches.and_then(|matches| T::from_arg_matches(&matches)).expect("every option can be left out")
+pub(crate) fn without_options<T: Args + Clone + Any + Send>() -> T {
+    // Reading them takes long beside what a file with thousands of sites does with them.
+    static READ: Mutex<BTreeMap<TypeId, Box<dyn Any + Send>>> = Mutex::new(BTreeMap::new());
+    let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = read.get(&TypeId::of::<T>()).and_then(|options| options.downcast_ref::<T>());
+    known.cloned().unwrap_or_else(|| {
+        let command = T::augment_args(Command::new("serow").no_binary_name(true));
+        let matches = command.try_get_matches_from([""; 0]);
+        let options = matches.and_then(|matches| T::from_arg_matches(&matches)).expect("every option can be left out");
+        read.insert(TypeId::of::<T>(), Box::new(options.clone()));
+        options
+    })
 }
 
 /// Something that is done or not.

@@ -274,9 +274,10 @@ fn in_the_background_it_goes_on() {
     let pid = supervisor.read("pid").unwrap();
     assert_ne!(pid.trim_end(), supervisor.child.id().to_string());
     assert!(supervisor.path("a.sock").exists());
-    let log = supervisor.read("daemon.log").unwrap();
     let folder = supervisor.folder.path().canonicalize().unwrap();
-    assert!(log.contains(&format!("/dev/null\n{}\n", folder.display())), "{log}");
+    let said = format!("/dev/null\n{}\n", folder.display());
+    supervisor
+        .wait_for("what the command says", || supervisor.read("daemon.log").is_some_and(|log| log.contains(&said)));
     let second = supervisor.control("--daemonize");
     assert_eq!(second.status.code(), Some(2), "no command");
     assert_eq!(supervisor.control("--stop").status.code(), Some(0));

@@ -11,7 +11,7 @@ use super::without_options;
 use crate::admin::AdminAddress;
 
 /// Where a running server tells how it is.
-#[derive(Debug, Args, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]
 #[serde(default = "without_options::<AdminArguments>", rename_all = "kebab-case")]
 #[command(next_help_heading = "Administration")]
 #[allow(rustdoc::broken_intra_doc_links, reason = "the text is help for a terminal: `[::1]` is an address")]

@@ -8,7 +8,7 @@ use super::without_options;
 use crate::written::{CacheControlRule, Count, ExpiresRule, Size};
 
 /// How long clients keep what they got, and how much the server keeps in memory.
-#[derive(Debug, Args, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]
 #[serde(default = "without_options::<CachingArguments>", rename_all = "kebab-case")]
 #[command(next_help_heading = "Caching")]
 pub(crate) struct CachingArguments {

@@ -8,7 +8,7 @@ use super::{Switch, without_options};
 use crate::written::{Bare, Codings, Count, MediaTypeRule, RewriteRule, Size, word};
 
 /// What is served of a folder, and how.
-#[derive(Debug, Args, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]
 #[serde(default = "without_options::<ContentArguments>", rename_all = "kebab-case")]
 #[command(next_help_heading = "Content")]
 pub(crate) struct ContentArguments {

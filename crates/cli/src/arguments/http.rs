@@ -8,7 +8,7 @@ use super::without_options;
 use crate::written::{Paced, word};
 
 /// Which versions of HTTP are spoken, and how several responses share a connection.
-#[derive(Debug, Args, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]
 #[serde(default = "without_options::<HttpArguments>", rename_all = "kebab-case")]
 #[command(next_help_heading = "HTTP")]
 pub(crate) struct HttpArguments {

@@ -8,7 +8,7 @@ use super::without_options;
 use crate::written::{Count, Size};
 
 /// How much a client may ask for.
-#[derive(Debug, Args, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]
 #[serde(default = "without_options::<LimitArguments>", rename_all = "kebab-case")]
 #[command(next_help_heading = "Limits")]
 pub(crate) struct LimitArguments {

@@ -8,7 +8,7 @@ use super::without_options;
 use crate::written::{Count, ListenRule, Mode};
 
 /// Where the server listens, and with how many threads.
-#[derive(Debug, Args, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]
 #[serde(default = "without_options::<ListeningArguments>", rename_all = "kebab-case")]
 #[command(next_help_heading = "Listening")]
 #[allow(rustdoc::broken_intra_doc_links, reason = "the text is help for a terminal: `[::1]` is an address")]

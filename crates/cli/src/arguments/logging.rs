@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// What is logged, and where.
-#[derive(Debug, Args, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]
 #[serde(default = "without_options::<LoggingArguments>", rename_all = "kebab-case")]
 #[command(next_help_heading = "Logs")]
 pub(crate) struct LoggingArguments {

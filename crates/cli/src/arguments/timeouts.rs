@@ -8,7 +8,7 @@ use super::without_options;
 use crate::written::Span;
 
 /// How long a client may take.
-#[derive(Debug, Args, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]
 #[serde(default = "without_options::<TimeoutArguments>", rename_all = "kebab-case")]
 #[command(next_help_heading = "Timeouts")]
 pub(crate) struct TimeoutArguments {

@@ -18,7 +18,7 @@ use super::without_options;
 use crate::written::{ListenAddress, Span, Written, in_settings_file, word};
 
 /// How connections are encrypted.
-#[derive(Debug, Args, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]
 #[serde(default = "without_options::<TlsArguments>", rename_all = "kebab-case")]
 #[command(next_help_heading = "TLS")]
 pub(crate) struct TlsArguments {
