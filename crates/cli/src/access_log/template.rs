@@ -157,6 +157,8 @@ mod tests {
         let mut absolute = full();
         absolute.target("http://Other.example:81/x");
         assert_eq!(line("$host $uri $request_uri", &absolute), "other.example /x http://Other.example:81/x");
+        absolute.target("/?");
+        assert_eq!(line("$uri $args", &absolute), "/ -");
         let mut line = Vec::new();
         let refused = Served { request: None, response: None, ..absolute.served() };
         let template = "$request|$request_method|$uri|$host|$http_a|$sent_http_a|$server_protocol|$remote_user|$args";

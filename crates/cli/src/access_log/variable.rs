@@ -128,7 +128,11 @@ impl Name {
             Self::RequestMethod => text(served.request.map(|request| request.method.as_str()), line),
             Self::RequestUri => text(served.request.map(|request| request.target.as_str()), line),
             Self::Uri => text(served.request.map(|request| request.target.path()), line),
-            Self::Arguments => text(served.request.and_then(|request| request.target.query()), line),
+            // As in nginx, a question mark with nothing behind it begins none.
+            Self::Arguments => {
+                let query = served.request.and_then(|request| request.target.query());
+                text(query.filter(|query| !query.is_empty()), line);
+            }
             Self::ServerProtocol => text(served.request.map(|request| version(request.version)), line),
             Self::ServerAddress => match served.connection.local() {
                 // Writing to memory does not fail.

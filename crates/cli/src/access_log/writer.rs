@@ -75,12 +75,12 @@ impl AccessLogWriter {
         if ended.recv_timeout(LAST_WAIT) == Err(mpsc::RecvTimeoutError::Timeout) {
             queue.close();
             let lines = queue.untold_losses();
-            tracing::warn!(lines, "nobody reads the access log: its last lines are lost");
+            say_at_last(move || tracing::warn!(lines, "nobody reads the access log: its last lines are lost"));
             return;
         }
         let lines = queue.untold_losses();
         if lines > 0 && !closed {
-            tracing::warn!(lines, "lines of the access log were lost");
+            say_at_last(move || tracing::warn!(lines, "lines of the access log were lost"));
         }
     }
 }
@@ -89,6 +89,18 @@ impl LineCounter {
     /// What became of the lines so far; none where there is no log.
     pub(crate) fn counts(&self) -> LineCounts {
         self.0.as_ref().map(|queue| queue.counts()).unwrap_or_default()
+    }
+}
+
+/// Says something, unless that takes too long: in a container both logs often go the same way, and nobody reads either.
+fn say_at_last(say: impl FnOnce() + Send + 'static) {
+    let (alive, said) = mpsc::channel::<()>();
+    let say = move || {
+        say();
+        drop(alive);
+    };
+    if thread::Builder::new().spawn(say).is_ok() {
+        let _ = said.recv_timeout(LAST_WORD);
     }
 }
 
@@ -190,3 +202,6 @@ fn lines_in(text: &[u8]) -> u64 {
 
 /// How long the end of the server waits for the last lines.
 const LAST_WAIT: Duration = Duration::from_secs(2);
+
+/// How long it waits until its last words are written: a terminal or a file takes them in microseconds.
+const LAST_WORD: Duration = Duration::from_millis(200);

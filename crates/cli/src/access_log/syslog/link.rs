@@ -4,6 +4,7 @@ use std::{
     io::{self, ErrorKind, Write},
     net::{SocketAddr, TcpStream, ToSocketAddrs, UdpSocket},
     os::unix::net::UnixDatagram,
+    thread,
     time::Duration,
 };
 
@@ -36,8 +37,8 @@ impl Link {
     pub(crate) fn write(&mut self, lines: &[u8]) -> (usize, Result<(), Trouble>) {
         let most = self.address.transport.longest_message();
         let (written, outcome) = match self.socket() {
-            Ok(Socket::Unix(socket)) => send_each(lines, most, |message| socket.send(message)),
-            Ok(Socket::Udp(socket)) => send_each(lines, most, |message| socket.send(message)),
+            Ok(Socket::Unix(socket)) => send_each(lines, most, |message| socket.send(message), || {}),
+            Ok(Socket::Udp(socket)) => send_each(lines, most, |message| socket.send(message), || thread::sleep(PAUSE)),
             Ok(Socket::Tcp(stream)) => {
                 let stream = stream.try_clone();
                 stream.map_or_else(|error| (0, Err(error)), |stream| self.send_frames(stream, lines, most))
@@ -143,10 +144,18 @@ fn to_each<T>(host: &str, port: u16, connect: impl Fn(SocketAddr) -> io::Result<
     Err(last)
 }
 
-/// Sends each line as a datagram; gives the bytes of those that went out.
-fn send_each(lines: &[u8], most: usize, send: impl Fn(&[u8]) -> io::Result<usize>) -> (usize, io::Result<()>) {
+/// Sends each line as a datagram, with a pause after some; gives the bytes of those that went out.
+fn send_each(
+    lines: &[u8],
+    most: usize,
+    send: impl Fn(&[u8]) -> io::Result<usize>,
+    pause: impl Fn(),
+) -> (usize, io::Result<()>) {
     let mut sent = 0;
-    for line in messages(lines) {
+    for (number, line) in messages(lines).enumerate() {
+        if number > 0 && number % SENT_AT_ONCE == 0 {
+            pause();
+        }
         loop {
             match send(cut(line, most)) {
                 Ok(_) => break,
@@ -188,6 +197,11 @@ fn cut(message: &[u8], most: usize) -> &[u8] {
     let end = (most.saturating_sub(3)..=most).rev().find(|end| !is_inside(*end));
     &message[..end.unwrap_or(most)]
 }
+
+/// Datagrams that nobody holds back: what a receiver has no room for is lost, and nobody knows. Linux has room for some 280
+/// of them (net.core.rmem_default); so many each millisecond, 32,000 in a second, it takes in time.
+const SENT_AT_ONCE: usize = 32;
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// Longer, a collector within reach does not take.
 const CONNECTING: Duration = Duration::from_secs(5);

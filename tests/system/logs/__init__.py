@@ -1,0 +1,1 @@
+"""The access log, with real consumers; each line is counted."""
