@@ -40,7 +40,8 @@ def mortal(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
         said = server.said()
         server.stop()
     numbers = [int(line.partition("/?")[2].partition(" ")[0]) for line in lines_of(log)]
-    verdict.check(numbers == list(range(requests)) and not broken(found),
+    # Those of two workers may change places within a tenth of a second.
+    verdict.check(sorted(numbers) == list(range(requests)) and not broken(found),
                   f"a command that dies: {len(numbers)} lines of {requests}, {sorted(set(range(requests)) - set(numbers))[:9]} missing")
     verdict.check("its command ended (exit status: 3)" in said, f"a command that dies: {said[-300:]}")
     verdict.figure(f"a command that dies every ten lines: {len(numbers)} lines of {requests} requests, none twice")

@@ -1,0 +1,93 @@
+"""`serow run`: generations that replace each other under load write all their lines, to the same file or to commands of
+their own."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import subprocess
+import threading
+import time
+
+from ..server import free_port, program
+from ..verdict import Verdict
+from .logged import Logged, broken, lines_of, until
+
+SETTINGS = """\
+listen = ["127.0.0.1:{port}"]
+admin = "unix:door"
+access-log = "{log}"
+[[site]]
+files = {{ root = "site" }}
+"""
+
+
+class Generations(Logged):
+    """`serow run` with a log as the settings say."""
+
+    @classmethod
+    def logging(cls, folder: pathlib.Path, log: str) -> "Generations":
+        port, settings = free_port(), folder / "serow.toml"
+        (folder / "site").mkdir()
+        (folder / "site" / "index.html").write_text("<p>Hello!</p>\n")
+        settings.write_text(SETTINGS.format(port=port, log=log))
+        server = cls([program("serow"), "run", "-c", settings], port)
+        server.door, server.asked = f"unix:{folder}/door", 0
+        return server
+
+    def reload(self) -> None:
+        subprocess.run([program("serow"), "reload", "--admin", self.door], check=True, stdout=subprocess.DEVNULL)
+
+
+def reloaded(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
+    """One file for all: reloaded, and moved away, under load."""
+    log = folder / "access.log"
+    with Generations.logging(folder, "access.log") as server:
+        def disturb() -> None:
+            server.reload()
+            os.rename(log, folder / f"old.{time.monotonic()}")
+            server.reopen()
+
+        reloads = disturbed(server, disturb, short)
+        server.stop()
+        lines = [line for path in (log, *folder.glob("old.*")) for line in lines_of(path)]
+    verdict.check(len(lines) == server.asked and not broken(lines),
+                  f"reloaded: {len(lines)} lines of {server.asked} requests, broken {broken(lines)[:2]}")
+    verdict.figure(f"reloaded: {reloads} generations, as many times moved away: {len(lines)} lines of {server.asked} requests")
+
+
+def commands(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
+    """Each generation has a command of its own, which has all of its lines, ends with it, and holds none of its sockets."""
+    log, pids = folder / "access.log", folder / "pids"
+    with Generations.logging(folder, f"| echo $$ >>{pids}; exec cat >>{log}") as server:
+        server.ask(1)
+        lines_of(log, 1)
+        pid = int(pids.read_text())
+        ours = {os.readlink(f"/proc/self/fd/{number}") for number in os.listdir("/proc/self/fd")
+                if os.path.exists(f"/proc/self/fd/{number}")}
+        theirs = {os.readlink(path) for path in pathlib.Path(f"/proc/{pid}/fd").iterdir()} - ours
+        verdict.check(not any("socket:" in place for place in theirs), f"commands: it holds {theirs}")
+        reloads = disturbed(server, server.reload, short)
+        server.stop()
+        lines, found = lines_of(log), lines_of(pids)
+    left = until(lambda: [pid for pid in found if os.path.exists(f"/proc/{pid}/fd/0")], lambda left: not left)
+    verdict.check(len(lines) == server.asked and not broken(lines),
+                  f"commands: {len(lines)} lines of {server.asked} requests, broken {broken(lines)[:2]}")
+    verdict.check(not left, f"commands: {left} of {found} are left")
+    verdict.figure(f"a command for each of {reloads + 1} generations: {len(lines)} lines of {server.asked} requests")
+
+
+def disturbed(server: Generations, disturb, short: bool) -> int:
+    """Disturbs a load all the while; how often."""
+    load = threading.Thread(target=server.load, args=("-R", "5k", "-d", "1s" if short else "10s", "-c", "16"))
+    load.start()
+    count = 0
+    while load.is_alive():
+        time.sleep(0.2)
+        disturb()
+        count += 1
+    load.join()
+    return count
+
+
+CASES = (reloaded, commands)
