@@ -7,7 +7,13 @@ use serow::BoundServer;
 use crate::{encryption::Encryption, failure::on_one_line};
 
 /// Says what is served and where it can be seen. On standard error: standard output is for the access log.
-pub(crate) fn announce(served: &str, server: &BoundServer, encryption: Option<&Encryption>) {
+pub(crate) fn announce(line: &str) {
+    // It serves as well where nobody reads this.
+    let _ = writeln!(io::stderr(), "{}", on_one_line(line));
+}
+
+/// What is served and where it can be seen.
+pub(crate) fn line(served: &str, server: &BoundServer, encryption: Option<&Encryption>) -> String {
     let mut urls: Vec<_> = server.urls().collect();
     // Several sockets of one address that belong to one thread.
     urls.dedup();
@@ -15,6 +21,5 @@ pub(crate) fn announce(served: &str, server: &BoundServer, encryption: Option<&E
     if let Some(fingerprint) = encryption.and_then(|encryption| encryption.fingerprint.as_ref()) {
         line.push_str(&format!(" (certificate for development, SHA-256 {fingerprint})"));
     }
-    // It serves as well where nobody reads this.
-    let _ = writeln!(io::stderr(), "{}", on_one_line(&line));
+    line
 }

@@ -7,7 +7,7 @@ use serow_files::{Files, FilesSettings};
 use crate::{
     access_log::AccessLogWriter,
     admin::{Door, Subject},
-    announcement::announce,
+    announcement::{self, announce},
     error_log,
     failure::Failure,
     settings::{FolderSettings, ServerSettings},
@@ -29,7 +29,7 @@ pub(crate) fn serve(settings: FolderSettings) -> Result<(), Failure> {
     let door = admin.map(|address| Door::open(&address, subject())).transpose()?;
     warn_of_missing_pages(&folder, &files);
     let shown = folder.canonicalize().unwrap_or_else(|_| folder.clone());
-    announce(&shown.display().to_string(), &server, encryption.as_ref());
+    announce(&announcement::line(&shown.display().to_string(), &server, encryption.as_ref()));
     serow_supervisor::tell_parent("READY=1");
     let outcome = match encryption {
         None => server.run(handler),

@@ -10,6 +10,7 @@ use std::{
     os::unix::{
         fs::{MetadataExt, PermissionsExt, chown},
         net::UnixStream,
+        process::CommandExt,
     },
     path::PathBuf,
     process::Command,
@@ -325,6 +326,31 @@ fn root_gives_its_rights_up() {
     assert!(uid.split_ascii_whitespace().skip(1).all(|id| id == NOBODY.to_string()), "{uid}");
     assert!(run.get("/").contains("Hello"));
     assert_eq!(fs::metadata(run.path("logs/access.log")).unwrap().uid(), NOBODY);
+}
+
+#[test]
+fn only_root_becomes_another_user() {
+    if !getuid().is_root() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    chown(folder.path(), Some(NOBODY), None).unwrap();
+    fs::create_dir(folder.path().join("site")).unwrap();
+    // Where this user finds the program, wherever it was built.
+    let program = folder.path().join("serow");
+    fs::copy(env!("CARGO_BIN_EXE_serow"), &program).unwrap();
+    let command = |user: &str| {
+        write_settings(&folder, &format!("user = \"{user}\""));
+        let mut command = Command::new(&program);
+        command.args(["run", "-c"]).arg(folder.path().join("serow.toml")).uid(NOBODY).gid(NOBODY);
+        command
+    };
+    let output = command("root").output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(1) && said.starts_with("serow: user: only root can "), "{said}");
+    // Nothing is to be given up.
+    assert!(Running::of(command("nobody")).stop().success());
 }
 
 #[test]

@@ -7,9 +7,9 @@
 //! | what both say to each other | `words.rs` |
 //! | the generation reads its settings, asks for sockets, gets them, says that it is ready, obeys | `generation.rs` |
 //! | sockets are opened, kept and closed | `held.rs` |
-//! | what to do when: a state machine without I/O | `generations.rs`, `event.rs`, `action.rs` |
+//! | what to do when: a state machine without I/O | `generations.rs`, `crashes.rs`, `event.rs`, `action.rs` |
 //! | events are waited for, and done is what the machine says | `driver.rs` |
-//! | others ask for a reload, for the state, for the end | `control.rs` |
+//! | others ask for a reload, for the state, for the end | `control.rs`, `gathering.rs` |
 //!
 //! The master reads no settings: a new program may have new words, and knows best what is wrong with a file. What a generation
 //! served with is kept, so that one that takes the place of a crashed one does not depend on what the file has become.
@@ -17,8 +17,10 @@
 mod action;
 mod child;
 mod control;
+mod crashes;
 mod driver;
 mod event;
+mod gathering;
 mod generation;
 mod generations;
 mod held;
@@ -32,7 +34,7 @@ use tokio::runtime::{Builder, LocalOptions};
 use self::driver::Driver;
 pub use self::{
     control::{Control, Events, GenerationReport, Report},
-    generation::{Farewell, Orders, Parent, Why, number},
+    generation::{Farewell, Orders, Parent, Terms, Why},
     words::WantedListener,
 };
 use crate::{SupervisorError, pid_file::PidFile, signals::Signals};
@@ -63,6 +65,9 @@ pub trait Duties {
     ///
     /// Why it does not open; the generation does not serve then.
     fn open_door(&mut self, address: Option<&str>, control: &Control) -> Result<(), String>;
+
+    /// Says what the first generation has it say when it serves.
+    fn announce(&self, announcement: &str);
 
     /// Adds what a generation that has ended reported of itself to what others before it did; to null, in the beginning.
     fn add(&self, total: &mut Value, report: &Value);

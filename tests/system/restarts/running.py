@@ -26,8 +26,9 @@ class Running:
     """Runs while the `with` block does."""
 
     def __init__(self, folder: pathlib.Path, extra: str = "", port: int | None = None,
-                 path: pathlib.Path | None = None) -> None:
+                 path: pathlib.Path | None = None, notify: pathlib.Path | None = None) -> None:
         self.path = path or program("serow")
+        self.environment = {**os.environ, **({"NOTIFY_SOCKET": str(notify)} if notify else {})}
         self.folder, self.port = folder, port or free_port()
         self.socket, self.door = folder / "site.sock", folder / "admin.sock"
         self.file, self.log = folder / "serow.toml", folder / "log"
@@ -48,7 +49,8 @@ class Running:
     def start(self) -> "Running":
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen([self.path, "run", "-c", self.file], stdin=subprocess.DEVNULL,
-                                            stdout=subprocess.DEVNULL, stderr=log, start_new_session=True)
+                                            stdout=subprocess.DEVNULL, stderr=log, start_new_session=True,
+                                            env=self.environment)
         self.wait_for("it serves", lambda: self.serving() is not None, START_SECONDS)
         return self
 

@@ -13,6 +13,7 @@ use crate::failure::Failure;
 
 /// The door while it is open. Dropping it closes it.
 pub(crate) struct Door {
+    address: Address,
     stopper: Stopper,
     thread: Option<JoinHandle<()>>,
 }
@@ -25,7 +26,7 @@ impl Door {
             .listen(address.to_string())
             .listen_options(ListenOptions { unix_mode: Some(OWNER_ONLY), ..ListenOptions::default() })
             .workers(1)
-            .timeouts(Timeouts { grace: GRACE, ..Timeouts::default() })
+            .timeouts(Timeouts { head: SHORT, idle: SHORT, grace: GRACE, ..Timeouts::default() })
             .limits(Limits { connections: MOST_CONNECTIONS, ..Limits::default() })
             .ignore_signals()
             .bind()
@@ -38,7 +39,18 @@ impl Door {
             }
         };
         let thread = thread::Builder::new().name("serow-admin".to_owned()).spawn(serve);
-        thread.map(|thread| Self { stopper, thread: Some(thread) }).map_err(|error: io::Error| Failure::System(error))
+        let address = address.clone();
+        let door = |thread| Self { address, stopper, thread: Some(thread) };
+        thread.map(door).map_err(|error: io::Error| Failure::System(error))
+    }
+
+    /// Whether somebody finds it at this address: the file of a socket can be removed.
+    pub(crate) fn is_at(&self, address: &AdminAddress) -> bool {
+        self.address == address.0
+            && match &self.address {
+                Address::Unix(path) if !path.as_os_str().as_encoded_bytes().starts_with(b"@") => path.exists(),
+                _ => true,
+            }
     }
 }
 
@@ -57,6 +69,10 @@ const OWNER_ONLY: u32 = 0o600;
 
 /// Answers are made at once, so that only one who does not read is waited for.
 const GRACE: Duration = Duration::from_secs(1);
+
+/// Where monitors that are stuck, or keep their connections for the next time, use up all connections, whoever asks for a
+/// reload waits no longer than that; 'serow status' waits 5 s.
+const SHORT: Duration = Duration::from_secs(2);
 
 /// More wait. Monitors that are stuck do not use up the server's descriptors.
 const MOST_CONNECTIONS: usize = 32;

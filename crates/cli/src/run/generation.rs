@@ -1,16 +1,17 @@
 //! A generation: a process with a whole server.
 
-use std::{mem, path::Path, process::ExitCode};
+use std::{io, mem, path::Path, process::ExitCode};
 
+use rustix::process::geteuid;
 use serow::{Address, BoundServer, ListenOptions};
 use serow_net::process::become_user;
-use serow_supervisor::master::{Parent, WantedListener, number};
+use serow_supervisor::master::{Parent, Terms, WantedListener};
 
 use super::orders::ServerOrders;
 use crate::{
     access_log::AccessLogWriter,
     admin::document,
-    announcement::announce,
+    announcement,
     configuration::{self, Account, Configuration},
     error_log, exit_code,
     failure::Failure,
@@ -57,9 +58,7 @@ impl Generation {
         }
         // What only root may read is read here: keys and certificates.
         let mut server = server.ignore_signals().bind().map_err(|error| Failure::from(error).line())?;
-        if let Some(Account { user, groups }) = &configuration.account {
-            become_user(*user, groups).map_err(|error| format!("cannot become the user {user}: {error}"))?;
-        }
+        configuration.account.as_ref().map_or(Ok(()), assume)?;
         // By the user, who will have to open them anew.
         let log = AccessLogWriter::start(settings.access_log.take()).map_err(|failure| failure.line())?;
         if let Some(log) = log.log() {
@@ -79,10 +78,13 @@ impl Generation {
             replaced: reload_grace,
             stopped: settings.grace,
         };
-        if number() == Some(1) {
-            announce(&counted_sites(sites), &server, settings.encryption.as_ref());
-        }
-        let farewell = parent.ready(admin, reload_grace, settings.grace, orders).map_err(Failure::System)?;
+        let terms = Terms {
+            admin,
+            announcement: announcement::line(&counted_sites(sites), &server, settings.encryption.as_ref()),
+            replaced: reload_grace,
+            stopped: settings.grace,
+        };
+        let farewell = parent.ready(terms, orders).map_err(Failure::System)?;
         let outcome = match settings.encryption {
             None => server.run(router),
             Some(encryption) => {
@@ -98,6 +100,19 @@ impl Generation {
 
 fn counted_sites(count: usize) -> String {
     if count == 1 { "1 site".to_owned() } else { format!("{count} sites") }
+}
+
+/// Gives up root's rights.
+fn assume(account: &Account) -> Result<(), String> {
+    let Account { user, groups } = account;
+    match become_user(*user, groups) {
+        // Who is this user already has nothing to give up.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied && geteuid().as_raw() == *user => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            Err("user: only root can become another user: start as root, or take `user` out of the file".to_owned())
+        }
+        outcome => outcome.map_err(|error| format!("user: cannot become the user {user}: {error}")),
+    }
 }
 
 /// The sockets that the settings need.

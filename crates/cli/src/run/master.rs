@@ -9,6 +9,7 @@ use tracing::level_filters::LevelFilter;
 use super::program;
 use crate::{
     admin::{AdminAddress, Door, Subject, total},
+    announcement,
     arguments::RunArguments,
     configuration::{self, Source},
     error_log,
@@ -36,8 +37,8 @@ struct Household {
     file: PathBuf,
     /// What the file held at the start.
     first: Option<Result<Vec<u8>, String>>,
-    /// The door that is open, and where.
-    door: Option<(String, Door)>,
+    /// The door that is open.
+    door: Option<Door>,
 }
 
 impl Duties for Household {
@@ -52,15 +53,13 @@ impl Duties for Household {
     }
 
     fn open_door(&mut self, address: Option<&str>, control: &Control) -> Result<(), String> {
-        if self.door.as_ref().map(|(address, _)| address.as_str()) == address {
-            return Ok(());
-        }
-        let opened = match address {
-            None => None,
-            Some(text) => {
-                let address: AdminAddress = text.parse().map_err(|error| format!("admin: {error}"))?;
-                let door = Door::open(&address, Subject::Master(control.clone()));
-                Some((text.to_owned(), door.map_err(|failure| failure.line())?))
+        let address = address.map(str::parse::<AdminAddress>).transpose().map_err(|error| format!("admin: {error}"))?;
+        let opened = match (&self.door, &address) {
+            (Some(door), Some(address)) if door.is_at(address) => return Ok(()),
+            (_, None) => None,
+            (_, Some(address)) => {
+                let door = Door::open(address, Subject::Master(control.clone()));
+                Some(door.map_err(|failure| failure.line().replace("--admin", "admin"))?)
             }
         };
         if let Some(old) = std::mem::replace(&mut self.door, opened) {
@@ -68,6 +67,10 @@ impl Duties for Household {
             thread::spawn(move || drop(old));
         }
         Ok(())
+    }
+
+    fn announce(&self, announcement: &str) {
+        announcement::announce(announcement);
     }
 
     fn add(&self, total: &mut Value, report: &Value) {

@@ -22,10 +22,7 @@ use tokio::{
     task::{AbortHandle, spawn_local},
 };
 
-use super::{
-    generation::NUMBER,
-    words::{FromGeneration, ToGeneration, read},
-};
+use super::words::{FromGeneration, ToGeneration, read};
 
 /// A generation's process.
 #[derive(Debug)]
@@ -52,7 +49,7 @@ impl Child {
         heard: Sender<Heard>,
     ) -> io::Result<(u32, Self)> {
         let (ours, theirs) = Channel::pair()?;
-        command.env(NUMBER, number.to_string()).stdin(Stdio::from(OwnedFd::from(theirs)));
+        command.stdin(Stdio::from(OwnedFd::from(theirs)));
         // Ctrl-C is the master's, which tells the generations.
         command.process_group(0);
         let mut settings = File::from(memfd_create("serow-settings", MemfdFlags::CLOEXEC)?);

@@ -22,6 +22,7 @@ use super::{
     child::{Child, DONE, Heard, ending},
     control::{Control, Events, GenerationReport, Report, Request},
     event::Event,
+    gathering::Gathering,
     generations::{Generations, Stage},
     held::HeldSockets,
     words::{FromGeneration, ToGeneration, WantedListener},
@@ -53,14 +54,6 @@ pub(super) struct Driver<D> {
     reloading: bool,
     heard: (Sender<Heard>, Receiver<Heard>),
     signals: Signals,
-}
-
-/// A report that is being put together.
-struct Gathering {
-    answers: Vec<oneshot::Sender<Report>>,
-    /// Who has not said yet how it is.
-    missing: HashSet<u32>,
-    until: Instant,
 }
 
 impl<D: Duties> Driver<D> {
@@ -110,7 +103,7 @@ impl<D: Duties> Driver<D> {
     /// Waits until something happens, and tells the machine what.
     async fn wait(&mut self) {
         let machine = self.machine.deadline().map(|deadline| deadline.saturating_sub(self.began.elapsed()));
-        let report = self.gathering.as_ref().map(|gathering| gathering.until.saturating_duration_since(Instant::now()));
+        let report = self.gathering.as_ref().map(Gathering::remaining);
         let pause = machine.into_iter().chain(report).min().unwrap_or(Duration::MAX);
         tokio::select! {
             caught = self.signals.poll() => self.handle_signal(caught),
@@ -138,7 +131,7 @@ impl<D: Duties> Driver<D> {
             }
             Request::Stop => self.handle(Event::Stop),
             Request::Report(answer) => match &mut self.gathering {
-                Some(gathering) => gathering.answers.push(answer),
+                Some(gathering) => gathering.add(answer),
                 None => self.gather(answer),
             },
         }
@@ -147,14 +140,13 @@ impl<D: Duties> Driver<D> {
     /// Asks those who serve and those who leave how they are; one that starts does not answer yet.
     fn gather(&mut self, answer: oneshot::Sender<Report>) {
         let started = self.machine.list().filter(|(_, _, stage)| *stage != Stage::Starting);
-        let missing: HashSet<_> = started.map(|(_, pid, _)| pid).collect();
-        for pid in &missing {
+        let asked: HashSet<_> = started.map(|(_, pid, _)| pid).collect();
+        for pid in &asked {
             if let Some(child) = self.children.get_mut(pid) {
                 child.ask_for_report();
             }
         }
-        let until = Instant::now() + LONGEST_REPORT;
-        self.gathering = Some(Gathering { answers: vec![answer], missing, until });
+        self.gathering = Some(Gathering::begin(asked, answer));
     }
 
     fn handle_word(&mut self, (pid, word): Heard) {
@@ -163,10 +155,15 @@ impl<D: Duties> Driver<D> {
                 tracing::warn!(pid, "a generation asks for what it may ask for only while it starts");
             }
             FromGeneration::Listen { listeners } => self.hand_over(pid, &listeners),
-            FromGeneration::Ready { admin, replaced_ms, stopped_ms } => {
+            FromGeneration::Ready { admin, announcement, replaced_ms, stopped_ms } => {
                 let patience = FromGeneration::patience(replaced_ms, stopped_ms);
                 match self.duties.open_door(admin.as_deref(), &self.control) {
-                    Ok(()) => self.handle(Event::Ready(pid, patience)),
+                    Ok(()) => {
+                        if self.children.get(&pid).is_some_and(|child| child.number == 1) {
+                            self.duties.announce(&announcement);
+                        }
+                        self.handle(Event::Ready(pid, patience));
+                    }
                     Err(reason) => self.give_up(pid, reason),
                 }
             }
@@ -176,7 +173,7 @@ impl<D: Duties> Driver<D> {
                     child.take_report(report);
                 }
                 if let Some(gathering) = &mut self.gathering {
-                    gathering.missing.remove(&pid);
+                    gathering.note(pid);
                 }
             }
             FromGeneration::Nonsense { error } => {
@@ -221,7 +218,7 @@ impl<D: Duties> Driver<D> {
                 self.duties.add(self.ended.get_or_insert(Value::Null), &report);
             }
             if let Some(gathering) = &mut self.gathering {
-                gathering.missing.remove(&pid);
+                gathering.note(pid);
             }
             self.handle(Event::Exited(pid, ending(status)));
         }
@@ -318,20 +315,17 @@ impl<D: Duties> Driver<D> {
 
     /// Gives the report, once all have said how they are, or have had the time to.
     fn answer_report(&mut self) {
-        let complete = |gathering: &mut Gathering| gathering.missing.is_empty() || gathering.until <= Instant::now();
-        let Some(gathering) = self.gathering.take_if(complete) else { return };
+        let Some(gathering) = self.gathering.take_if(|gathering| gathering.is_complete()) else { return };
         let generations = self.machine.list().map(|(number, pid, stage)| GenerationReport {
             number,
             pid,
             stage: stage.name(),
             report: self.children.get(&pid).and_then(|child| child.report.clone()),
-            answers: stage != Stage::Starting && !gathering.missing.contains(&pid),
+            answers: stage != Stage::Starting && !gathering.misses(pid),
         });
         let report =
             Report { generations: generations.collect(), ended: self.ended.clone(), events: self.events.clone() };
-        for answer in gathering.answers {
-            let _ = answer.send(report.clone());
-        }
+        gathering.answer(&report);
     }
 }
 
@@ -344,9 +338,6 @@ fn kill(pid: u32) {
 
 /// Words that wait to be heard: generations that say more have to wait.
 const WORDS_AHEAD: usize = 64;
-
-/// A generation that hangs is not waited for by who asks for the status.
-const LONGEST_REPORT: Duration = Duration::from_millis(500);
 
 /// The generation of a master that was killed lets go of its addresses as soon as it notices.
 const BIND_PATIENCE: Duration = Duration::from_secs(2);

@@ -1,7 +1,6 @@
 //! A generation's side: what a process does that a master started.
 
 use std::{
-    env,
     fs::File,
     io::{self, Read, Seek},
     os::fd::OwnedFd,
@@ -20,6 +19,19 @@ use crate::signals::leave_to_parent;
 #[derive(Debug)]
 pub struct Parent {
     channel: Channel,
+}
+
+/// How a generation serves, as far as its master has to know.
+#[derive(Clone, Debug)]
+pub struct Terms {
+    /// Where the master is to answer those who run the server.
+    pub admin: Option<String>,
+    /// What the first generation has the master say when it serves: what is served, and where.
+    pub announcement: String,
+    /// How long leaving takes at most when another generation serves.
+    pub replaced: Duration,
+    /// And when the server ends.
+    pub stopped: Duration,
 }
 
 /// What a generation is told while it serves.
@@ -105,22 +117,16 @@ impl Parent {
         let _ = say(&self.channel, &FromGeneration::Failed { reason: reason[..end].to_owned() });
     }
 
-    /// Says that this process serves, and does what the master says from now on, on a thread of its own. `admin` is where the
-    /// master is to answer those who run the server; the times are how long leaving takes at most.
+    /// Says that this process serves, and does what the master says from now on, on a thread of its own.
     ///
     /// # Errors
     ///
     /// When the master is gone, or the system refuses a thread.
-    pub fn ready(
-        self,
-        admin: Option<String>,
-        replaced: Duration,
-        stopped: Duration,
-        orders: impl Orders,
-    ) -> io::Result<Farewell> {
+    pub fn ready(self, terms: Terms, orders: impl Orders) -> io::Result<Farewell> {
+        let Terms { admin, announcement, replaced, stopped } = terms;
         let milliseconds = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         let (replaced_ms, stopped_ms) = (milliseconds(replaced), milliseconds(stopped));
-        say(&self.channel, &FromGeneration::Ready { admin, replaced_ms, stopped_ms })?;
+        say(&self.channel, &FromGeneration::Ready { admin, announcement, replaced_ms, stopped_ms })?;
         let channel = Channel::inherited(&self.channel)?;
         thread::Builder::new().name("serow-master".to_owned()).spawn(move || self.obey(orders))?;
         Ok(Farewell { channel })
@@ -162,15 +168,6 @@ impl Farewell {
         let _ = say(&self.channel, &FromGeneration::Report { report });
     }
 }
-
-/// The number of this generation, for whoever asks for it in logs.
-#[must_use]
-pub fn number() -> Option<u64> {
-    env::var(NUMBER).ok()?.parse().ok()
-}
-
-/// The environment variable that holds it.
-pub(super) const NUMBER: &str = "SEROW_GENERATION";
 
 /// Bytes of a reason that fit into a message in any case.
 const LONGEST_REASON: usize = 60_000;

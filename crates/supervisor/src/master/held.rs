@@ -50,6 +50,8 @@ impl HeldSockets {
     }
 
     fn open(&mut self, wanted: &WantedListener, patience: Duration) -> Result<usize, String> {
+        // Where the file of a unix socket was removed, nobody finds the socket any more, and another one is needed.
+        self.held.retain(|held| held.opened.address != wanted.address || !is_removed(&wanted.address));
         if let Some(place) = self.held.iter().position(|held| held.opened.address == wanted.address) {
             self.held[place].next = Some(wanted.clone());
             return Ok(place);
@@ -57,10 +59,28 @@ impl HeldSockets {
         let address: Address = wanted.address.parse().map_err(|error| format!("{error}"))?;
         let options = ListenOptions { backlog: wanted.backlog, share: wanted.share, unix_mode: wanted.unix_mode };
         let bind = || Listener::for_workers(&address, &options, wanted.sockets);
-        let listeners = bind_within(patience, bind).map_err(|error| error.to_string())?;
+        let listeners = bind_within(patience, bind).map_err(|error| self.explain(&address, &error))?;
         let opened = wanted.clone();
         self.held.push(Held { next: Some(opened.clone()), opened, listeners, serving: false });
         Ok(self.held.len() - 1)
+    }
+
+    /// Why an address cannot be listened at.
+    fn explain(&self, address: &Address, error: &BindError) -> String {
+        let port = |address: &Address| match address {
+            Address::Tcp(address) => Some(address.port()),
+            _ => None,
+        };
+        let is_same_port = |other: &Address| port(other).is_some() && port(other) == port(address);
+        let mut own = self.held.iter().flat_map(|held| held.listeners.first()).map(Listener::local_address);
+        match own.find(|other| error.is_in_use() && is_same_port(other)) {
+            Some(own) => format!(
+                "{address} cannot be opened beside {own}, at which this server listens: take that one out, reload, and \
+                 reload with this one, or start anew"
+            ),
+            // It is not from the command line that this one comes.
+            None => error.to_string().replace(" with --listen", ""),
+        }
     }
 
     /// The generation that started serves now: what it does not want is closed. Gives what could not be changed.
@@ -107,6 +127,12 @@ impl Held {
             _ => Err(format!("{}: whether the port is shared changes at the next start only", now.address)),
         }
     }
+}
+
+/// Whether the file of a unix socket is gone.
+fn is_removed(address: &str) -> bool {
+    let path = address.strip_prefix("unix:").filter(|path| !path.starts_with('@'));
+    path.is_some_and(|path| fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound))
 }
 
 /// Binds, and tries again while the address is in use.
@@ -157,12 +183,32 @@ mod tests {
     }
 
     #[test]
+    fn a_socket_whose_file_was_removed_is_opened_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        let address = format!("unix:{}", path.display());
+        let mut held = HeldSockets::default();
+        for _ in 0..2 {
+            held.provide(&[wanted(&address, 2)], Duration::ZERO).unwrap();
+            assert!(held.keep().is_empty());
+            std::os::unix::net::UnixStream::connect(&path).unwrap();
+            assert_eq!(open(&held), [&address]);
+            fs::remove_file(&path).unwrap();
+        }
+    }
+
+    #[test]
     fn what_cannot_be_opened_is_said() {
         let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = taken.local_addr().unwrap().to_string();
         let mut held = HeldSockets::default();
         let error = held.provide(&[wanted(&address, 1)], Duration::ZERO).unwrap_err();
-        assert!(error.contains("is in use"), "{error}");
+        assert!(error.ends_with("is in use by another program; choose another, or stop it"), "{error}");
+        let own = "unix:@serow-held-own";
+        held.provide(&[wanted(own, 1), wanted("127.0.0.1:0", 1)], Duration::ZERO).unwrap();
+        let port = held.held[1].listeners[0].local_address().to_string().split_off("127.0.0.1:".len());
+        let error = held.provide(&[wanted(&format!("[::]:{port}"), 1)], Duration::ZERO).unwrap_err();
+        assert!(error.contains(&format!("beside 127.0.0.1:{port}, at which this server listens")), "{error}");
         assert!(held.provide(&[wanted("nowhere", 1)], Duration::ZERO).is_err());
     }
 }

@@ -37,8 +37,9 @@ pub(super) enum ToGeneration {
 pub(super) enum FromGeneration {
     /// It wants to listen at these addresses.
     Listen { listeners: Vec<WantedListener> },
-    /// It serves. `admin` is where the master is to answer those who run the server.
-    Ready { admin: Option<String>, replaced_ms: u64, stopped_ms: u64 },
+    /// It serves. `admin` is where the master is to answer those who run the server; `announcement` is what the first one has
+    /// to say.
+    Ready { admin: Option<String>, announcement: String, replaced_ms: u64, stopped_ms: u64 },
     /// It cannot, for this reason.
     Failed { reason: String },
     /// How it is.
@@ -100,7 +101,7 @@ mod tests {
             heard(r#"{"word":"Leave","replaced":true,"new":1}"#),
             Ok(ToGeneration::Leave { replaced: true })
         ));
-        let ready = r#"{"word":"Ready","admin":null,"replaced_ms":1,"stopped_ms":2,"new":{}}"#;
+        let ready = r#"{"word":"Ready","admin":null,"announcement":"a","replaced_ms":1,"stopped_ms":2,"new":{}}"#;
         assert!(matches!(heard(ready), Ok(FromGeneration::Ready { replaced_ms: 1, .. })));
         for text in ["", "{", "7", "[]", "\u{0}", r#"{"word":"Ready"}"#, r#"{"word":7}"#, &"[".repeat(10_000)] {
             assert!(heard::<FromGeneration>(text).is_err(), "{text}");
