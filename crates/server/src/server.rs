@@ -155,11 +155,12 @@ impl Server {
         self
     }
 
-    /// Begins to listen. Connections wait until [`BoundServer::run`].
+    /// Begins to listen. Connections wait until [`BoundServer::run`], and so do TERM and INT, unless they are ignored: who
+    /// knows that the server listens may tell it to stop.
     ///
     /// # Errors
     ///
-    /// An address that is none or cannot be listened at.
+    /// An address that is none or cannot be listened at; or when the system refuses signals.
     pub fn bind(self) -> Result<BoundServer, Error> {
         let workers = self.workers.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
         let mut places = self.places;
@@ -182,8 +183,9 @@ impl Server {
         }
         let departure = Departure::of(endpoints.iter_mut().flatten().map(|endpoint| &mut endpoint.listener))?;
         let (stopper, status) = (Stopper::new(), Status::new(workers));
-        let Self { settings, log, ignores_signals, .. } = self;
-        Ok(BoundServer { endpoints, departure, settings, log, ignores_signals, stopper, status })
+        let signals = Signals::listen(!self.ignores_signals)?;
+        let Self { settings, log, .. } = self;
+        Ok(BoundServer { endpoints, departure, settings, log, signals, stopper, status })
     }
 
     /// Listens and serves until TERM or INT.
@@ -219,7 +221,7 @@ pub struct BoundServer {
     departure: Departure,
     settings: Settings,
     log: Option<LogMaker>,
-    ignores_signals: bool,
+    signals: Signals,
     stopper: Stopper,
     status: Status,
 }
@@ -258,16 +260,15 @@ impl BoundServer {
         self
     }
 
-    /// Serves until TERM or INT, unless it ignores them, or [`Stopper::stop`]: then accepts no more, ends idle connections, and finishes what runs
-    /// within [`Timeouts::grace`].
+    /// Serves until TERM or INT, unless it ignores them, or [`Stopper::stop`]: then accepts no more, ends idle connections,
+    /// and finishes what runs within [`Timeouts::grace`]. Ports that other processes share ([`ListenOptions::share`]) are
+    /// left without losing a connection.
     ///
     /// # Errors
     ///
-    /// When the system refuses a thread, an event queue or signals.
+    /// When the system refuses a thread or an event queue.
     pub fn run<H: Handler + Send>(self, handler: H) -> Result<(), Error> {
-        let Self { endpoints, departure, settings, log, ignores_signals, stopper, status } = self;
-        // Before the first worker: who has been answered can stop the server.
-        let signals = Signals::listen(!ignores_signals)?;
+        let Self { endpoints, departure, settings, log, signals, stopper, status } = self;
         let mut threads = Vec::with_capacity(endpoints.len());
         let mut spawned = Ok(());
         let limited = (settings.limits.connections > 0).then(Population::default);

@@ -18,6 +18,7 @@ mod pipelining;
 mod proxy_header;
 mod refusals;
 mod request_bodies;
+mod shared_ports;
 mod signals;
 mod status;
 mod stopping;

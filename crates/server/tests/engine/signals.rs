@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, getpid, kill_process};
+
+use serow::{Request, Server};
 
 use crate::support::{Child, PATIENCE, hello_in_a_child};
 
@@ -46,4 +48,18 @@ fn a_second_signal_means_more_haste() {
     signal(&child, Signal::TERM);
     assert_eq!(child.wait().code(), Some(0));
     assert!(began.elapsed() < PATIENCE);
+}
+
+#[test]
+#[ignore = "the process that the next test starts"]
+fn told_before_it_runs() {
+    let server = Server::new().listen("127.0.0.1:0").bind().unwrap();
+    println!("listening at {}", server.addresses().next().unwrap());
+    kill_process(getpid(), Signal::TERM).unwrap();
+    server.run(|_: Request| async { "hello" }).unwrap();
+}
+
+#[test]
+fn a_signal_before_it_runs_is_not_missed() {
+    assert_eq!(Child::start("signals::told_before_it_runs").wait().code(), Some(0));
 }

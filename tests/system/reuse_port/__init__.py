@@ -1,0 +1,1 @@
+"""Processes that share a port without a parent (SO_REUSEPORT) come and go."""
