@@ -14,7 +14,7 @@ import time
 
 from ..server import free_port
 from ..verdict import Verdict
-from .logged import Logged, lines_of, until
+from .logged import Logged, lines_of, together, until
 
 HEADER = re.compile(r"<(\d+)>1 (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z) (\S+) (\S+) (\d+) access - (.*)", re.S)
 RSYSLOG = """\
@@ -184,4 +184,4 @@ def rsyslogd(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
         daemon.wait(10)
 
 
-CASES = (messages, long_lines, comes_and_goes, rsyslogd)
+CASES = (messages, together(long_lines, comes_and_goes, rsyslogd))

@@ -11,7 +11,7 @@ import time
 
 from ..server import free_port, program
 from ..verdict import Verdict
-from .logged import Logged, broken, lines_of, until
+from .logged import Logged, broken, lines_of, together, until
 
 SETTINGS = """\
 listen = ["127.0.0.1:{port}"]
@@ -90,4 +90,4 @@ def disturbed(server: Generations, disturb, short: bool) -> int:
     return count
 
 
-CASES = (reloaded, commands)
+CASES = (together(reloaded, commands),)

@@ -160,15 +160,22 @@ def named_pipe(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
             found = lines_of(log, written)
             verdict.check(lost > 0 and written + lost == 6100 == server.asked and len(found) == written
                           and all(WHOLE.fullmatch(line) for line in found), f"named pipe: {len(found)} lines, {written} {lost}")
-            pipe.rename(folder / "moved")
-            server.reopen()
-            until(pipe.is_file, bool)
-            server.ask(10)
-            verdict.check(len(lines_of(pipe, 10)) == 10, f"named pipe: {lines_of(pipe)}")
+            # The reader stands still again, and a file comes in the place of the pipe: the rest is there, and whole.
+            with Stopped(reader.pid):
+                server.ask(1000, headers={"X-Long": LONG})
+                pipe.rename(folder / "moved")
+                server.reopen()
+                written, lost = server.settled()
+                moved = lines_of(pipe)
+            read = until(lambda: [line for line in lines_of(log) if WHOLE.fullmatch(line)],
+                         lambda read: len(read) + len(moved) >= written)
+            verdict.check(written + lost == 7100 and len(read) + len(moved) == written and len(moved) > 900
+                          and all(WHOLE.fullmatch(line) for line in moved),
+                          f"named pipe: {len(read)} lines read, {len(moved)} in the file, {written} {lost}")
         finally:
             reader.kill()
             reader.wait()
-    verdict.figure(f"named pipe: {written} lines and {lost} lost of 6100 requests")
+    verdict.figure(f"named pipe: {written} lines and {lost} lost of 7100 requests")
 
 
 def collector(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:

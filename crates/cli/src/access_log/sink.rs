@@ -21,6 +21,8 @@ pub(super) enum Sink {
 pub(super) enum Trouble {
     /// Nobody will ever read it.
     Over(io::Error),
+    /// Whoever reads it has not made room yet; it goes on where it stopped.
+    Full,
     /// It may go on after a pause, where it stopped.
     Failed { reason: String, pause: Duration },
 }

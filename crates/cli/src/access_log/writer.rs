@@ -159,14 +159,17 @@ impl Output {
                     tracing::warn!("the access log is closed at its other end ({error}): it ends here");
                     return ControlFlow::Break(());
                 }
+                Err(Trouble::Full) => match self.queue.pause(FULL) {
+                    Paused::Whole => {}
+                    Paused::Reopen => written = self.reopen(batch, written),
+                    // How long the end waits is not for this thread to say.
+                    Paused::Ending => thread::sleep(FULL),
+                },
                 Err(Trouble::Failed { reason, pause }) => {
                     self.note_failure(&reason);
                     match self.queue.pause(pause) {
                         Paused::Whole => {}
-                        Paused::Reopen => {
-                            self.sink.reopen();
-                            written = line_start(&batch.text, written);
-                        }
+                        Paused::Reopen => written = self.reopen(batch, written),
                         Paused::Ending => self.state = State::GivenUp,
                     }
                 }
@@ -174,6 +177,12 @@ impl Output {
         }
         self.queue.finish(batch, lines_in(&batch.text[line_start(&batch.text, written)..]));
         ControlFlow::Continue(())
+    }
+
+    /// The line that was begun in the old file is whole in the new one.
+    fn reopen(&mut self, batch: &Batch, written: usize) -> usize {
+        self.sink.reopen();
+        line_start(&batch.text, written)
     }
 
     fn note_success(&mut self) {
@@ -202,6 +211,9 @@ fn lines_in(text: &[u8]) -> u64 {
 
 /// How long the end of the server waits for the last lines.
 const LAST_WAIT: Duration = Duration::from_secs(2);
+
+/// Before a full pipe that does not block is tried again: a reader that takes all of it each time has 13 MB each second.
+const FULL: Duration = Duration::from_millis(5);
 
 /// How long it waits until its last words are written: a terminal or a file takes them in microseconds.
 const LAST_WORD: Duration = Duration::from_millis(200);

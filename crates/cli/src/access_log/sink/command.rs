@@ -183,7 +183,7 @@ mod tests {
             match outcome {
                 Ok(()) => return reasons,
                 Err(Trouble::Failed { reason, .. }) => reasons.push(reason),
-                Err(Trouble::Over(error)) => panic!("{error}"),
+                Err(trouble) => panic!("{trouble:?}"),
             }
         }
         panic!("{reasons:?}");

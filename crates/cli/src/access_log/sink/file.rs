@@ -3,11 +3,14 @@
 use std::{
     fs::{self, File, OpenOptions},
     io::{self, ErrorKind, Write},
-    os::{fd::AsFd, unix::fs::FileTypeExt},
+    os::{
+        fd::AsFd,
+        unix::fs::{FileTypeExt, OpenOptionsExt},
+    },
     path::{Path, PathBuf},
-    thread,
-    time::Duration,
 };
+
+use rustix::fs::OFlags;
 
 use super::Trouble;
 use crate::{access_log::retry, failure::Failure};
@@ -58,11 +61,8 @@ impl LogFile {
             };
             let trouble = match error.kind() {
                 ErrorKind::Interrupted => continue,
-                // Standard output may be shared with a program that set it not to block.
-                ErrorKind::WouldBlock => {
-                    thread::sleep(PAUSE);
-                    continue;
-                }
+                // A named pipe; standard output, too, where a program that shares it set it so.
+                ErrorKind::WouldBlock => Trouble::Full,
                 ErrorKind::BrokenPipe => Trouble::Over(error),
                 _ => Trouble::Failed { reason: error.to_string(), pause: retry::SHORTEST },
             };
@@ -74,10 +74,12 @@ impl LogFile {
 
 /// Opens a file so that each call writes at its end, whoever else does, and whoever truncates it.
 fn append_to(path: &Path) -> io::Result<File> {
-    let is_pipe = fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_fifo());
-    // Opened for reading as well, a named pipe needs no reader to be opened, and readers may come and go (fifo(7)).
-    OpenOptions::new().append(true).read(is_pipe).create(true).open(path)
+    let mut options = OpenOptions::new();
+    options.append(true).create(true);
+    if fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_fifo()) {
+        // Opened for reading as well, a named pipe needs no reader to be opened, and readers may come and go (fifo(7)).
+        // It does not block, so that another file can be opened in its place however long nobody reads.
+        options.read(true).custom_flags(OFlags::NONBLOCK.bits() as i32);
+    }
+    options.open(path)
 }
-
-/// Before a full pipe that does not block is tried again.
-const PAUSE: Duration = Duration::from_millis(10);
