@@ -112,7 +112,7 @@ def killed_while_reloading(verdict: Verdict, folder: pathlib.Path, short: bool) 
     """Old and new die at any moment of a reload, each or both: another one serves."""
     with Running(folder) as server:
         children = pathlib.Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children")
-        for number in range(6 if short else 60):
+        for number in range(6 if short else 16):
             server.wait_for("a generation serves", lambda: server.serving() is not None, 30)
             server.process.send_signal(signal.SIGHUP)
             time.sleep(number % 6 * 0.007)
@@ -120,6 +120,7 @@ def killed_while_reloading(verdict: Verdict, folder: pathlib.Path, short: bool) 
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(int(pid), signal.SIGKILL)
         server.wait_for("a generation serves in the end", lambda: server.serving() is not None, 30)
+        verdict.check(server.status()["reloads"]["crashes"] > 0, "nothing was killed")
         with socket.create_connection(("127.0.0.1", server.port), 5) as client:
             client.sendall(b"GET / HTTP/1.0\r\nHost: localhost\r\n\r\n")
             verdict.check(client.recv(100).startswith(b"HTTP/1.1 200"), "no answer in the end")
