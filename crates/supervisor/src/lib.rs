@@ -18,6 +18,8 @@
 #![forbid(unsafe_code)]
 
 mod control;
+#[cfg(test)]
+mod course;
 mod driver;
 mod environment;
 mod error;

@@ -1,16 +1,14 @@
 //! Courses of events at made-up times, and what the machine does about each.
 
 use super::*;
+use crate::course;
 
 /// A course: settings, then lines `MILLISECONDS EVENT` with, indented below, what is done. Spawned workers have the
 /// process ids 101, 102 and so on.
 fn check(settings: MachineSettings, rules: Rules, course: &str) {
     let mut machine = Machine::new(settings, rules);
     let mut pids = 101..;
-    let mut expected = course.lines().map(str::trim_end).filter(|line| !line.trim().is_empty()).peekable();
-    while let Some(line) = expected.next() {
-        let (time, event) = line.trim_start().split_once(' ').unwrap();
-        let now = Duration::from_millis(time.parse().unwrap());
+    course::check(course, |now, event| {
         match event {
             // A file changed.
             "auto off" => machine.set_rules(Rules { auto_restart: None, ..rules }),
@@ -18,27 +16,14 @@ fn check(settings: MachineSettings, rules: Rules, course: &str) {
         }
         let mut done = Vec::new();
         while let Some(action) = machine.poll_action() {
+            done.push(written(&action));
             if let Action::Spawn(generation) = action {
-                let spawned = Event::Spawned { generation, pid: pids.next().unwrap() };
-                done.push(written(&action));
-                machine.handle(now, spawned);
-            } else {
-                done.push(written(&action));
+                machine.handle(now, Event::Spawned { generation, pid: pids.next().unwrap() });
             }
         }
-        match machine.deadline() {
-            Some(deadline) => done.push(format!("until {}", deadline.as_millis())),
-            None => done.push("until something happens".to_owned()),
-        }
-        let mut wanted = Vec::new();
-        while let Some(line) = expected.next_if(|line| line.starts_with(INDENT)) {
-            wanted.push(line.trim().to_owned());
-        }
-        assert_eq!(done, wanted, "after {line}");
-    }
+        (done, machine.deadline())
+    });
 }
-
-const INDENT: &str = "            ";
 
 fn read(text: &str) -> Event {
     let words: Vec<_> = text.split(' ').collect();

@@ -1,15 +1,13 @@
 //! Courses of events, and what follows from each.
 
 use super::*;
+use crate::course;
 
 /// Lines `MILLISECONDS EVENT`, with what is done indented below. Processes have the ids 101, 102 and so on.
 fn check(course: &str) {
     let mut generations = Generations::begin(Duration::ZERO);
     let mut pids = 101..;
-    let mut expected = course.lines().map(str::trim_end).filter(|line| !line.trim().is_empty()).peekable();
-    while let Some(line) = expected.next() {
-        let (time, event) = line.trim_start().split_once(' ').unwrap();
-        let now = Duration::from_millis(time.parse().unwrap());
+    course::check(course, |now, event| {
         if event != "begin" {
             generations.handle(now, read(event));
         }
@@ -20,19 +18,9 @@ fn check(course: &str) {
                 generations.handle(now, Event::Spawned(pids.next().unwrap()));
             }
         }
-        match generations.deadline() {
-            Some(deadline) => done.push(format!("until {}", deadline.as_millis())),
-            None => done.push("until something happens".to_owned()),
-        }
-        let mut wanted = Vec::new();
-        while let Some(line) = expected.next_if(|line| line.starts_with(INDENT)) {
-            wanted.push(line.trim().to_owned());
-        }
-        assert_eq!(done, wanted, "after {line}");
-    }
+        (done, generations.deadline())
+    });
 }
-
-const INDENT: &str = "            ";
 
 fn read(text: &str) -> Event {
     let pid = |text: &str| text.parse().unwrap();
