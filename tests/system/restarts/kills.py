@@ -11,10 +11,10 @@ import subprocess
 import time
 
 from ..probe import Probe
-from ..server import program
+from ..server import free_port, program
 from ..verdict import LOOKS, Verdict
 from ..wire import Connection, Response
-from .running import Running, bench, exists, free_port, outcome
+from .running import Running, bench, exists, outcome
 
 # The bar: how long it may take until a server is back.
 BACK = 0.100

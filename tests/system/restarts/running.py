@@ -6,20 +6,12 @@ import json
 import os
 import pathlib
 import signal
-import socket
 import subprocess
 import time
 
-from ..server import Broken, program
+from ..server import Broken, free_port, program
 
 START_SECONDS = 10.0
-
-
-def free_port() -> int:
-    """A port that stays free after this, until somebody listens there: nobody else has bound it."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Running:
