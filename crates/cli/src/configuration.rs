@@ -66,7 +66,7 @@ use crate::{admin::AdminAddress, settings::ServerSettings};
 pub(crate) struct Configuration {
     /// How the server serves.
     pub(crate) server: ServerSettings,
-    /// What it serves. [`Encryption::around`](crate::encryption::Encryption::around) puts around it what TLS needs.
+    /// What it serves. [`encryption::run`](crate::encryption::run) puts around it what TLS needs.
     pub(crate) router: Router<RouteHandler>,
     /// How many sites the router has.
     pub(crate) sites: usize,

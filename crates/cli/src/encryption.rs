@@ -26,8 +26,23 @@ pub(crate) struct Encryption {
 
 impl Encryption {
     /// The handlers that TLS needs, around that of a server.
-    pub(crate) fn around<H: Handler>(&self, handler: H, server: &BoundServer) -> impl Handler + use<H> {
+    fn around<H: Handler>(&self, handler: H, server: &BoundServer) -> impl Handler + use<H> {
         ToTls::new(StrictTransport::new(handler, self.strict_transport), encrypted_port(server), self.redirected)
+    }
+}
+
+/// Serves until the server is told to stop, with what TLS needs around the handler, if there is TLS.
+pub(crate) fn run<H: Handler + Send>(
+    encryption: Option<Encryption>,
+    server: BoundServer,
+    handler: H,
+) -> Result<(), serow::Error> {
+    match encryption {
+        None => server.run(handler),
+        Some(encryption) => {
+            let handler = encryption.around(handler, &server);
+            server.run(handler)
+        }
     }
 }
 

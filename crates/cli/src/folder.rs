@@ -8,7 +8,7 @@ use crate::{
     access_log::AccessLogWriter,
     admin::{Door, Subject},
     announcement::{self, announce},
-    error_log,
+    encryption, error_log,
     failure::Failure,
     settings::{FolderSettings, ServerSettings},
 };
@@ -31,13 +31,7 @@ pub(crate) fn serve(settings: FolderSettings) -> Result<(), Failure> {
     let shown = folder.canonicalize().unwrap_or_else(|_| folder.clone());
     announce(&announcement::line(&shown.display().to_string(), &server, encryption.as_ref()));
     serow_supervisor::tell_parent("READY=1");
-    let outcome = match encryption {
-        None => server.run(handler),
-        Some(encryption) => {
-            let handler = encryption.around(handler, &server);
-            server.run(handler)
-        }
-    };
+    let outcome = encryption::run(encryption, server, handler);
     // What a server that stops still does can be asked until it is done.
     drop(door);
     writer.finish();

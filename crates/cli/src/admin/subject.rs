@@ -2,9 +2,9 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use serow::{Status, Stopper};
-use serow_supervisor::master::{Control, Report};
+use serow_supervisor::master::{Control, GenerationReport, Report};
 
 use super::{document, total};
 use crate::access_log::LineCounter;
@@ -89,17 +89,17 @@ pub(super) fn of_generations(report: &Report) -> Value {
     sum
 }
 
-fn generation(generation: &serow_supervisor::master::GenerationReport) -> Value {
+fn generation(generation: &GenerationReport) -> Value {
     let number = |path| generation.report.as_ref().and_then(|report| report.pointer(path)).cloned();
-    let mut fields = Map::new();
-    fields.insert("number".to_owned(), generation.number.into());
-    fields.insert("process".to_owned(), generation.pid.into());
-    fields.insert("stage".to_owned(), generation.stage.into());
-    fields.insert("answers".to_owned(), generation.answers.into());
-    fields.insert("uptime_seconds".to_owned(), number("/uptime_seconds").unwrap_or_default());
-    fields.insert("connections_open".to_owned(), number("/connections/open").unwrap_or_default());
-    fields.insert("requests_in_progress".to_owned(), number("/requests/in_progress").unwrap_or_default());
-    Value::Object(fields)
+    json!({
+        "number": generation.number,
+        "process": generation.pid,
+        "stage": generation.stage,
+        "answers": generation.answers,
+        "uptime_seconds": number("/uptime_seconds"),
+        "connections_open": number("/connections/open"),
+        "requests_in_progress": number("/requests/in_progress"),
+    })
 }
 
 fn now() -> u64 {

@@ -13,7 +13,7 @@ use crate::{
     admin::document,
     announcement,
     configuration::{self, Account, Configuration},
-    error_log, exit_code,
+    encryption, error_log, exit_code,
     failure::Failure,
     settings::ServerSettings,
 };
@@ -85,13 +85,7 @@ impl Generation {
             stopped: settings.grace,
         };
         let farewell = parent.ready(terms, orders).map_err(Failure::System)?;
-        let outcome = match settings.encryption {
-            None => server.run(router),
-            Some(encryption) => {
-                let handler = encryption.around(router, &server);
-                server.run(handler)
-            }
-        };
+        let outcome = encryption::run(settings.encryption, server, router);
         log.finish();
         farewell.say(document::value(&status.report(), counter.counts()));
         outcome.map_err(Failure::from)
