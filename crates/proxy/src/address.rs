@@ -1,0 +1,141 @@
+//! Where a server is, and what it speaks, as it is written.
+
+use std::{error::Error, fmt, net::SocketAddr, path::PathBuf, str::FromStr};
+
+use serow_client::{Origin, Protocol};
+use serow_message::Scheme;
+
+/// A server's address: `127.0.0.1:9000`, `http://app:9000`, `https://app`, `h2c://app:9000`, `unix:/run/app.sock` or
+/// `h2c+unix:/run/app.sock`.
+///
+/// ```
+/// use serow_proxy::{Place, ServerAddress};
+///
+/// let address: ServerAddress = "h2c://localhost:9000".parse()?;
+/// assert_eq!(address.place, Place::Name { host: "localhost".to_owned(), port: 9000 });
+/// assert_eq!(address.to_string(), "h2c://localhost:9000");
+/// # Ok::<(), serow_proxy::ServerAddressError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerAddress {
+    /// Where it is.
+    pub place: Place,
+    /// Whether connections are encrypted.
+    pub scheme: Scheme,
+    /// What it speaks; `None` where TLS agrees upon that (ALPN).
+    pub protocol: Option<Protocol>,
+}
+
+/// Where a server is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// At an address.
+    Tcp(SocketAddr),
+    /// At the addresses that a name has.
+    Name {
+        /// The name.
+        host: String,
+        /// The port.
+        port: u16,
+    },
+    /// At a unix socket.
+    Unix(PathBuf),
+}
+
+/// Why a text is no server's address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerAddressError {
+    text: String,
+    problem: &'static str,
+}
+
+impl FromStr for ServerAddress {
+    type Err = ServerAddressError;
+
+    fn from_str(text: &str) -> Result<Self, ServerAddressError> {
+        let error = |problem| ServerAddressError { text: text.to_owned(), problem };
+        for (prefix, protocol) in [("unix:", Protocol::Http1), ("h2c+unix:", Protocol::Http2)] {
+            if let Some(path) = text.strip_prefix(prefix) {
+                if path.is_empty() {
+                    return Err(error("a unix socket without a path; write it as in unix:/run/app.sock"));
+                }
+                return Ok(Self { place: Place::Unix(path.into()), scheme: Scheme::Http, protocol: Some(protocol) });
+            }
+        }
+        let (url, clear) = match text.strip_prefix("h2c://") {
+            Some(rest) => (format!("http://{rest}"), Protocol::Http2),
+            None => (text.to_owned(), Protocol::Http1),
+        };
+        let (origin, path) = Origin::of_url(&url)
+            .map_err(|_| error("no server; write it as in 127.0.0.1:9000, https://app:8443 or unix:/run/app.sock"))?;
+        if path != "/" {
+            return Err(error("a server with a path; what is put before paths is said by `add-prefix`"));
+        }
+        let Origin { scheme, host, port } = origin;
+        let place = match host.parse() {
+            Ok(address) => Place::Tcp(SocketAddr::new(address, port)),
+            Err(_) => Place::Name { host, port },
+        };
+        Ok(Self { place, scheme, protocol: (scheme == Scheme::Http).then_some(clear) })
+    }
+}
+
+impl fmt::Display for ServerAddress {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match (&self.place, self.scheme, self.protocol) {
+            (Place::Unix(_), _, Some(Protocol::Http2)) => "h2c+",
+            (Place::Unix(_), ..) => "",
+            (_, Scheme::Https, _) => "https://",
+            (_, Scheme::Http, Some(Protocol::Http2)) => "h2c://",
+            (_, Scheme::Http, _) => "",
+        })?;
+        self.place.fmt(formatter)
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(address) => address.fmt(formatter),
+            Self::Name { host, port } => write!(formatter, "{host}:{port}"),
+            Self::Unix(path) => write!(formatter, "unix:{}", path.display()),
+        }
+    }
+}
+
+impl fmt::Display for ServerAddressError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{:?} is {}", self.text, self.problem)
+    }
+}
+
+impl Error for ServerAddressError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses() {
+        let cases = [
+            ("127.0.0.1:9000", Some("127.0.0.1:9000")),
+            ("http://127.0.0.1", Some("127.0.0.1:80")),
+            ("[::1]:9000", Some("[::1]:9000")),
+            ("app:9000", Some("app:9000")),
+            ("https://app", Some("https://app:443")),
+            ("h2c://app:9000/", Some("h2c://app:9000")),
+            ("h2c://app:9000", Some("h2c://app:9000")),
+            ("unix:/run/a.sock", Some("unix:/run/a.sock")),
+            ("h2c+unix:/run/a.sock", Some("h2c+unix:/run/a.sock")),
+            ("unix:", None),
+            ("", None),
+            ("http://app/path", None),
+            ("ftp://app", None),
+            ("app:0", None),
+        ];
+        for (text, expected) in cases {
+            let found = text.parse::<ServerAddress>().ok().map(|address| address.to_string());
+            assert_eq!(found.as_deref(), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! One server of an upstream, as all threads see it.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering},
+};
+
+use serow_client::Destination;
+use serow_net::Moment;
+
+use crate::{
+    counters::Counters,
+    health::Health,
+    latency::Latency,
+    outlier::Outlier,
+    settings::{ServerSettings, UpstreamSettings},
+};
+
+/// A server. What changes of it is shared by all threads, without a lock.
+#[derive(Debug)]
+pub struct Server {
+    /// Different for every server there has ever been in this process.
+    number: u64,
+    name: String,
+    settings: ServerSettings,
+    destination: Destination,
+    weight: AtomicU16,
+    administration: AtomicU8,
+    active: AtomicU32,
+    /// When it came up again, in milliseconds; 0 where it was never down.
+    came_up: AtomicU64,
+    pub(crate) health: Health,
+    pub(crate) outlier: Outlier,
+    pub(crate) latency: Latency,
+    pub(crate) counters: Counters,
+}
+
+/// What those who run the servers want of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Administration {
+    /// It is asked, if it is healthy.
+    Up,
+    /// It finishes what it has, and keeps the sessions that it has; nothing else is begun there.
+    Draining,
+    /// It is not asked.
+    Down,
+}
+
+/// A request at a server: counted there until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Lease {
+    server: Arc<Server>,
+}
+
+impl Server {
+    /// A server of an upstream with these settings, which is reached at this destination.
+    pub(crate) fn new(settings: ServerSettings, destination: Destination, upstream: &UpstreamSettings) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self {
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
+            name: destination.to_string(),
+            destination,
+            weight: AtomicU16::new(settings.weight),
+            settings,
+            administration: AtomicU8::new(Administration::Up as u8),
+            active: AtomicU32::new(0),
+            came_up: AtomicU64::new(0),
+            health: Health::new(upstream.check.as_ref()),
+            outlier: Outlier::default(),
+            latency: Latency::default(),
+            counters: Counters::default(),
+        }
+    }
+
+    /// Different for every server there has ever been in this process.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Its address, as the status and the logs have it.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What was set of it at the start.
+    #[must_use]
+    pub fn settings(&self) -> &ServerSettings {
+        &self.settings
+    }
+
+    /// Where it is.
+    pub(crate) fn destination(&self) -> &Destination {
+        &self.destination
+    }
+
+    /// Its share among the others.
+    #[must_use]
+    pub fn weight(&self) -> u16 {
+        self.weight.load(Ordering::Relaxed)
+    }
+
+    /// Changes its share among the others.
+    pub(crate) fn set_weight(&self, weight: u16) {
+        self.weight.store(weight, Ordering::Relaxed);
+    }
+
+    /// What those who run it want.
+    #[must_use]
+    pub fn administration(&self) -> Administration {
+        match self.administration.load(Ordering::Relaxed) {
+            0 => Administration::Up,
+            1 => Administration::Draining,
+            _ => Administration::Down,
+        }
+    }
+
+    /// Says what is wanted of it. One that comes up starts slowly, where that is set.
+    pub(crate) fn set_administration(&self, administration: Administration, now: Moment) {
+        let before = self.administration.swap(administration as u8, Ordering::Relaxed);
+        if administration == Administration::Up && before == Administration::Down as u8 {
+            self.note_up(now);
+        }
+    }
+
+    /// It came up again.
+    pub(crate) fn note_up(&self, now: Moment) {
+        self.came_up.store(now.milliseconds().max(1), Ordering::Relaxed);
+    }
+
+    /// When it came up again, if it was ever down.
+    pub(crate) fn came_up(&self) -> Option<Moment> {
+        Some(self.came_up.load(Ordering::Relaxed)).filter(|&at| at != 0).map(Moment::from_milliseconds)
+    }
+
+    /// Requests that it has, from all threads.
+    #[must_use]
+    pub fn active(&self) -> u32 {
+        self.active.load(Ordering::Relaxed)
+    }
+
+    /// Whether it has as many requests as it may.
+    pub(crate) fn is_full(&self) -> bool {
+        self.settings.most_requests.is_some_and(|most| self.active() >= most)
+    }
+}
+
+impl Lease {
+    /// Counts a request; `None` where the server has as many as it may.
+    pub(crate) fn take(server: &Arc<Server>) -> Option<Self> {
+        let before = server.active.fetch_add(1, Ordering::Relaxed);
+        let lease = Self { server: Arc::clone(server) };
+        server.settings.most_requests.is_none_or(|most| before < most).then_some(lease)
+    }
+
+    pub(crate) fn server(&self) -> &Arc<Server> {
+        &self.server
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        self.server.active.fetch_sub(1, Ordering::Relaxed);
+    }
+}

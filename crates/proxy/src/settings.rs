@@ -1,0 +1,192 @@
+//! What can be set of an upstream and of the way to it.
+
+use std::time::Duration;
+
+use serow_client::TlsConnector;
+
+use crate::{
+    address::ServerAddress, balancing::Balancing, forwarded::Forwarded, health::CheckSettings,
+    outlier::PassiveSettings, retry::RetrySettings, sticky::StickySettings,
+};
+
+/// A group of servers that answer the same requests.
+#[derive(Clone, Debug)]
+pub struct UpstreamSettings {
+    /// How it is called in logs, in the status and at the administration's door.
+    pub name: String,
+    /// The servers.
+    pub servers: Vec<ServerSettings>,
+    /// Which of them is asked.
+    pub balancing: Balancing,
+    /// Whether a client stays with the server that it had first.
+    pub sticky: Option<StickySettings>,
+    /// How long servers may take.
+    pub timeouts: UpstreamTimeouts,
+    /// Which connections are kept.
+    pub keep: KeepSettings,
+    /// How requests wait while all servers are at their limits.
+    pub queue: QueueSettings,
+    /// Within which time a server that came back gets its whole share again; zero: at once.
+    pub slow_start: Duration,
+    /// When another server is asked.
+    pub retries: RetrySettings,
+    /// What is learnt of the servers' health from requests.
+    pub passive: PassiveSettings,
+    /// How the servers' health is checked, if it is.
+    pub check: Option<CheckSettings>,
+    /// How connections to servers with `https` are encrypted.
+    pub encryption: Option<TlsConnector>,
+    /// The PROXY header that connections begin with, if they do.
+    pub proxy_header: Option<ProxyHeader>,
+}
+
+/// One server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerSettings {
+    /// Where it is, and what it speaks.
+    pub address: ServerAddress,
+    /// Its share among the others: 1 by default.
+    pub weight: u16,
+    /// Whether it is asked only where no other can be.
+    pub backup: bool,
+    /// Requests that it gets at a time, from all threads of this process; none: any number.
+    pub most_requests: Option<u32>,
+    /// What session cookies call it, where they are not to tell its address.
+    pub id: Option<String>,
+}
+
+/// How long servers may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UpstreamTimeouts {
+    /// For opening a connection, TLS included; 2 s. A server nearby answers in a millisecond, a packet that was lost comes
+    /// again after one second.
+    pub connect: Duration,
+    /// Until the response begins; 60 s, as nginx has it.
+    pub response: Duration,
+    /// Between two pieces of a body, either way; 60 s, as nginx has it.
+    pub transfer: Duration,
+    /// For all of it: waiting, all attempts, the whole response; none by default.
+    pub total: Option<Duration>,
+}
+
+/// Which connections are kept for further requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeepSettings {
+    /// Idle ones for each server and thread; 64.
+    pub idle: usize,
+    /// How long; 55 s, since servers close theirs after 60 or 75 s as a rule, and the one who closes first is not surprised.
+    pub idle_time: Duration,
+}
+
+/// How requests wait while all servers are at their limits ([`ServerSettings::most_requests`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueSettings {
+    /// How many may wait in all threads together; 1,024. Those beyond are refused at once.
+    pub length: usize,
+    /// How long each waits; 5 s.
+    pub patience: Duration,
+}
+
+/// Which form of the PROXY protocol a connection begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProxyHeader {
+    /// A line of text.
+    Version1,
+    /// Binary.
+    Version2,
+}
+
+/// How requests are changed on their way.
+#[derive(Clone, Debug, Default)]
+pub struct ForwardingSettings {
+    /// The host that servers are asked for.
+    pub host: HostSetting,
+    /// Cut from the beginning of paths that begin with it.
+    pub strip_prefix: Option<String>,
+    /// Put before each path.
+    pub add_prefix: Option<String>,
+    /// What servers are told of the client.
+    pub forwarded: Forwarded,
+    /// Fields that are set in requests; those with an empty value are removed.
+    pub request_headers: Vec<(String, String)>,
+    /// Fields that are set in responses; those with an empty value are removed.
+    pub response_headers: Vec<(String, String)>,
+    /// Whether bodies of requests are taken whole before a server is asked.
+    pub buffering: Option<BufferSettings>,
+}
+
+/// The host that servers are asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum HostSetting {
+    /// As the client named it.
+    #[default]
+    Keep,
+    /// The server's own name or address.
+    Server,
+    /// This one.
+    Fixed(String),
+}
+
+/// How bodies of requests are taken whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BufferSettings {
+    /// Bytes that are kept in memory; what is longer goes to a file. 64 KiB.
+    pub memory: usize,
+    /// Where such files are made; they have no name there.
+    pub folder: std::path::PathBuf,
+}
+
+impl UpstreamSettings {
+    /// An upstream of these servers, and for all else what is usual.
+    #[must_use]
+    pub fn new(name: impl Into<String>, servers: Vec<ServerSettings>) -> Self {
+        Self {
+            name: name.into(),
+            servers,
+            balancing: Balancing::default(),
+            sticky: None,
+            timeouts: UpstreamTimeouts::default(),
+            keep: KeepSettings::default(),
+            queue: QueueSettings::default(),
+            slow_start: Duration::ZERO,
+            retries: RetrySettings::default(),
+            passive: PassiveSettings::default(),
+            check: None,
+            encryption: None,
+            proxy_header: None,
+        }
+    }
+}
+
+impl ServerSettings {
+    /// A server at this address, like all others.
+    #[must_use]
+    pub fn new(address: ServerAddress) -> Self {
+        Self { address, weight: 1, backup: false, most_requests: None, id: None }
+    }
+}
+
+impl Default for UpstreamTimeouts {
+    fn default() -> Self {
+        let minute = Duration::from_secs(60);
+        Self { connect: Duration::from_secs(2), response: minute, transfer: minute, total: None }
+    }
+}
+
+impl Default for KeepSettings {
+    fn default() -> Self {
+        Self { idle: 64, idle_time: Duration::from_secs(55) }
+    }
+}
+
+impl Default for QueueSettings {
+    fn default() -> Self {
+        Self { length: 1024, patience: Duration::from_secs(5) }
+    }
+}
+
+impl Default for BufferSettings {
+    fn default() -> Self {
+        Self { memory: 64 * 1024, folder: std::env::temp_dir() }
+    }
+}
