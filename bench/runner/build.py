@@ -97,6 +97,7 @@ def programs(wanted: set[str], build: bool = True) -> tuple[dict[str, pathlib.Pa
         "hyper": hyper,
         "nginx": lambda: installed("nginx"),
         "h2o": lambda: installed("h2o"),
+        "haproxy": lambda: installed("haproxy"),
         "hello": lambda: serow("serow", "examples/hello", ["--example", "hello"], build),
         "axum": lambda: serow("serow", "examples/axum", ["--example", "axum"], build),
         "serow": lambda: serow("serow-cli", "serow", [], build),

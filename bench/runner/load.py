@@ -1,10 +1,11 @@
-"""The load: wrk for TCP, our own generator for unix sockets and wherever every request must be counted."""
+"""The load: wrk for TCP, h2load for HTTP/2, our own generator for unix sockets and wherever every request must be counted."""
 
 from __future__ import annotations
 
 import json
 import math
 import pathlib
+import re
 import resource
 import select
 import shutil
@@ -75,6 +76,29 @@ def judged(told: dict, response_size: int, connections: int) -> float:
     if not requests * response_size <= bytes_read <= (requests + connections) * response_size:
         raise Failed(f"{bytes_read} bytes are not {requests} responses of {response_size} bytes")
     return bytes_read / response_size if response_size >= COUNTED_IN_BYTES else requests
+
+
+def with_h2load(running: Running, connections: int, streams: int, requests: int, meter: Meter | None) -> Outcome:
+    """HTTP/2; opening the connections is in the figures."""
+    scheme = "https" if running.tls else "http"
+    command = [*machine.pinned(machine.cores()[1]), "h2load", "-t1", f"-c{connections}", f"-m{streams}", f"-n{requests}",
+               f"{scheme}://{running.address}{running.path}"]
+    before = children_cpu()
+    if meter:
+        meter.begin()
+    try:
+        said = subprocess.run(command, capture_output=True, text=True, timeout=10 * GRACE).stdout
+    except subprocess.TimeoutExpired as error:
+        raise Failed("h2load did not end in time") from error
+    usage = meter.end() if meter else Usage(0, 0, {})
+    found = re.search(r"finished in ([\d.]+)(us|ms|s),", said)
+    data = re.search(r"\((\d+)\) data", said)
+    if not found or not data or f"{requests} succeeded" not in said or f"status codes: {requests} 2xx" not in said:
+        raise Failed(f"h2load: not {requests} answers: {said[-300:]!r}")
+    if int(data.group(1)) != requests * len(running.work.body):
+        raise Failed(f"{data.group(1)} bytes of bodies instead of {requests * len(running.work.body)}")
+    seconds = float(found.group(1)) / {"us": 1e6, "ms": 1e3, "s": 1}[found.group(2)]
+    return Outcome(requests, seconds, math.nan, math.nan, children_cpu() - before, usage)
 
 
 def with_own(program: pathlib.Path, running: Running, connections: int, meter: Meter | None,

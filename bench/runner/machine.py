@@ -63,7 +63,7 @@ def locked_version(crate: str, lock: pathlib.Path) -> str:
 def versions() -> dict[str, str]:
     lock = BENCH / "peers/hyper/Cargo.lock"
     found = {name: package_version(package) for name, package in
-             (("nginx", "nginx"), ("h2o", "h2o"), ("Warp", "libghc-warp-dev"), ("wrk", "wrk"),
+             (("nginx", "nginx"), ("h2o", "h2o"), ("HAProxy", "haproxy"), ("Warp", "libghc-warp-dev"), ("wrk", "wrk"),
               ("valgrind", "valgrind"), ("strace", "strace"))}
     found |= {crate: locked_version(crate, lock) for crate in ("hyper", "axum", "tokio")}
     found["gcc"] = output("cc", "-dumpfullversion")

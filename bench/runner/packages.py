@@ -9,7 +9,8 @@ import subprocess
 from . import machine
 
 # What each is for: a peer that cannot be had is left out of the comparison, a tool takes its subcommand with it.
-PACKAGES = ("nginx", "h2o", "ghc", "libghc-warp-dev", "wrk", "nghttp2-client", "valgrind", "strace", "gcc", "libc6-dev", "util-linux")
+PACKAGES = ("nginx", "h2o", "haproxy", "ghc", "libghc-warp-dev", "wrk", "nghttp2-client", "valgrind", "strace", "gcc",
+            "libc6-dev", "util-linux")
 
 INSTALL_LIMIT = 900
 

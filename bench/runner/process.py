@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import tempfile
 import time
@@ -34,16 +35,26 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
-def answer(address: str, path: str, limit: float) -> tuple[bytes, bytes]:
-    """Head and body of one request, asked with the bytes that wrk sends."""
+def connected(address: str, limit: float, tls: bool) -> socket.socket:
     family, to = socket.AF_INET, None
-    host = address
     if address.startswith("unix:"):
-        family, to, host = socket.AF_UNIX, address.removeprefix("unix:"), "localhost"
-    with socket.socket(family) as connection:
+        family, to = socket.AF_UNIX, address.removeprefix("unix:")
+    connection = socket.socket(family)
+    try:
         connection.settimeout(limit)
         name, _, port = address.rpartition(":")
         connection.connect(to or (name, int(port)))
+        # The certificates are made for one run and signed by nobody.
+        return ssl._create_unverified_context().wrap_socket(connection) if tls else connection
+    except BaseException:
+        connection.close()
+        raise
+
+
+def answer(address: str, path: str, limit: float, tls: bool = False) -> tuple[bytes, bytes]:
+    """Head and body of one request, asked with the bytes that wrk sends."""
+    host = "localhost" if address.startswith("unix:") else address
+    with connected(address, limit, tls) as connection:
         connection.sendall(f"GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
         received = b""
         while b"\r\n\r\n" not in received:
@@ -67,6 +78,10 @@ def more(connection: socket.socket) -> bytes:
 class Running:
     """A context: the server runs inside it and is gone, with everything it wrote, after it."""
 
+    # Whether it is asked over TLS, and the core it runs on: the server's or the load's.
+    tls = False
+    core = 0
+
     def __init__(self, server: Server, work: Work, transport: str, program: pathlib.Path, folder: pathlib.Path,
                  tool: list[str] | None = None):
         self.server, self.work = server, work
@@ -83,12 +98,12 @@ class Running:
 
     def __enter__(self) -> Running:
         try:
-            command = servers.command(self.server, self.work, self.place)
+            command = self.arguments()
             # The server ends with us even when we are killed.
             guard = ["setpriv", "--pdeathsig", "TERM"] if shutil.which("setpriv") else []
             with open(self.directory / "log", "wb") as log:
                 self.process = subprocess.Popen(
-                    [*guard, *machine.pinned(machine.cores()[0]), *self.tool, *command], stdin=subprocess.DEVNULL,
+                    [*guard, *machine.pinned(machine.cores()[self.core]), *self.tool, *command], stdin=subprocess.DEVNULL,
                     stdout=log, stderr=log, cwd=self.directory, start_new_session=True)
             self.wait_until_ready()
         except BaseException:
@@ -98,6 +113,9 @@ class Running:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
+
+    def arguments(self) -> list[str]:
+        return servers.command(self.server, self.work, self.place)
 
     def wait_until_ready(self) -> None:
         limit = READY_LIMIT_UNDER_A_TOOL if self.tool else READY_LIMIT
@@ -115,7 +133,7 @@ class Running:
 
     def check(self, limit: float = READY_LIMIT) -> None:
         """The bytes of the body, once before and once after a measurement: the load generator compares lengths only."""
-        head, body = answer(self.address, self.path, limit)
+        head, body = answer(self.address, self.path, limit, self.tls)
         if not re.match(rb"HTTP/1\.1 200( |\r|$)", head):
             raise Broken(f"answered {head.splitlines()[0].decode(errors='replace')}")
         if body != self.work.body:
