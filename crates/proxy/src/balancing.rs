@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serow_message::Request;
+use serow_net::Moment;
 
 use crate::server::Server;
 
@@ -66,7 +67,7 @@ impl Balancer {
     }
 
     /// Which of the candidates is asked; they are in the order of their places. `None` where there is none.
-    pub(crate) fn choose(&mut self, candidates: &[Candidate<'_>], _key: u64) -> Option<usize> {
+    pub(crate) fn choose(&mut self, candidates: &[Candidate<'_>], _key: u64, _now: Moment) -> Option<usize> {
         self.next = self.next.wrapping_add(1);
         self.next.checked_rem(candidates.len())
     }

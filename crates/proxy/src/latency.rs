@@ -12,8 +12,8 @@ impl Latency {
     /// A response began so long after its request.
     pub(crate) fn note(&self, _took: Duration, _now: Moment) {}
 
-    /// The average in microseconds; 0 where nothing is known.
-    pub(crate) fn microseconds(&self) -> u64 {
+    /// The average in microseconds, as it is now: it falls while nothing is noted. 0 where nothing is known.
+    pub(crate) fn microseconds(&self, _now: Moment) -> u64 {
         0
     }
 }
