@@ -96,6 +96,12 @@ def place(tls: bool, site: pathlib.Path) -> Iterator[Place]:
 
 def run(link: Link, server: Server, where: Place, client: list[str], limit: float, trace: bool = True) -> Outcome:
     """Runs a client against a server over the link."""
+    return run_command(link, server.label, servers.command(server, where), where, client, limit, trace)
+
+
+def run_command(link: Link, label: str, serving: list[str], where: Place, client: list[str], limit: float,
+                trace: bool = True) -> Outcome:
+    """The same with any program that listens where the servers do."""
     files = {name: where.work / name for name in ("report", "trace", "trace-back")}
     # The laboratory ends with us even when we are killed.
     guard = ["setpriv", "--pdeathsig", "TERM"] if shutil.which("setpriv") else []
@@ -103,7 +109,7 @@ def run(link: Link, server: Server, where: Place, client: list[str], limit: floa
                "--wait-for", f"tcp:{servers.PORT}"]
     if trace:
         command += ["--trace", files["trace"], "--trace-back", files["trace-back"]]
-    command += ["--", *servers.command(server, where), "--", *client]
+    command += ["--", *serving, "--", *client]
     environment = os.environ | {"PYTHONPATH": str(TESTS), "PYTHONDONTWRITEBYTECODE": "1"}
     process = subprocess.Popen([str(part) for part in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True, env=environment, cwd=where.work)
@@ -112,13 +118,13 @@ def run(link: Link, server: Server, where: Place, client: list[str], limit: floa
     except subprocess.TimeoutExpired:
         process.terminate()
         output, errors = process.communicate()
-        raise Broken(f"{server.label}: not done after {limit:.0f} s: {errors[-400:]}") from None
+        raise Broken(f"{label}: not done after {limit:.0f} s: {errors[-400:]}") from None
     except BaseException:
         process.terminate()
         process.wait()
         raise
     if process.returncode != 0:
-        raise Broken(f"{server.label}: exit code {process.returncode}: {errors[-800:]}")
+        raise Broken(f"{label}: exit code {process.returncode}: {errors[-800:]}")
     traces = [segments(files[name]) if trace else [] for name in ("trace", "trace-back")]
     return Outcome(output, json.loads(files["report"].read_text()), *traces)
 

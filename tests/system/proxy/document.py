@@ -1,0 +1,52 @@
+"""docs/proxy.md: the table of faults is measured and replaced, everything else is kept."""
+
+from __future__ import annotations
+
+import datetime
+import platform
+
+from ..priorities.document import replaced
+from ..server import REPOSITORY, Server
+from . import proxies
+from .account import Row
+from .faults import FAULTS
+
+FILE = REPOSITORY / "docs/proxy.md"
+
+
+def write(found: dict[str, list[Row]]) -> None:
+    """Puts the table between its markers; a page without them gets it at its end."""
+    document = FILE.read_text() if FILE.exists() else "# The reverse proxy\n"
+    FILE.write_text(replaced(document, "faults", table(found)))
+    print(f"wrote {FILE.relative_to(REPOSITORY)}")
+
+
+def table(found: dict[str, list[Row]]) -> str:
+    names = list(found)
+    lines = ["| one of three servers | " + " | ".join(names) + " |", "| --- |" + " --- |" * len(names)]
+    for number, fault in enumerate(FAULTS):
+        lines.append(f"| {fault.name} | " + " | ".join(cell(found[name][number]) for name in names) + " |")
+    least = min(row.gets + row.posts for rows in found.values() for row in rows)
+    notes = [f"{kind.name} {kind.version()}: {proxies.NOTES[kind.name]}." for kind in kinds(names)]
+    return "\n".join([*lines, "", f"{least:,} requests or more in each field. {' '.join(notes)} {machine()}"])
+
+
+def cell(row: Row) -> str:
+    said = [f"{row.gets_failed:,} GET", f"{row.posts_failed:,} POST"]
+    if row.cut:
+        said.append(f"{row.cut:,} broken off")
+    if row.needless:
+        said.append(f"**{row.needless:,} POST needlessly**")
+    if row.twice:
+        said.append(f"**{row.twice:,} POST done twice**")
+    if row.wrong:
+        said.append(f"**{row.wrong:,} wrong**")
+    return f"{', '.join(said)}; {row.longest * 1000:,.0f} ms"
+
+
+def kinds(names: list[str]) -> list[type[Server]]:
+    return [kind for kind in (proxies.Serow, *proxies.PEERS) if kind.name in names]
+
+
+def machine() -> str:
+    return f"Two cores for everything, Linux {platform.release().split('-')[0]}, {datetime.date.today()}."

@@ -1,0 +1,171 @@
+"""What happens to one of three servers under load, and what the clients notice of it."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import dataclasses
+import pathlib
+import random
+import signal
+import time
+from collections.abc import Callable
+
+from ..server import Server
+from ..verdict import LOOKS, Verdict
+from . import proxies
+from .account import Row, Window, account
+from .load import CONNECTIONS, Load
+from .proxies import Serow
+from .upstream import Upstream, running
+
+# Before the fault and behind it.
+CALM = 0.3
+# The time for a response that the proxies are given, and what else a request may take.
+TIMEOUT, REST = 1.0, 0.5
+RESTARTS = {True: 10, False: 100}
+# Servers and clients of one fault take half a core. What is written down is measured alone.
+AT_A_TIME = {True: 3, False: 1}
+
+
+def told(mode: str) -> Callable[[Upstream, bool], list[Window]]:
+    def happen(victim: Upstream, short: bool) -> list[Window]:
+        began = time.monotonic()
+        victim.tell(mode)
+        window = began, time.monotonic()
+        # The full test is long enough for a server that was left alone to be tried again, and to fail again.
+        time.sleep(1.0 if short else 8.0)
+        victim.tell("normal")
+        return [window] if mode == "refuse" else []
+    return happen
+
+
+def stopped(victim: Upstream, short: bool) -> list[Window]:
+    victim.signal(signal.SIGSTOP)
+    time.sleep(TIMEOUT + 0.5 if short else 8.0)
+    victim.signal(signal.SIGCONT)
+    return []
+
+
+def killed(victim: Upstream, short: bool) -> list[Window]:
+    window = fall(victim.kill)
+    time.sleep(0.7 if short else 5.0)
+    victim.start()
+    return [window]
+
+
+def killed_again_and_again(victim: Upstream, short: bool) -> list[Window]:
+    return replaced(victim, victim.kill, RESTARTS[short])
+
+
+def restarted(victim: Upstream, short: bool) -> list[Window]:
+    return replaced(victim, victim.leave, RESTARTS[short])
+
+
+def replaced(victim: Upstream, end: Callable[[], None], count: int) -> list[Window]:
+    windows = []
+    for _ in range(count):
+        windows.append(fall(end))
+        time.sleep(random.uniform(0, 0.05))
+        victim.start()
+        time.sleep(0.05)
+    return windows
+
+
+def fall(end: Callable[[], None]) -> Window:
+    began = time.monotonic()
+    end()
+    return began, time.monotonic()
+
+
+@dataclasses.dataclass(frozen=True)
+class Fault:
+    name: str
+    happen: Callable[[Upstream, bool], list[Window]]
+    # Whether it happens to the server at a unix socket; otherwise to one at a port.
+    unix: bool = False
+    # What even the best proxy cannot make good: a body that breaks off has begun to arrive.
+    cuts: bool = False
+
+
+FAULTS = (
+    Fault("killed (kill -9), comes back later", killed),
+    Fault("the same at a unix socket", killed, unix=True),
+    Fault("killed and started again, 100 times", killed_again_and_again),
+    Fault("stopped in order and started again, 100 times", restarted),
+    Fault("stands still (SIGSTOP), then goes on", stopped),
+    Fault("refuses connections", told("refuse")),
+    Fault("the same at a unix socket", told("refuse"), unix=True),
+    Fault("resets in the middle of the head", told("reset-head")),
+    Fault("resets in the middle of the body", told("reset-body"), cuts=True),
+    Fault("answers 10 s late", told("delay 10")),
+    Fault("answers no HTTP", told("garbage")),
+    Fault("ends idle connections without a word", told("close")),
+)
+
+
+def sit(kind: type[Server], fault: Fault, folder: pathlib.Path, short: bool) -> tuple[Row, str]:
+    """One fault behind one proxy, and how the failures were called."""
+    folder.mkdir()
+    upstreams = Upstream(folder, "a"), Upstream(folder, "b"), Upstream(folder, "c", unix=True)
+    victim = upstreams[2] if fault.unix else upstreams[0]
+    with running(*upstreams), kind(folder, upstreams) as proxy:
+        with Load(proxy.address) as load:
+            time.sleep(CALM)
+            windows = fault.happen(victim, short)
+            over = time.monotonic()
+            # In the full test it comes back, and its share with it.
+            time.sleep(CALM if short else 6.0)
+        said = f"; {proxy.panics()[0]}" if proxy.panics() else ""
+        # What stood still may still be reading what it was sent.
+        time.sleep(0.1)
+    row = account(load.asked, [seen for upstream in upstreams for seen in upstream.seen()], windows, fault.cuts)
+    row.back = sum(seen.moment > over and seen.event == "did" for seen in victim.seen())
+    return row, load.kinds() + said
+
+
+def happen_to_one(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
+    """Faults of one of three servers behind Serow: nobody who asks for what may be repeated notices."""
+    requests = 0
+    with concurrent.futures.ThreadPoolExecutor(AT_A_TIME[short]) as pool:
+        waiting = [pool.submit(sit, Serow, fault, folder / f"first-{number}", short) for number, fault in enumerate(FAULTS)]
+    for number, fault in enumerate(FAULTS):
+        first = [waiting[number]]
+
+        def look() -> None:
+            nonlocal requests
+            row, kinds = first.pop().result() if first else sit(Serow, fault, folder / f"second-{number}", short)
+            requests += row.gets + row.posts
+            check(verdict, fault, row, kinds, short)
+
+        verdict.look_twice(look, LOOKS[short])
+    verdict.figure(f"{len(FAULTS)} faults of one of three servers, {requests} requests through {CONNECTIONS} connections")
+
+
+def check(verdict: Verdict, fault: Fault, row: Row, kinds: str, short: bool) -> None:
+    name = f"{fault.name}{' (unix)' if fault.unix else ''}"
+    verdict.say(f"{name}: {row.gets} GET, {row.gets_failed} failed; {row.posts} POST, {row.posts_failed} failed; {row.cut} cut; "
+                f"longest {row.longest:.2f} s ({kinds})")
+    verdict.check(row.gets > 100 and row.posts > 20, f"{name}: there was no load")
+    verdict.check(row.gets_failed == 0, f"{name}: {row.gets_failed} of {row.gets} GETs failed: {kinds}")
+    verdict.check(row.needless == 0, f"{name}: {row.needless} POSTs failed that no server had seen: {kinds}")
+    verdict.check(row.twice == 0, f"{name}: {row.twice} POSTs were carried out twice")
+    verdict.check(row.wrong == 0, f"{name}: {row.wrong} responses were not what the server had sent")
+    verdict.check("panic" not in kinds, f"{name}: {kinds}")
+    verdict.check(short or row.back > 0, f"{name}: the server got no request when it was well again")
+    verdict.check_in_time(row.longest < TIMEOUT + REST, f"{name}: a request took {row.longest:.2f} s")
+
+
+def compare(verdict: Verdict, folder: pathlib.Path, short: bool) -> dict[str, list[Row]]:
+    """The same behind each proxy, for the table; only counted."""
+    found: dict[str, list[Row]] = {}
+    for kind in (Serow, *proxies.PEERS):
+        found[kind.name] = []
+        for number, fault in enumerate(FAULTS):
+            row, kinds = sit(kind, fault, folder / f"{kind.name}-{number}", short)
+            found[kind.name].append(row)
+            verdict.say(f"{kind.name}: {fault.name}: {row.gets} GET, {row.gets_failed} failed; {row.posts} POST, {row.posts_failed} "
+                        f"failed, {row.needless} needlessly, {row.twice} done twice; {row.cut} cut; longest {row.longest:.2f} s ({kinds})")
+    return found
+
+
+CASES = (happen_to_one,)
