@@ -7,8 +7,8 @@ use std::{
 
 use bytes::Bytes;
 use serow_http1::{Client, Event, Limits, Misuse, Next, ReceivedResponse};
-use serow_message::{BodyLength, Method, RequestHead};
-use serow_net::{Buffers, Wire};
+use serow_message::{BodyLength, Headers, Method, RequestHead};
+use serow_net::{Buffers, Tunnel, Wire};
 
 use crate::{Broken, link::Link};
 
@@ -49,8 +49,8 @@ impl Http1 {
     /// # Errors
     ///
     /// Before the head, or fewer bytes than were announced.
-    pub fn send_end(&mut self) -> Result<(), Misuse> {
-        self.machine.send_end(None, self.link.output())
+    pub fn send_end(&mut self, trailers: Option<&Headers>) -> Result<(), Misuse> {
+        self.machine.send_end(trailers, self.link.output())
     }
 
     /// Sends requests that were written by other means, one or several, as they are. [`Self::expect`] announces each of
@@ -104,6 +104,16 @@ impl Http1 {
         }
     }
 
+    /// The next event of what has been received already.
+    ///
+    /// # Errors
+    ///
+    /// When the server broke the rules.
+    #[inline]
+    pub fn receive_received(&mut self) -> Result<Option<Event<ReceivedResponse>>, Broken> {
+        Ok(self.machine.receive(&mut self.link.input)?)
+    }
+
     /// What becomes of the connection; after [`Next::Reuse`] the next request can be sent.
     #[inline]
     pub fn begin_next(&mut self) -> Next {
@@ -132,5 +142,12 @@ impl Http1 {
     #[must_use]
     pub fn wire(&self) -> &Wire {
         &self.link.wire
+    }
+
+    /// The wire itself, after [`Next::Tunnel`], with what has come already of the other protocol.
+    #[must_use]
+    pub fn into_tunnel(self) -> Tunnel {
+        let Link { wire, input, .. } = self.link;
+        Tunnel::new(wire, input)
     }
 }

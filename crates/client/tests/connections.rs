@@ -93,7 +93,7 @@ fn http1_sends_bodies_of_known_and_unknown_length() {
             for piece in large.chunks(100_000) {
                 connection.send_data(piece).unwrap();
             }
-            connection.send_end().unwrap();
+            connection.send_end(None).unwrap();
             let (value, body, next) = response(&mut connection, "x-length").await;
             assert_eq!((value.as_str(), body.len(), next), (said, large.len(), Next::Reuse));
         }

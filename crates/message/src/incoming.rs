@@ -154,6 +154,20 @@ impl Feeder {
         }
     }
 
+    /// Ready when the body was dropped; otherwise the task is woken then. For a feeder that was asked for a chunk and waits
+    /// for it itself.
+    pub fn poll_abandoned(&self, context: &mut Context<'_>) -> Poll<()> {
+        let mut channel = lock(&self.channel);
+        if let State::Dropped = channel.state {
+            return Poll::Ready(());
+        }
+        match &mut channel.feeder {
+            Some(waker) if waker.will_wake(context.waker()) => {}
+            slot => *slot = Some(context.waker().clone()),
+        }
+        Poll::Pending
+    }
+
     /// Whether the body was dropped, so that nobody will read the rest.
     #[must_use]
     pub fn is_abandoned(&self) -> bool {

@@ -17,6 +17,7 @@ mod runtime;
 mod socket;
 mod tcp_info;
 pub mod tls;
+mod tunnel;
 mod wire;
 
 pub use accept::{AcceptError, Accepted, Acceptor, PAUSE_AFTER_EXHAUSTION, Peer};
@@ -31,4 +32,5 @@ pub use reuse_port::{Departure, Left};
 pub use runtime::thread_runtime;
 pub use socket::{More, Socket};
 pub use tcp_info::TcpInfo;
+pub use tunnel::Tunnel;
 pub use wire::Wire;

@@ -80,6 +80,28 @@ impl FromStr for ServerAddress {
     }
 }
 
+impl ServerAddress {
+    /// For which name it must have a certificate.
+    pub(crate) fn server_name(&self) -> String {
+        match &self.place {
+            Place::Tcp(address) => address.ip().to_string(),
+            Place::Name { host, .. } => host.clone(),
+            Place::Unix(_) => "localhost".to_owned(),
+        }
+    }
+
+    /// What it is called in `Host`.
+    pub(crate) fn authority(&self) -> String {
+        match &self.place {
+            Place::Unix(_) => "localhost".to_owned(),
+            Place::Tcp(address) => {
+                Origin { scheme: self.scheme, host: address.ip().to_string(), port: address.port() }.authority()
+            }
+            Place::Name { host, port } => Origin { scheme: self.scheme, host: host.clone(), port: *port }.authority(),
+        }
+    }
+}
+
 impl fmt::Display for ServerAddress {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match (&self.place, self.scheme, self.protocol) {

@@ -14,6 +14,7 @@ use crate::{
     latency::Latency,
     outlier::Outlier,
     settings::{ServerSettings, UpstreamSettings},
+    upstream::Room,
 };
 
 /// A server. What changes of it is shared by all threads, without a lock.
@@ -27,6 +28,8 @@ pub struct Server {
     weight: AtomicU16,
     administration: AtomicU8,
     active: AtomicU32,
+    /// Where requests wait for this server and others.
+    room: Arc<Room>,
     /// When it came up again, in milliseconds; 0 where it was never down.
     came_up: AtomicU64,
     pub(crate) health: Health,
@@ -55,7 +58,12 @@ pub(crate) struct Lease {
 
 impl Server {
     /// A server of an upstream with these settings, which is reached at this destination.
-    pub(crate) fn new(settings: ServerSettings, destination: Destination, upstream: &UpstreamSettings) -> Self {
+    pub(crate) fn new(
+        settings: ServerSettings,
+        destination: Destination,
+        upstream: &UpstreamSettings,
+        room: Arc<Room>,
+    ) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         Self {
             number: NEXT.fetch_add(1, Ordering::Relaxed),
@@ -65,6 +73,7 @@ impl Server {
             settings,
             administration: AtomicU8::new(Administration::Up as u8),
             active: AtomicU32::new(0),
+            room,
             came_up: AtomicU64::new(0),
             health: Health::new(upstream.check.as_ref()),
             outlier: Outlier::default(),
@@ -162,5 +171,8 @@ impl Lease {
 impl Drop for Lease {
     fn drop(&mut self) {
         self.server.active.fetch_sub(1, Ordering::Relaxed);
+        if self.server.settings.most_requests.is_some() {
+            self.server.room.note_left();
+        }
     }
 }

@@ -6,6 +6,7 @@ use std::sync::{
 };
 
 use serow_client::Destination;
+use tokio::sync::{Notify, futures::Notified};
 
 use crate::{
     address::Place,
@@ -27,8 +28,14 @@ struct Shared {
     servers: Mutex<Arc<[Arc<Server>]>>,
     /// Counts the changes of the servers, so that threads look only when there is something to see.
     version: AtomicU64,
-    /// Requests that wait in all threads.
+    room: Arc<Room>,
+}
+
+/// Where requests wait until a server has room, in all threads.
+#[derive(Debug, Default)]
+pub(crate) struct Room {
     waiting: AtomicU64,
+    left: Notify,
 }
 
 impl Upstream {
@@ -36,21 +43,14 @@ impl Upstream {
     #[must_use]
     pub fn new(settings: UpstreamSettings) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
+        let room = Arc::<Room>::default();
         let servers = settings.servers.iter().filter_map(|server| {
             let destination = known_destination(server)?;
-            Some(Arc::new(Server::new(server.clone(), destination, &settings)))
+            Some(Arc::new(Server::new(server.clone(), destination, &settings, Arc::clone(&room))))
         });
         let servers = Mutex::new(servers.collect());
         let number = NEXT.fetch_add(1, Ordering::Relaxed) as usize;
-        Self {
-            shared: Arc::new(Shared {
-                number,
-                settings,
-                servers,
-                version: AtomicU64::new(1),
-                waiting: AtomicU64::new(0),
-            }),
-        }
+        Self { shared: Arc::new(Shared { number, settings, servers, version: AtomicU64::new(1), room }) }
     }
 
     /// Different for every upstream of this process, and small.
@@ -82,9 +82,38 @@ impl Upstream {
         self.shared.version.fetch_add(1, Ordering::Release);
     }
 
-    /// Requests that wait in all threads for a server to have room.
-    pub(crate) fn waiting(&self) -> &AtomicU64 {
-        &self.shared.waiting
+    /// Where requests wait for a server to have room.
+    pub(crate) fn room(&self) -> &Arc<Room> {
+        &self.shared.room
+    }
+}
+
+impl Room {
+    /// One more waits; says how many did so before.
+    pub(crate) fn enter(&self) -> u64 {
+        self.waiting.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// One waits no longer.
+    pub(crate) fn leave(&self) {
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Requests that wait in all threads.
+    pub(crate) fn waiting(&self) -> u64 {
+        self.waiting.load(Ordering::Relaxed)
+    }
+
+    /// Ready when a request left a server: whoever waited longest is the first to know.
+    pub(crate) fn left(&self) -> Notified<'_> {
+        self.left.notified()
+    }
+
+    /// A request left a server.
+    pub(crate) fn note_left(&self) {
+        if self.waiting() > 0 {
+            self.left.notify_one();
+        }
     }
 }
 

@@ -1,30 +1,26 @@
-//! The wire of a connection that no longer speaks HTTP.
+//! A connection that no longer speaks HTTP, counted as long as somebody has it.
 
 use std::{
     io,
     pin::Pin,
-    task::{Context, Poll, ready},
+    task::{Context, Poll},
 };
 
-use bytes::{Buf, BytesMut};
-use serow_net::{Buffers, More, Wire};
+use bytes::BytesMut;
+use serow_net::Wire;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::population::Inhabitant;
 
 /// The wire, counted as a connection of its worker until it is dropped, so that a stopping server waits for it.
 pub(super) struct Tunnel {
-    wire: Wire,
-    /// Received and not read yet.
-    input: BytesMut,
-    /// Its own: whoever has the tunnel may be on another thread.
-    buffers: Buffers,
+    tunnel: serow_net::Tunnel,
     _inhabitant: Inhabitant,
 }
 
 impl Tunnel {
     pub(super) fn new(wire: Wire, inhabitant: Inhabitant) -> Self {
-        Self { wire, input: BytesMut::new(), buffers: Buffers::new(), _inhabitant: inhabitant }
+        Self { tunnel: serow_net::Tunnel::new(wire, BytesMut::new()), _inhabitant: inhabitant }
     }
 }
 
@@ -34,31 +30,20 @@ impl AsyncRead for Tunnel {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let Self { wire, input, buffers, .. } = &mut *self;
-        if input.is_empty() {
-            ready!(wire.poll_receive(context, input, buffers))?;
-        }
-        let count = input.len().min(buffer.remaining());
-        buffer.put_slice(&input[..count]);
-        input.advance(count);
-        if input.is_empty() {
-            buffers.give_input(std::mem::take(input));
-        }
-        Poll::Ready(Ok(()))
+        Pin::new(&mut self.tunnel).poll_read(context, buffer)
     }
 }
 
 impl AsyncWrite for Tunnel {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let Self { wire, buffers, .. } = &mut *self;
-        wire.poll_send(context, bytes, More::Nothing, buffers)
+        Pin::new(&mut self.tunnel).poll_write(context, bytes)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.wire.poll_flush(context)
+        Pin::new(&mut self.tunnel).poll_flush(context)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.wire.poll_shut_down(context)
+        Pin::new(&mut self.tunnel).poll_shutdown(context)
     }
 }

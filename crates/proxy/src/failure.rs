@@ -1,0 +1,103 @@
+//! Why an attempt came to nothing: at which step, and whose fault it was.
+
+use std::{fmt, time::Duration};
+
+use serow_client::{Broken, DialError};
+use serow_message::{BoxError, StatusCode};
+
+/// Why an attempt came to nothing.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// How far it was.
+    pub(crate) step: Step,
+    /// What happened.
+    pub(crate) cause: Cause,
+    /// Whether the server may have begun to do what was asked for.
+    pub(crate) processed: Processed,
+}
+
+/// How far an attempt is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// The connection is being opened.
+    Connect,
+    /// The request is on its way, or its response has not begun.
+    Head,
+}
+
+/// Whether the server may have begun to do what was asked for (RFC 9110 §9.2.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Processed {
+    /// It never saw the request, or said that it left it alone.
+    Never,
+    /// A connection that had been used before was closed without a word: most likely the server closed it before the
+    /// request came.
+    Unlikely,
+    /// Who knows.
+    Maybe,
+}
+
+/// What happened.
+#[derive(Debug)]
+pub(crate) enum Cause {
+    /// There is no connection.
+    Dial(DialError),
+    /// The connection is of no more use.
+    Broken(Broken),
+    /// The response did not begin in time.
+    TimedOut(Duration),
+    /// The server refused the stream, or cut it off (RFC 9113 §8.7).
+    Reset(String),
+    /// The client's body cannot be had: the client's fault.
+    Body(BoxError),
+    /// The request cannot be said in the version that the server speaks.
+    Unsayable(String),
+}
+
+impl Failure {
+    /// There is no connection.
+    pub(crate) fn dial(error: DialError) -> Self {
+        Self { step: Step::Connect, cause: Cause::Dial(error), processed: Processed::Never }
+    }
+
+    /// The request was on its way, or sent.
+    pub(crate) fn of_exchange(cause: Cause, processed: Processed) -> Self {
+        Self { step: Step::Head, cause, processed }
+    }
+
+    /// What the client is told.
+    pub(crate) fn status(&self) -> StatusCode {
+        match &self.cause {
+            Cause::Dial(DialError::TimedOut(_)) | Cause::TimedOut(_) => StatusCode::GATEWAY_TIMEOUT,
+            Cause::Dial(_) | Cause::Broken(_) | Cause::Reset(_) => StatusCode::BAD_GATEWAY,
+            Cause::Body(_) => StatusCode::BAD_REQUEST,
+            Cause::Unsayable(_) => StatusCode::NOT_IMPLEMENTED,
+        }
+    }
+
+    /// Whether the server is to blame.
+    pub(crate) fn is_servers(&self) -> bool {
+        !matches!(self.cause, Cause::Body(_) | Cause::Unsayable(_))
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Connect => "connecting",
+            Self::Head => "waiting for the response",
+        })
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Dial(error) => error.fmt(formatter),
+            Self::Broken(error) => error.fmt(formatter),
+            Self::TimedOut(time) => write!(formatter, "there is no answer within {time:?}"),
+            Self::Reset(text) | Self::Unsayable(text) => formatter.write_str(text),
+            Self::Body(error) => write!(formatter, "the client's body: {error}"),
+        }
+    }
+}

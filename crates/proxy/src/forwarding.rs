@@ -1,0 +1,250 @@
+//! One request on its way: attempts at servers until one of them answers.
+
+use std::{
+    rc::Rc,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use serow_client::{ClientEncryption, Dialer, Http1};
+use serow_http1::Limits;
+use serow_message::{Body, Interim, OnUpgrade, Request, RequestHead, Response, Scheme, StatusCode};
+use tokio::time::timeout;
+
+use crate::{
+    answer::{Answer, Content},
+    balancing::Balancing,
+    failure::{Failure, Processed},
+    http1::Exchange,
+    local::Local,
+    outlier::Outcome,
+    selection::{Selection, Wish},
+    server::{Lease, Server},
+    settings::{ForwardingSettings, HostSetting},
+    tunnel,
+    upstream::Room,
+};
+
+/// A request on its way.
+pub(crate) struct Forwarding<'a> {
+    local: Rc<Local>,
+    settings: &'a ForwardingSettings,
+    head: RequestHead,
+    body: Body,
+    interim: Interim,
+    upgrade: Option<OnUpgrade>,
+    wish: Wish,
+    attempts: u32,
+    failure: Option<Failure>,
+}
+
+impl<'a> Forwarding<'a> {
+    /// What is to be sent, and to whom it may go.
+    pub(crate) fn new(local: Rc<Local>, settings: &'a ForwardingSettings, mut request: Request) -> Self {
+        let key = match &local.upstream.settings().balancing {
+            Balancing::Hash(key) => key.of(&request),
+            _ => 0,
+        };
+        let upgrade = request.upgrade();
+        let interim = request.interim().clone();
+        let body = std::mem::take(&mut request.body);
+        let head = outgoing(request, settings);
+        let wish = Wish { key, ..Wish::default() };
+        Self { local, settings, head, body, interim, upgrade, wish, attempts: 0, failure: None }
+    }
+
+    /// The response of a server, or one that says why there is none.
+    pub(crate) async fn respond(mut self) -> Response {
+        loop {
+            let lease = match self.choose().await {
+                Ok(lease) => lease,
+                Err(refusal) => return self.refuse(refusal),
+            };
+            let server = Arc::clone(lease.server());
+            self.attempts += 1;
+            let began = Instant::now();
+            match self.attempt(lease).await {
+                Ok(answer) => {
+                    self.note_answer(&server, &answer, began.elapsed());
+                    return self.finish(answer);
+                }
+                Err(failure) => {
+                    self.note_failure(&server, &failure, began.elapsed());
+                    let again = self.may_repeat(&failure);
+                    self.failure = Some(failure);
+                    if !again {
+                        return self.give_up();
+                    }
+                }
+            }
+        }
+    }
+
+    /// A server with room; waits for one where all are busy.
+    async fn choose(&self) -> Result<Lease, StatusCode> {
+        match self.local.select(&self.wish) {
+            Selection::Chosen(lease) => Ok(lease),
+            Selection::Nobody => Err(StatusCode::SERVICE_UNAVAILABLE),
+            Selection::Busy => self.queue().await,
+        }
+    }
+
+    /// Waits until a server has room.
+    async fn queue(&self) -> Result<Lease, StatusCode> {
+        let settings = self.local.upstream.settings().queue;
+        let (before, _queued) = Queued::enter(self.local.upstream.room());
+        if before >= settings.length as u64 {
+            return Err(StatusCode::SERVICE_UNAVAILABLE);
+        }
+        let chosen = async {
+            loop {
+                let room = self.local.upstream.room().left();
+                match self.local.select(&self.wish) {
+                    Selection::Chosen(lease) => return Ok(lease),
+                    Selection::Nobody => return Err(StatusCode::SERVICE_UNAVAILABLE),
+                    Selection::Busy => room.await,
+                }
+            }
+        };
+        timeout(settings.patience, chosen).await.unwrap_or(Err(StatusCode::SERVICE_UNAVAILABLE))
+    }
+
+    /// One attempt at one server: on a connection that is there, or on a new one.
+    async fn attempt(&mut self, lease: Lease) -> Result<Answer, Failure> {
+        let server = lease.server().clone();
+        server.counters.requests.add(1);
+        if let HostSetting::Server = self.settings.host {
+            // An address is a valid value.
+            let _ = self.head.headers.insert("host", server.settings().address.authority());
+        }
+        // A request that cannot be sent twice goes on a new connection: one that is there may be closed by now.
+        let idle = self.local.idle_connection(&server);
+        let is_reused = idle.is_some();
+        let connection = match idle {
+            Some(connection) => connection,
+            None => self.connect(&server).await?,
+        };
+        let exchange = Exchange::new(Rc::clone(&self.local), lease, connection, is_reused);
+        exchange.answer(&self.head, &mut self.body, &self.interim).await
+    }
+
+    async fn connect(&self, server: &Server) -> Result<Http1, Failure> {
+        let settings = self.local.upstream.settings();
+        let address = &server.settings().address;
+        let encryption = match (address.scheme, &settings.encryption) {
+            (Scheme::Https, Some(connector)) => Some(ClientEncryption {
+                connector: connector.clone(),
+                server_name: address.server_name(),
+                protocol: address.protocol,
+            }),
+            _ => None,
+        };
+        let dialer =
+            Dialer { destination: server.destination().clone(), encryption, patience: settings.timeouts.connect };
+        let wire = dialer.dial(&self.local.thread.buffers).await.map_err(Failure::dial)?;
+        server.counters.connections.add(1);
+        Ok(Http1::new(wire, Rc::clone(&self.local.thread.buffers), Limits::default()))
+    }
+
+    /// Whether another attempt is made after this failure.
+    fn may_repeat(&mut self, failure: &Failure) -> bool {
+        let retries = &self.local.upstream.settings().retries;
+        let whole = self.body.length() == Some(0) || failure.processed == Processed::Never;
+        let safe = match failure.processed {
+            Processed::Never => true,
+            Processed::Unlikely | Processed::Maybe => retries.all_methods || self.head.method.is_idempotent(),
+        };
+        // A connection that had been left idle costs no attempt: nobody was asked.
+        if failure.processed == Processed::Unlikely {
+            self.wish.tried.pop();
+        }
+        whole && safe && self.attempts < retries.tries
+    }
+
+    fn note_answer(&self, server: &Server, answer: &Answer, took: Duration) {
+        let bad = matches!(answer.head.status.as_u16(), 502..=504);
+        let outcome = if bad { Outcome::Failure } else { Outcome::Success };
+        if bad {
+            server.counters.failures.add(1);
+        }
+        server.outlier.note(outcome, self.local.now(), &self.local.upstream.settings().passive);
+        server.latency.note(took, self.local.now());
+    }
+
+    fn note_failure(&mut self, server: &Server, failure: &Failure, took: Duration) {
+        self.wish.tried.push(server.number());
+        if !failure.is_servers() {
+            return;
+        }
+        let upstream = self.local.upstream.settings();
+        tracing::warn!(upstream = upstream.name, server = server.name(), "{}: {}", failure.step, failure.cause);
+        if failure.processed == Processed::Unlikely {
+            return;
+        }
+        server.counters.failures.add(1);
+        server.outlier.note(Outcome::Failure, self.local.now(), &upstream.passive);
+        server.latency.note(took.max(FAILED), self.local.now());
+    }
+
+    /// The response as the client gets it.
+    fn finish(self, answer: Answer) -> Response {
+        let Answer { head, content } = answer;
+        let mut headers = head.headers;
+        serow_message::hop_by_hop::remove(&mut headers);
+        let mut response = Response { status: head.status, headers, ..Response::default() };
+        match (content, self.upgrade) {
+            (Content::Body(body), _) => response.body = body,
+            (Content::Tunnel(io, lease), Some(upgrade)) => tunnel::join(upgrade, io, lease),
+            // The server changed its protocol, and nobody had asked for that: the machine refuses this before.
+            (Content::Tunnel(..), None) => return Response::plain_status(StatusCode::BAD_GATEWAY),
+        }
+        response
+    }
+
+    /// The last attempt failed.
+    fn give_up(self) -> Response {
+        let status = self.failure.as_ref().map_or(StatusCode::BAD_GATEWAY, Failure::status);
+        Response::plain_status(status)
+    }
+
+    /// No server can be asked.
+    fn refuse(self, status: StatusCode) -> Response {
+        if self.failure.is_some() {
+            return self.give_up();
+        }
+        tracing::warn!(upstream = self.local.upstream.settings().name, "there is no server that could be asked");
+        Response::plain_status(status).with("retry-after", "5")
+    }
+}
+
+/// A place in the queue, until this is dropped.
+struct Queued(Arc<Room>);
+
+impl Queued {
+    /// Also says how many are before it.
+    fn enter(room: &Arc<Room>) -> (u64, Self) {
+        (room.enter(), Self(Arc::clone(room)))
+    }
+}
+
+impl Drop for Queued {
+    fn drop(&mut self) {
+        self.0.leave();
+    }
+}
+
+/// The head for servers.
+fn outgoing(request: Request, settings: &ForwardingSettings) -> RequestHead {
+    let upgrade = request.headers.get("upgrade").map(<[u8]>::to_vec);
+    let connection = request.connection().clone();
+    let Request { method, target, version, mut headers, .. } = request;
+    serow_message::hop_by_hop::remove(&mut headers);
+    if let Some(upgrade) = upgrade {
+        let _ = headers.insert("upgrade", upgrade);
+    }
+    settings.forwarded.apply(&mut headers, &connection);
+    RequestHead { method, target, version, headers }
+}
+
+/// What a failed attempt counts for as a latency: where errors come at once, a server is not to look quick for them.
+const FAILED: Duration = Duration::from_secs(1);

@@ -1,0 +1,328 @@
+//! An exchange over HTTP/1.1: the request on its way to a server, and the response on its way back.
+//!
+//! Until the head of the response is there, the task of the client's connection does the work. What is left of the body then
+//! is moved by a task of its own, which hands it over piece by piece, as the client takes it.
+
+use std::{
+    collections::VecDeque,
+    future::poll_fn,
+    rc::Rc,
+    task::{Context, Poll},
+};
+
+use bytes::{Bytes, BytesMut};
+use serow_client::{Broken, Http1};
+use serow_http1::{Event, Framing, Next, ReceivedResponse};
+use serow_message::{
+    Body, BodyLength, BoxError, Feeder, Headers, Incoming, IncomingError, Interim, RequestHead, ResponseHead,
+    StatusCode, Wanted,
+};
+use serow_net::Deadline;
+
+use crate::{
+    answer::{Answer, Content},
+    failure::{Cause, Failure, Processed},
+    local::Local,
+    server::Lease,
+};
+
+/// An exchange that is under way.
+pub(crate) struct Exchange {
+    local: Rc<Local>,
+    lease: Lease,
+    connection: Http1,
+    deadline: Deadline,
+    request: Outgoing,
+    waiting: Waiting,
+    is_reused: bool,
+    /// Bytes that had come before.
+    received_before: u64,
+}
+
+/// What of the request is to be sent.
+enum Outgoing {
+    Body(Body),
+    /// All of it was handed to the connection.
+    Whole,
+    /// The server takes no more; what it says about that is waited for.
+    Refused(Broken),
+}
+
+/// What the server is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Waiting {
+    /// Nothing: it is the client's turn.
+    Nothing,
+    /// It is to take of the request.
+    Taking,
+    /// It is to begin with the response.
+    Beginning,
+    /// It is to go on with the response.
+    GoingOn,
+}
+
+impl Exchange {
+    /// An exchange on this connection, which served others before, or did not.
+    pub(crate) fn new(local: Rc<Local>, lease: Lease, connection: Http1, is_reused: bool) -> Self {
+        let deadline = local.thread.deadlines.register();
+        let (request, waiting) = (Outgoing::Whole, Waiting::Nothing);
+        let received_before = connection.received();
+        Self { local, lease, connection, deadline, request, waiting, is_reused, received_before }
+    }
+
+    /// Sends the request, and waits for the response. The body is taken from where it is only when something of it is
+    /// wanted; interim responses go on to the client.
+    pub(crate) async fn answer(
+        mut self,
+        head: &RequestHead,
+        body: &mut Body,
+        interim: &Interim,
+    ) -> Result<Answer, Failure> {
+        let length = body.length().map_or(BodyLength::Unknown, BodyLength::Known);
+        let has_body = self
+            .connection
+            .send_head(head, length)
+            .map_err(|misuse| Failure::of_exchange(Cause::Unsayable(misuse.to_string()), Processed::Never))?;
+        if has_body {
+            self.request = Outgoing::Body(std::mem::take(body));
+        }
+        let ReceivedResponse { head, framing } = poll_fn(|context| self.poll_head(context, interim)).await?;
+        if head.status == StatusCode::SWITCHING_PROTOCOLS {
+            let Self { connection, lease, .. } = self;
+            return Ok(Answer { head, content: Content::Tunnel(Box::new(connection.into_tunnel()), lease) });
+        }
+        let body = self.into_body(framing);
+        let body = body.map_err(|broken| Failure::of_exchange(Cause::Broken(broken), Processed::Maybe))?;
+        Ok(Answer { head, content: Content::Body(body) })
+    }
+
+    fn poll_head(&mut self, context: &mut Context<'_>, interim: &Interim) -> Poll<Result<ReceivedResponse, Failure>> {
+        loop {
+            match self.poll_send(context) {
+                Ok(waiting) => self.wait_for(waiting),
+                Err(error) => return Poll::Ready(Err(Failure::of_exchange(Cause::Body(error), Processed::Maybe))),
+            }
+            match self.connection.poll_receive(context) {
+                Poll::Ready(Ok(Event::Head(response))) if response.is_interim() => pass_on(interim, response.head),
+                Poll::Ready(Ok(Event::Head(response))) => return Poll::Ready(Ok(response)),
+                // There is none before a head.
+                Poll::Ready(Ok(Event::Data(_) | Event::End(_))) => {}
+                Poll::Ready(Err(broken)) => return Poll::Ready(Err(self.broken(broken))),
+                Poll::Pending => {
+                    return self.poll_overdue(context).map(|()| {
+                        let timeouts = self.local.upstream.settings().timeouts;
+                        let time = if self.waiting == Waiting::Taking { timeouts.transfer } else { timeouts.response };
+                        Err(Failure::of_exchange(Cause::TimedOut(time), Processed::Maybe))
+                    });
+                }
+            }
+        }
+    }
+
+    /// Moves the request's body on, as far as the server takes it and the client gives it; says what is waited for then. The
+    /// error is the client's.
+    fn poll_send(&mut self, context: &mut Context<'_>) -> Result<Waiting, BoxError> {
+        loop {
+            if self.connection.has_unsent() {
+                match self.connection.poll_flush(context) {
+                    Poll::Ready(Ok(())) => {}
+                    Poll::Ready(Err(broken)) => {
+                        self.request = Outgoing::Refused(broken);
+                        return Ok(Waiting::Beginning);
+                    }
+                    Poll::Pending => return Ok(Waiting::Taking),
+                }
+            }
+            let Outgoing::Body(body) = &mut self.request else { return Ok(Waiting::Beginning) };
+            let Poll::Ready(frame) = body.poll_next(context) else { return Ok(Waiting::Nothing) };
+            let trailers = match frame.transpose()? {
+                Some(frame) => match frame.into_data() {
+                    Ok(data) => {
+                        self.connection.send_data(&data)?;
+                        // It took what there was: its time begins again.
+                        self.waiting = Waiting::Nothing;
+                        continue;
+                    }
+                    Err(frame) => frame.trailers_ref().and_then(|trailers| trailers.try_into().ok()),
+                },
+                None => None,
+            };
+            self.connection.send_end(trailers.as_ref())?;
+            self.request = Outgoing::Whole;
+        }
+    }
+
+    /// Its time begins when what is waited for changes.
+    fn wait_for(&mut self, waiting: Waiting) {
+        if self.waiting == waiting {
+            return;
+        }
+        self.waiting = waiting;
+        let timeouts = &self.local.upstream.settings().timeouts;
+        match waiting {
+            Waiting::Nothing => self.deadline.clear(),
+            Waiting::Taking | Waiting::GoingOn => self.deadline.set(timeouts.transfer),
+            Waiting::Beginning => self.deadline.set(timeouts.response),
+        }
+    }
+
+    fn poll_overdue(&self, context: &mut Context<'_>) -> Poll<()> {
+        if self.waiting == Waiting::Nothing { Poll::Pending } else { self.deadline.poll_expired(context) }
+    }
+
+    /// What a connection that broke before the response says of the request.
+    fn broken(&mut self, broken: Broken) -> Failure {
+        let nothing_came = self.connection.received() == self.received_before;
+        let closed = matches!(broken, Broken::Closed | Broken::Lost(_));
+        let processed = if self.is_reused && closed && nothing_came { Processed::Unlikely } else { Processed::Maybe };
+        let cause = match std::mem::replace(&mut self.request, Outgoing::Whole) {
+            Outgoing::Refused(first) => first,
+            Outgoing::Body(_) | Outgoing::Whole => broken,
+        };
+        Failure::of_exchange(Cause::Broken(cause), processed)
+    }
+
+    /// The body behind the head. What came along with the head is taken at once: most responses are whole by then.
+    fn into_body(mut self, framing: Framing) -> Result<Body, Broken> {
+        let mut received = Received::default();
+        while let Some(event) = self.connection.receive_received()? {
+            match event {
+                Event::Data(data) => received.pieces.push_back(data),
+                Event::End(trailers) => received.end = Some(trailers),
+                Event::Head(_) => {}
+            }
+            if received.end.is_some() {
+                break;
+            }
+        }
+        if let Some(None) = received.end {
+            self.finish();
+            return Ok(received.into_body());
+        }
+        let (feeder, incoming) = Incoming::channel(framing.length());
+        self.wait_for(Waiting::Nothing);
+        tokio::task::spawn_local(self.feed(received, feeder));
+        Ok(incoming.into())
+    }
+
+    /// Hands the response over as it is asked for.
+    async fn feed(mut self, mut received: Received, feeder: Feeder) {
+        let fed = poll_fn(|context| self.poll_feed(&mut received, &feeder, context)).await;
+        match fed {
+            Ok(Fed::Whole) => self.finish(),
+            Ok(Fed::Abandoned) => {}
+            Err(Cut { error, cause }) => {
+                let server = self.lease.server();
+                let upstream = &self.local.upstream.settings().name;
+                server.counters.cut.add(1);
+                tracing::warn!(upstream, server = server.name(), "the response was cut off: {cause}");
+                feeder.fail(error);
+            }
+        }
+    }
+
+    fn poll_feed(
+        &mut self,
+        received: &mut Received,
+        feeder: &Feeder,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<Fed, Cut>> {
+        loop {
+            // The client may still be sending; where it fails, it will hear of it elsewhere.
+            if self.poll_send(context).is_err() {
+                return Poll::Ready(Ok(Fed::Abandoned));
+            }
+            match feeder.poll_wanted(context) {
+                Poll::Ready(Wanted::More) => {}
+                Poll::Ready(Wanted::Nothing) => return Poll::Ready(Ok(Fed::Abandoned)),
+                Poll::Pending => {
+                    self.wait_for(Waiting::Nothing);
+                    return Poll::Pending;
+                }
+            }
+            if let Some(data) = received.pieces.pop_front() {
+                feeder.push(data, context);
+                continue;
+            }
+            if let Some(trailers) = received.end.take() {
+                feeder.finish(trailers);
+                return Poll::Ready(Ok(Fed::Whole));
+            }
+            match self.connection.poll_receive(context) {
+                Poll::Ready(Ok(Event::Data(data))) => {
+                    self.waiting = Waiting::Nothing;
+                    received.pieces.push_back(data);
+                }
+                Poll::Ready(Ok(Event::End(trailers))) => received.end = Some(trailers),
+                Poll::Ready(Ok(Event::Head(_))) => {}
+                Poll::Ready(Err(broken)) => {
+                    return Poll::Ready(Err(Cut { error: IncomingError::Disconnected, cause: broken.to_string() }));
+                }
+                Poll::Pending => {
+                    self.wait_for(Waiting::GoingOn);
+                    if feeder.poll_abandoned(context).is_ready() {
+                        return Poll::Ready(Ok(Fed::Abandoned));
+                    }
+                    return self.deadline.poll_expired(context).map(|()| {
+                        let time = self.local.upstream.settings().timeouts.transfer;
+                        Err(Cut { error: IncomingError::TimedOut, cause: format!("nothing came for {time:?}") })
+                    });
+                }
+            }
+        }
+    }
+
+    /// The exchange is over: the connection may serve another.
+    fn finish(self) {
+        let Self { local, lease, mut connection, deadline, .. } = self;
+        drop(deadline);
+        if !connection.has_unsent() && connection.begin_next() == Next::Reuse {
+            local.keep_connection(lease.server(), connection);
+        }
+    }
+}
+
+/// How feeding ended.
+enum Fed {
+    Whole,
+    /// Nobody wants the rest.
+    Abandoned,
+}
+
+/// The response cannot be finished.
+struct Cut {
+    error: IncomingError,
+    cause: String,
+}
+
+/// What came of a body and was not handed over.
+#[derive(Default)]
+struct Received {
+    pieces: VecDeque<Bytes>,
+    /// Once it has ended, its trailers.
+    end: Option<Option<Headers>>,
+}
+
+impl Received {
+    /// A body that is whole.
+    fn into_body(mut self) -> Body {
+        match (self.pieces.pop_front(), self.pieces.is_empty()) {
+            (None, _) => Body::empty(),
+            (Some(only), true) => only.into(),
+            (Some(first), false) => {
+                let mut whole =
+                    BytesMut::with_capacity(first.len() + self.pieces.iter().map(Bytes::len).sum::<usize>());
+                whole.extend_from_slice(&first);
+                self.pieces.iter().for_each(|piece| whole.extend_from_slice(piece));
+                whole.freeze().into()
+            }
+        }
+    }
+}
+
+/// Interim responses that servers send for themselves stay here: 100 is answered by whoever reads the body.
+fn pass_on(interim: &Interim, head: ResponseHead) {
+    let ResponseHead { status, mut headers, .. } = head;
+    serow_message::hop_by_hop::remove(&mut headers);
+    interim.send(status, headers);
+}

@@ -1,0 +1,171 @@
+//! What a thread has of an upstream: its connections, and its part of the balancing. Nothing here is behind a lock.
+
+use std::{
+    cell::{Cell, RefCell},
+    collections::HashMap,
+    rc::Rc,
+    sync::Arc,
+    time::Duration,
+};
+
+use serow_client::{Buffers, Http1};
+use serow_net::{Clock, Deadlines, Moment};
+use tokio::task::JoinHandle;
+
+use crate::{balancing::Balancer, pool::Pool, server::Server, upstream::Upstream};
+
+/// What a thread has of an upstream.
+pub(crate) struct Local {
+    pub(crate) upstream: Upstream,
+    pub(crate) thread: Rc<Thread>,
+    pub(crate) members: RefCell<Members>,
+    pools: RefCell<HashMap<u64, Pool>>,
+}
+
+/// The servers as this thread knows them.
+pub(crate) struct Members {
+    version: u64,
+    pub(crate) servers: Arc<[Arc<Server>]>,
+    pub(crate) balancer: Balancer,
+}
+
+/// What all upstreams share in a thread.
+pub(crate) struct Thread {
+    pub(crate) clock: Clock,
+    pub(crate) deadlines: Deadlines,
+    pub(crate) buffers: Rc<Buffers>,
+    locals: RefCell<Vec<Option<Rc<Local>>>>,
+    upkeep: RefCell<Option<JoinHandle<()>>>,
+    seed: Cell<u64>,
+}
+
+thread_local! {
+    static THREAD: Rc<Thread> = Rc::new(Thread::new());
+}
+
+impl Local {
+    /// What this thread has of the upstream, made with the first request.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a runtime of one thread (`LocalRuntime`).
+    pub(crate) fn of(upstream: &Upstream) -> Rc<Self> {
+        let thread = THREAD.with(Rc::clone);
+        thread.clock.update();
+        thread.keep_up();
+        let number = upstream.number();
+        if let Some(Some(local)) = thread.locals.borrow().get(number) {
+            local.look_for_changes();
+            return Rc::clone(local);
+        }
+        let local = Rc::new(Self {
+            upstream: upstream.clone(),
+            members: RefCell::new(Members::new(upstream, thread.next_seed())),
+            pools: RefCell::default(),
+            thread: Rc::clone(&thread),
+        });
+        let mut locals = thread.locals.borrow_mut();
+        if locals.len() <= number {
+            locals.resize_with(number + 1, || None);
+        }
+        locals[number] = Some(Rc::clone(&local));
+        local
+    }
+
+    /// Takes notice of servers that came and went.
+    fn look_for_changes(&self) {
+        if self.members.borrow().version == self.upstream.version() {
+            return;
+        }
+        *self.members.borrow_mut() = Members::new(&self.upstream, self.thread.next_seed());
+        let members = self.members.borrow();
+        let is_there = |number: &u64| members.servers.iter().any(|server| server.number() == *number);
+        self.pools.borrow_mut().retain(|number, _| is_there(number));
+    }
+
+    /// The moment of the request that is being worked at.
+    pub(crate) fn now(&self) -> Moment {
+        self.thread.clock.now()
+    }
+
+    /// An idle connection to this server.
+    pub(crate) fn idle_connection(&self, server: &Server) -> Option<Http1> {
+        let keep = self.upstream.settings().keep;
+        self.pools.borrow_mut().get_mut(&server.number())?.take(self.now(), keep.idle_time)
+    }
+
+    /// Keeps a connection for the next request.
+    pub(crate) fn keep_connection(&self, server: &Server, connection: Http1) {
+        let keep = self.upstream.settings().keep;
+        let is_there = self.members.borrow().servers.iter().any(|other| other.number() == server.number());
+        if is_there {
+            self.pools.borrow_mut().entry(server.number()).or_default().give(connection, self.now(), keep.idle);
+        }
+    }
+
+    /// Closes connections that nobody needed.
+    fn sweep(&self) {
+        let keep = self.upstream.settings().keep;
+        self.pools.borrow_mut().retain(|_, pool| {
+            pool.sweep(self.now(), keep.idle_time);
+            !pool.is_empty()
+        });
+    }
+}
+
+impl Members {
+    fn new(upstream: &Upstream, seed: u64) -> Self {
+        // Before the servers: a change in between is found the next time.
+        let version = upstream.version();
+        let servers = upstream.servers();
+        let balancer = Balancer::new(&upstream.settings().balancing, &servers, seed);
+        Self { version, servers, balancer }
+    }
+}
+
+impl Thread {
+    fn new() -> Self {
+        let seed = std::collections::hash_map::RandomState::new();
+        Self {
+            clock: Clock::new(),
+            deadlines: Deadlines::new(),
+            buffers: Rc::default(),
+            locals: RefCell::default(),
+            upkeep: RefCell::default(),
+            seed: Cell::new(std::hash::BuildHasher::hash_one(&seed, 0_u8)),
+        }
+    }
+
+    /// Another seed each time.
+    fn next_seed(&self) -> u64 {
+        self.seed.set(self.seed.get().wrapping_add(0x9e37_79b9_7f4a_7c15));
+        self.seed.get()
+    }
+
+    /// Lets time pass for this thread's deadlines and idle connections, as long as its runtime is there.
+    fn keep_up(self: &Rc<Self>) {
+        let runs = self.upkeep.borrow().as_ref().is_some_and(|task| !task.is_finished());
+        if !runs {
+            let (thread, sweeper) = (Rc::clone(self), Rc::clone(self));
+            let task = tokio::task::spawn_local(async move {
+                thread.deadlines.run(&thread.clock).await;
+            });
+            tokio::task::spawn_local(async move { sweeper.sweep_for_ever().await });
+            *self.upkeep.borrow_mut() = Some(task);
+        }
+    }
+}
+
+impl Thread {
+    async fn sweep_for_ever(&self) {
+        loop {
+            tokio::time::sleep(SWEEP).await;
+            self.clock.update();
+            let locals: Vec<_> = self.locals.borrow().iter().flatten().cloned().collect();
+            locals.iter().for_each(|local| local.sweep());
+        }
+    }
+}
+
+/// How often idle connections are looked at: a fraction of the time that they are kept.
+const SWEEP: Duration = Duration::from_secs(5);

@@ -1,0 +1,43 @@
+//! The handler.
+
+use std::sync::Arc;
+
+use serow_message::{Handler, Request, Response};
+
+use crate::{forwarding::Forwarding, local::Local, settings::ForwardingSettings, upstream::Upstream};
+
+/// Answers requests with what servers of an upstream answer.
+#[derive(Clone, Debug)]
+pub struct Proxy {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    upstream: Upstream,
+    forwarding: ForwardingSettings,
+}
+
+impl Proxy {
+    /// Asks the servers of this upstream, which other proxies may ask as well.
+    #[must_use]
+    pub fn new(upstream: Upstream, forwarding: ForwardingSettings) -> Self {
+        Self { shared: Arc::new(Shared { upstream, forwarding }) }
+    }
+
+    /// The upstream.
+    #[must_use]
+    pub fn upstream(&self) -> &Upstream {
+        &self.shared.upstream
+    }
+}
+
+impl Handler for Proxy {
+    fn call(&self, request: Request) -> impl Future<Output = Response> + 'static {
+        let shared = Arc::clone(&self.shared);
+        async move {
+            let local = Local::of(&shared.upstream);
+            Forwarding::new(local, &shared.forwarding, request).respond().await
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Which servers may be asked, before the balancing chooses among them.
+
+use serow_net::Moment;
+use smallvec::SmallVec;
+
+use crate::{
+    balancing::{Candidate, WEIGHT_UNIT},
+    local::Local,
+    server::{Administration, Lease, Server},
+    settings::UpstreamSettings,
+};
+
+/// What a request wants of the selection.
+#[derive(Debug, Default)]
+pub(crate) struct Wish {
+    /// What [`crate::Balancing::Hash`] goes by.
+    pub(crate) key: u64,
+    /// The server that its session is at, by its number.
+    pub(crate) session: Option<u64>,
+    /// Whether another server will do for the session.
+    pub(crate) only_session: bool,
+    /// The numbers of servers that were asked already.
+    pub(crate) tried: SmallVec<[u64; 4]>,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub(crate) enum Selection {
+    /// This server is asked.
+    Chosen(Lease),
+    /// Those that could be asked have as many requests as they may.
+    Busy,
+    /// There is none that could be asked.
+    Nobody,
+}
+
+/// How a server stands to a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    Ready,
+    /// Only as long as all that are ready have room.
+    Backup,
+    /// It failed so often that it is asked only where nobody else is left.
+    Ejected,
+    /// Asked already; again only where nobody else is left.
+    Tried,
+    /// At its limit.
+    Full,
+    /// Not to be asked.
+    Out,
+}
+
+impl Local {
+    /// Chooses a server, and counts the request there.
+    pub(crate) fn select(&self, wish: &Wish) -> Selection {
+        let mut members = self.members.borrow_mut();
+        let members = &mut *members;
+        let (servers, settings, now) = (&*members.servers, self.upstream.settings(), self.now());
+        if let Some(session) = wish.session {
+            let own = servers.iter().find(|server| server.number() == session);
+            let own = own.filter(|server| server.keeps_sessions(now) && !wish.tried.contains(&session));
+            if let Some(server) = own {
+                return Lease::take(server).map_or(Selection::Busy, Selection::Chosen);
+            }
+            if wish.only_session {
+                return Selection::Nobody;
+            }
+        }
+        let standings: SmallVec<[Standing; 16]> = servers.iter().map(|server| standing(server, wish, now)).collect();
+        let mut order = [Standing::Ready, Standing::Backup, Standing::Ejected, Standing::Tried].into_iter();
+        loop {
+            let Some(wanted) = order.next() else { return Selection::Nobody };
+            if wanted == Standing::Ejected && standings.contains(&Standing::Full) {
+                return Selection::Busy;
+            }
+            let candidates: SmallVec<[Candidate<'_>; 16]> = servers
+                .iter()
+                .zip(&standings)
+                .enumerate()
+                .filter(|(_, (_, standing))| **standing == wanted)
+                .map(|(place, (server, _))| Candidate { place, server, weight: server.share(settings, now) })
+                .collect();
+            let chosen = members.balancer.choose(&candidates, wish.key);
+            let Some(server) = chosen.and_then(|chosen| servers.get(candidates.get(chosen)?.place)) else { continue };
+            // Another thread may have been quicker.
+            return Lease::take(server).map_or(Selection::Busy, Selection::Chosen);
+        }
+    }
+}
+
+fn standing(server: &Server, wish: &Wish, now: Moment) -> Standing {
+    if server.administration() != Administration::Up || !server.health.is_up() || server.weight() == 0 {
+        Standing::Out
+    } else if server.is_full() {
+        Standing::Full
+    } else if wish.tried.contains(&server.number()) {
+        Standing::Tried
+    } else if server.outlier.is_ejected(now) {
+        Standing::Ejected
+    } else if server.settings().backup {
+        Standing::Backup
+    } else {
+        Standing::Ready
+    }
+}
+
+impl Server {
+    /// Whether those whose session is here are to stay.
+    fn keeps_sessions(&self, now: Moment) -> bool {
+        self.administration() != Administration::Down && self.health.is_up() && !self.outlier.is_ejected(now)
+    }
+
+    /// Its share among the others now: all of it, unless it came up a moment ago.
+    fn share(&self, settings: &UpstreamSettings, now: Moment) -> u32 {
+        let whole = u32::from(self.weight()) * WEIGHT_UNIT;
+        match self.came_up() {
+            Some(at) if now.since(at) < settings.slow_start => {
+                let part = now.since(at).as_secs_f64() / settings.slow_start.as_secs_f64();
+                ((f64::from(whole) * part) as u32).max(1)
+            }
+            _ => whole,
+        }
+    }
+}

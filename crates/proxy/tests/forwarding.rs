@@ -1,0 +1,105 @@
+//! Requests through a proxy to real servers.
+
+mod support;
+
+use std::io::{Read, Write};
+
+use bytes::Bytes;
+use serow::{Body, Request, Response, StatusCode};
+
+use support::{Origin, Proxied, read_response};
+
+#[test]
+fn a_request_and_its_response_go_through() {
+    let origin = Origin::serve(|request: Request| async move {
+        let body = request.body.collect(1 << 20).await.unwrap();
+        let text = format!("{} {} {}", request.method, request.target.as_str(), body.len());
+        Response::text(text).with("x-origin", "1")
+    });
+    let proxied = Proxied::new(&[origin.address()]);
+    let mut client = proxied.connect();
+    for _ in 0..3 {
+        client.write_all(b"POST /a?b=c HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n\r\nhello").unwrap();
+        let response = read_response(&mut client);
+        assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{response}");
+        assert!(response.contains("x-origin: 1\r\n") && response.ends_with("POST /a?b=c 5"), "{response}");
+    }
+    // One connection served them all.
+    assert_eq!(origin.connections(), 1);
+}
+
+#[test]
+fn large_bodies_go_through_both_ways() {
+    let origin = Origin::serve(|request: Request| async move { Response::new(StatusCode::OK).body(request.body) });
+    let proxied = Proxied::new(&[origin.address()]);
+    let sent: Vec<u8> = (0..3_000_000_u32).map(|number| (number % 251) as u8).collect();
+    let mut client = proxied.connect();
+    let mut writer = client.try_clone().unwrap();
+    let body = sent.clone();
+    let writing = std::thread::spawn(move || {
+        writer.write_all(b"PUT / HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-length: 3000000\r\n\r\n").unwrap();
+        writer.write_all(&body).unwrap();
+    });
+    let mut received = Vec::new();
+    client.read_to_end(&mut received).unwrap();
+    writing.join().unwrap();
+    let start = received.windows(4).position(|window| window == b"\r\n\r\n").unwrap() + 4;
+    assert!(received[start..] == sent, "{} bytes", received.len() - start);
+}
+
+#[test]
+fn a_response_that_is_cut_off_is_not_made_whole() {
+    let origin = Origin::serve(|_: Request| async move {
+        let (feeder, incoming) = serow_message::Incoming::channel(Some(100));
+        feeder.fail(serow_message::IncomingError::Disconnected);
+        Response::new(StatusCode::OK).body(Body::from(incoming))
+    });
+    let proxied = Proxied::new(&[origin.address()]);
+    let mut client = proxied.connect();
+    client.write_all(b"GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n").unwrap();
+    let mut received = Vec::new();
+    // Either nothing came, or a head and then a reset.
+    let ended = client.read_to_end(&mut received);
+    assert!(ended.is_err() || received.starts_with(b"HTTP/1.1 502"), "{}", Bytes::from(received).escape_ascii());
+}
+
+#[test]
+fn a_server_that_is_gone_is_not_missed() {
+    let first = Origin::serve(|_: Request| async move { Response::text("first") });
+    let gone = support::unused_address();
+    let proxied = Proxied::new(&[first.address(), gone]);
+    for _ in 0..10 {
+        let mut client = proxied.connect();
+        client.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").unwrap();
+        let response = read_response(&mut client);
+        assert!(response.ends_with("first"), "{response}");
+    }
+    let proxied = Proxied::new(&[gone]);
+    let mut client = proxied.connect();
+    client.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").unwrap();
+    assert!(read_response(&mut client).starts_with("HTTP/1.1 502 "));
+}
+
+#[test]
+fn another_protocol_goes_through() {
+    let origin = Origin::serve(|mut request: Request| async move {
+        let Some(upgrade) = request.upgrade() else { return Response::new(StatusCode::UPGRADE_REQUIRED) };
+        tokio::task::spawn_local(async move {
+            let mut connection = upgrade.await.unwrap();
+            let (mut reader, mut writer) = tokio::io::split(&mut connection);
+            let _ = tokio::io::copy(&mut reader, &mut writer).await;
+        });
+        Response::new(StatusCode::SWITCHING_PROTOCOLS).with("upgrade", "echo")
+    });
+    let proxied = Proxied::new(&[origin.address()]);
+    let mut client = proxied.connect();
+    client.write_all(b"GET / HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\n").unwrap();
+    let head = support::read_head(&mut client);
+    assert!(head.starts_with("HTTP/1.1 101 "), "{head}");
+    for _ in 0..3 {
+        client.write_all(b"hello").unwrap();
+        let mut echo = [0; 5];
+        client.read_exact(&mut echo).unwrap();
+        assert_eq!(&echo, b"hello");
+    }
+}

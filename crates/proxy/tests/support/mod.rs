@@ -1,0 +1,119 @@
+//! Real servers, a proxy before them, and clients of it.
+#![allow(dead_code, unreachable_pub, reason = "each test needs a part of this")]
+
+use std::{
+    io::Read,
+    net::{SocketAddr, TcpListener, TcpStream},
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use serow::{BoundServer, Handler, Server, Status, Stopper};
+use serow_proxy::{ForwardingSettings, Place, Proxy, ServerAddress, ServerSettings, Upstream, UpstreamSettings};
+
+/// A server that runs until this is dropped.
+pub struct Origin {
+    address: SocketAddr,
+    status: Status,
+    stopper: Stopper,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Origin {
+    /// Serves with this handler, on one thread.
+    pub fn serve(handler: impl Handler + Send) -> Self {
+        let bound = Server::new().listen("127.0.0.1:0").workers(1).ignore_signals().bind().unwrap();
+        Self::run(bound, handler)
+    }
+
+    fn run(bound: BoundServer, handler: impl Handler + Send) -> Self {
+        let address = bound.addresses().next().unwrap().to_string().parse().unwrap();
+        let (status, stopper) = (bound.status(), bound.stopper());
+        let thread = thread::spawn(move || bound.run(handler).unwrap());
+        Self { address, status, stopper, thread: Some(thread) }
+    }
+
+    /// Where it is.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// How many connections it has had.
+    pub fn connections(&self) -> u64 {
+        self.status.report().connections.plain
+    }
+}
+
+impl Drop for Origin {
+    fn drop(&mut self) {
+        self.stopper.stop_within(Duration::ZERO);
+        if let Some(thread) = self.thread.take() {
+            let ended = thread.join();
+            assert!(ended.is_ok() || thread::panicking(), "the server ends in order");
+        }
+    }
+}
+
+/// A proxy that runs until this is dropped.
+pub struct Proxied {
+    front: Origin,
+    pub upstream: Upstream,
+}
+
+impl Proxied {
+    /// Before servers at these addresses, with what is usual.
+    pub fn new(servers: &[SocketAddr]) -> Self {
+        let servers = servers.iter().map(|address| server(*address)).collect();
+        Self::with(UpstreamSettings::new("test", servers), ForwardingSettings::default())
+    }
+
+    /// With these settings.
+    pub fn with(upstream: UpstreamSettings, forwarding: ForwardingSettings) -> Self {
+        let upstream = Upstream::new(upstream);
+        Self { front: Origin::serve(Proxy::new(upstream.clone(), forwarding)), upstream }
+    }
+
+    /// Where the proxy is.
+    pub fn address(&self) -> SocketAddr {
+        self.front.address()
+    }
+
+    /// A connection to the proxy.
+    pub fn connect(&self) -> TcpStream {
+        let client = TcpStream::connect(self.address()).unwrap();
+        client.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        client
+    }
+}
+
+/// A server at this address that speaks HTTP/1.1.
+pub fn server(address: SocketAddr) -> ServerSettings {
+    let mut found: ServerAddress = "127.0.0.1:1".parse().unwrap();
+    found.place = Place::Tcp(address);
+    ServerSettings::new(found)
+}
+
+/// An address where nobody listens.
+pub fn unused_address() -> SocketAddr {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+}
+
+/// Reads up to the end of a head.
+pub fn read_head(client: &mut TcpStream) -> String {
+    let mut head = Vec::new();
+    let mut byte = [0];
+    while !head.ends_with(b"\r\n\r\n") {
+        client.read_exact(&mut byte).unwrap_or_else(|error| panic!("{error}: {}", head.escape_ascii()));
+        head.push(byte[0]);
+    }
+    String::from_utf8(head).unwrap()
+}
+
+/// Reads a response that says how long it is.
+pub fn read_response(client: &mut TcpStream) -> String {
+    let head = read_head(client);
+    let length = head.lines().find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length: ")?.parse().ok());
+    let mut body = vec![0; length.unwrap_or(0)];
+    client.read_exact(&mut body).unwrap();
+    head + &String::from_utf8(body).unwrap()
+}
