@@ -80,7 +80,7 @@ impl Local {
                 .filter(|(_, (_, standing))| **standing == wanted)
                 .map(|(place, (server, _))| Candidate { place, server, weight: server.share(settings, now) })
                 .collect();
-            let chosen = members.balancer.choose(&candidates, wish.key);
+            let chosen = members.balancer.choose(&candidates, wish.key, now);
             let Some(server) = chosen.and_then(|chosen| servers.get(candidates.get(chosen)?.place)) else { continue };
             // Another thread may have been quicker.
             return Lease::take(server).map_or(Selection::Busy, Selection::Chosen);
