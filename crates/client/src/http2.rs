@@ -1,5 +1,7 @@
 //! A connection that speaks HTTP/2.
 
+mod bodies;
+
 use std::{
     rc::Rc,
     task::{Context, Poll, ready},
@@ -8,9 +10,10 @@ use std::{
 
 use bytes::Bytes;
 use serow_http2::{Asking, Client, ClientEvent, ErrorCode, Limits, OpenError, StreamId};
-use serow_message::{BodyLength, Priority, RequestHead};
+use serow_message::{BodyLength, Headers, Misuse, Priority, RequestHead};
 use serow_net::{Buffers, Wire};
 
+use self::bodies::Bodies;
 use crate::{Broken, link::Link};
 
 /// A connection that speaks HTTP/2: many exchanges at once, each on its stream.
@@ -19,15 +22,14 @@ use crate::{Broken, link::Link};
 pub struct Http2 {
     link: Link,
     machine: Client,
-    /// Bodies that have not been sent whole.
-    bodies: Vec<(StreamId, Bytes)>,
+    bodies: Bodies,
 }
 
 impl Http2 {
     /// Speaks HTTP/2 over this wire; the preface leaves with the first flush.
     #[must_use]
     pub fn new(wire: Wire, buffers: Rc<Buffers>, limits: Limits, now: Duration) -> Self {
-        Self { link: Link::new(wire, buffers), machine: Client::new(limits, now), bodies: Vec::new() }
+        Self { link: Link::new(wire, buffers), machine: Client::new(limits, now), bodies: Bodies::default() }
     }
 
     /// Begins a request with this body; [`Self::poll_flush`] sends it.
@@ -38,10 +40,58 @@ impl Http2 {
     pub fn open(&mut self, head: &RequestHead, body: &Bytes, asking: Asking<'_>) -> Result<StreamId, OpenError> {
         let stream = self.machine.open(head, BodyLength::Known(body.len() as u64), asking)?;
         if !body.is_empty() {
-            self.bodies.push((stream, body.clone()));
+            self.bodies.push_whole(stream, body.clone());
             self.machine.set_ready(stream, true);
         }
         Ok(stream)
+    }
+
+    /// Begins a request whose body comes later, piece by piece; [`Self::poll_flush`] sends it. Where the length is
+    /// `Known(0)`, the request is whole.
+    ///
+    /// # Errors
+    ///
+    /// Where none can be sent, or not now.
+    pub fn begin(&mut self, head: &RequestHead, length: BodyLength, asking: Asking<'_>) -> Result<StreamId, OpenError> {
+        let stream = self.machine.open(head, length, asking)?;
+        if length != BodyLength::Known(0) {
+            self.bodies.push(stream, length);
+        }
+        Ok(stream)
+    }
+
+    /// Whether a piece of the request's body can be taken: at first, and then whenever the one before has been written,
+    /// as the windows and the kernel allow. So whoever makes the body is as fast as whoever reads it.
+    #[must_use]
+    pub fn wants_data(&self, stream: StreamId) -> bool {
+        self.bodies.wants(stream)
+    }
+
+    /// The next stream of those that want a piece again, each told once. To be asked after [`Self::poll_flush`].
+    #[must_use]
+    pub fn next_wanting(&mut self) -> Option<StreamId> {
+        self.bodies.next_wanting()
+    }
+
+    /// Gives a piece of the request's body; [`Self::poll_flush`] sends it. A stream that is over takes it and forgets it.
+    ///
+    /// # Errors
+    ///
+    /// Where the one before has not been written, or more than was announced: then the stream is to be [`Self::reset`].
+    pub fn send_data(&mut self, stream: StreamId, piece: Bytes) -> Result<(), Misuse> {
+        let is_ready = !piece.is_empty();
+        self.bodies.give(stream, piece)?;
+        self.machine.set_ready(stream, is_ready);
+        Ok(())
+    }
+
+    /// Says that nothing comes behind what was given of the body, but trailers if there are any.
+    ///
+    /// # Errors
+    ///
+    /// Where fewer bytes were given than announced: then the stream is to be [`Self::reset`].
+    pub fn send_end(&mut self, stream: StreamId, trailers: Option<Headers>) -> Result<(), Misuse> {
+        self.bodies.end(stream, trailers, &mut self.machine, self.link.output())
     }
 
     /// Ready when everything has been sent that the windows allow.
@@ -67,28 +117,16 @@ impl Http2 {
     /// Puts as much of the bodies as the windows allow into the output, and no more than is sent at once.
     fn write_bodies(&mut self) {
         let mut room = BODIES_AT_ONCE;
-        while let Some(turn) = self.machine.next_turn(room) {
-            let Some(place) = self.bodies.iter().position(|(stream, _)| *stream == turn.stream) else {
-                self.machine.set_ready(turn.stream, false);
-                continue;
-            };
-            let body = &mut self.bodies[place].1;
-            let piece = body.split_to(turn.bytes.min(body.len()));
-            let end = body.is_empty();
-            room = room.saturating_sub(piece.len());
-            // A stream that is over takes nothing more, and needs nothing.
-            let taken = self.machine.write_data(turn.stream, &piece, end, self.link.output());
-            if end || taken.is_err() {
-                self.bodies.swap_remove(place);
-            }
-            if room == 0 {
-                break;
-            }
+        while room > 0
+            && let Some(turn) = self.machine.next_turn(room)
+        {
+            room = room.saturating_sub(self.bodies.write(turn, &mut self.machine, self.link.output()));
         }
     }
 
     /// The next event of any response. What was received may have to be answered, and may let through what waited for a
-    /// window, without any event: [`Self::poll_flush`] comes next, whenever this is pending. The windows of [`ClientEvent::Data`] are given back by [`Self::note_consumed`].
+    /// window, without any event: [`Self::poll_flush`] comes next, whenever this is pending. The windows of
+    /// [`ClientEvent::Data`] are given back by [`Self::note_consumed`].
     ///
     /// # Errors
     ///
@@ -97,10 +135,9 @@ impl Http2 {
     pub fn poll_receive(&mut self, context: &mut Context<'_>, now: Duration) -> Poll<Result<ClientEvent, Broken>> {
         loop {
             if let Some(event) = self.machine.receive(&mut self.link.input, now)? {
-                if let ClientEvent::Reset { stream, .. } | ClientEvent::End { stream, .. } = event
-                    && !self.bodies.is_empty()
-                {
-                    self.bodies.retain(|(of, _)| *of != stream);
+                // RFC 9113 §8.1: a response may be whole before its request; that may still be read.
+                if let ClientEvent::Reset { stream, .. } = event {
+                    self.bodies.remove(stream);
                 }
                 return Poll::Ready(Ok(event));
             }
@@ -118,13 +155,29 @@ impl Http2 {
 
     /// Cuts a stream off.
     pub fn reset(&mut self, stream: StreamId, code: ErrorCode) {
-        self.bodies.retain(|(of, _)| *of != stream);
+        self.bodies.remove(stream);
         self.machine.reset(stream, code);
     }
 
     /// Says how urgent a response is (RFC 9218 §7.1).
     pub fn set_priority(&mut self, stream: StreamId, priority: Priority) {
         self.machine.set_priority(stream, priority);
+    }
+
+    /// Sends a PING, so that a server that is there says something: [`Self::received`] grows by the answer.
+    pub fn send_ping(&mut self) {
+        self.machine.send_ping();
+    }
+
+    /// Whether the server takes an extended CONNECT (RFC 8441 §3); `None` as long as its settings have not come.
+    #[must_use]
+    pub fn allows_extended_connect(&self) -> Option<bool> {
+        self.machine.has_settings().then(|| self.machine.allows_extended_connect())
+    }
+
+    /// Gives back memory that is kept for the next message. To be called when that may be long in coming.
+    pub fn release_memory(&mut self) {
+        self.machine.release_memory();
     }
 
     /// How many streams are open.

@@ -7,7 +7,7 @@ use serow_message::{BodyLength, Known, Method, Priority, RequestHead, TargetForm
 
 use crate::{
     ClientEvent, Endpoint, ErrorCode, Limits, ProtocolError, ReceivedResponse, Sender, StreamId,
-    connection::{Connection, Leaving, Step},
+    connection::{Connection, Leaving, Opening, Step},
     frame::{self, Dependency, HeadersStart},
     hpack::Pseudo,
     response::{self, Accepted},
@@ -189,6 +189,12 @@ impl Client {
             self.connection.set_priority(stream, priority);
             frame::write_priority_update(stream, priority.as_str().as_bytes(), &mut self.connection.control);
         }
+    }
+
+    /// Whether the server's settings have come: what it allows is known (RFC 9113 §6.5).
+    #[must_use]
+    pub fn has_settings(&self) -> bool {
+        self.connection.opening == Opening::Done
     }
 
     /// Whether the server takes an extended CONNECT (RFC 8441 §3).

@@ -101,7 +101,7 @@ pub(crate) enum Step {
 
 impl Connection {
     pub(crate) fn new(peer: Sender, limits: Limits, now: Duration) -> Self {
-        let growth = Growth::new(limits.stream_window, limits.window);
+        let growth = Growth::new(limits.stream_window, limits.largest_stream_window, limits.window);
         let opening = match peer {
             Sender::Client => Opening::Preface(0),
             Sender::Server => Opening::Settings,
@@ -468,6 +468,9 @@ pub(crate) const MEASURING: &[u8; 8] = b"measure.";
 
 /// The PING behind the first GOAWAY.
 pub(crate) const PARTING: &[u8; 8] = b"parting.";
+
+/// The PING whose answer says that the peer is there.
+pub(crate) const LIFE_SIGN: &[u8; 8] = b"alive?..";
 
 /// RFC 9113 §6.5.2: what a peer may send until it is told otherwise, and it is not.
 const LARGEST_FRAME: usize = 16_384;

@@ -5,7 +5,11 @@ use core::time::Duration;
 
 use serow_message::{Headers, Misuse};
 
-use crate::{Counters, ErrorCode, StreamId, Turn, connection::Connection};
+use crate::{
+    Counters, ErrorCode, StreamId, Turn,
+    connection::{Connection, LIFE_SIGN},
+    frame,
+};
 
 /// One end of a connection (RFC 9113 §2.2): a [`Server`](crate::Server) or a [`Client`](crate::Client), which differ in
 /// what they begin and receive.
@@ -95,6 +99,11 @@ impl<Role> Endpoint<Role> {
     #[inline]
     pub fn note_consumed(&mut self, stream: StreamId, bytes: usize) {
         self.connection.note_consumed(stream, bytes);
+    }
+
+    /// Sends a PING (RFC 9113 §6.7). Its answer brings no event: that anything comes is what it is for.
+    pub fn send_ping(&mut self) {
+        frame::write_ping(*LIFE_SIGN, false, &mut self.connection.control);
     }
 
     /// Leaves (RFC 9113 §6.8); streams that are open go on. A client opens no more of them, and says so by GOAWAY. A

@@ -12,6 +12,8 @@
 pub(crate) struct Growth {
     /// What the window of a stream shall be.
     stream: u32,
+    /// The largest for a stream.
+    largest: u32,
     /// The largest for the connection.
     most: u32,
     /// Bytes received since the PING that is on its way.
@@ -21,8 +23,9 @@ pub(crate) struct Growth {
 }
 
 impl Growth {
-    pub(crate) fn new(stream: u32, most: u32) -> Self {
-        Self { stream, most: most.min(crate::window::MOST), counted: None, armed: false }
+    pub(crate) fn new(stream: u32, largest: u32, most: u32) -> Self {
+        let most = most.min(crate::window::MOST);
+        Self { stream, largest: largest.min(most / 3 * 2), most, counted: None, armed: false }
     }
 
     /// What the window of a stream shall be.
@@ -32,9 +35,13 @@ impl Growth {
     }
 
     /// What the window of the connection shall be: larger by half, so that one stream that nobody reads from leaves
-    /// something to the others, and never less than a few new streams need.
+    /// something to the others, and never less than a few new streams need. Where streams have grown as far as they may,
+    /// it is the largest.
     #[inline]
     pub(crate) fn connection(&self) -> u32 {
+        if !self.can_grow() {
+            return self.most;
+        }
         (self.stream + self.stream / 2).max(LEAST_CONNECTION).min(self.most)
     }
 
@@ -61,18 +68,14 @@ impl Growth {
         let Some(counted) = self.counted.take() else { return false };
         let grows = counted >= self.stream / 3 * 2 && self.can_grow();
         if grows {
-            self.stream = self.stream.saturating_mul(2).min(self.largest_stream());
+            self.stream = self.stream.saturating_mul(2).min(self.largest);
         }
         self.armed = counted > 0 && self.can_grow();
         grows
     }
 
     fn can_grow(&self) -> bool {
-        self.stream < self.largest_stream()
-    }
-
-    fn largest_stream(&self) -> u32 {
-        self.most / 3 * 2
+        self.stream < self.largest
     }
 }
 
@@ -85,7 +88,7 @@ mod tests {
 
     #[test]
     fn doubles_while_the_window_is_what_holds_the_sender_back() {
-        let mut growth = Growth::new(65_535, 16 << 20);
+        let mut growth = Growth::new(65_535, u32::MAX, 16 << 20);
         assert_eq!((growth.stream(), growth.connection()), (65_535, 256 * 1024));
         assert!(!growth.note_received(100_000) && !growth.end(), "nothing was measured");
         growth.note_used();
@@ -102,5 +105,13 @@ mod tests {
         assert!(growth.connection() <= 16 << 20 && growth.stream() > 10 << 20);
         growth.note_used();
         assert!(!growth.note_received(1), "nothing is measured where nothing can grow");
+    }
+
+    #[test]
+    fn a_stream_that_may_not_grow_leaves_the_rest_to_others() {
+        let mut growth = Growth::new(100_000, 100_000, 16 << 20);
+        assert_eq!((growth.stream(), growth.connection()), (100_000, 16 << 20));
+        growth.note_used();
+        assert!(!growth.note_received(100_000) && !growth.end());
     }
 }

@@ -21,6 +21,9 @@ pub struct Limits {
     pub window: u32,
     /// Bytes of data that a new stream may send unasked; 65,535, where HTTP/2 itself begins (RFC 9113 §6.9.2).
     pub stream_window: u32,
+    /// Bytes that the window of a stream may grow to; no limit of its own, so two thirds of the connection's. Where it is no
+    /// more than `stream_window`, nothing grows, and the connection's window is `window` from the beginning.
+    pub largest_stream_window: u32,
     /// Bytes of control frames that wait for a peer that does not read; 16 KiB, about a thousand answers to PING
     /// (CVE-2019-9512, CVE-2019-9515). nghttp2 holds a thousand frames.
     pub control: usize,
@@ -46,6 +49,7 @@ impl Default for Limits {
             streams: 128,
             window: 16 << 20,
             stream_window: 65_535,
+            largest_stream_window: u32::MAX,
             control: 16 * 1024,
             resets: 1000,
             idle_frames: 10_000,

@@ -299,6 +299,7 @@ pub(crate) const LIMITS: Limits = Limits {
     streams: 0,
     window: (1 << 30) - 1,
     stream_window: (1 << 30) - 1,
+    largest_stream_window: (1 << 30) - 1,
     control: 64 * 1024,
     resets: u32::MAX,
     idle_frames: u32::MAX,
