@@ -6,7 +6,7 @@ use serow_client::{Origin, Protocol};
 use serow_message::Scheme;
 
 /// A server's address: `127.0.0.1:9000`, `http://app:9000`, `https://app`, `h2c://app:9000`, `unix:/run/app.sock` or
-/// `h2c+unix:/run/app.sock`.
+/// `h2c+unix:/run/app.sock`; or of as many as there are: `_http._tcp.app.example`.
 ///
 /// ```
 /// use serow_proxy::{Place, ServerAddress};
@@ -38,6 +38,8 @@ pub enum Place {
         /// The port.
         port: u16,
     },
+    /// Where the SRV records of this name say (RFC 2782): hosts, ports, weights, and who is only a backup.
+    Service(String),
     /// At a unix socket.
     Unix(PathBuf),
 }
@@ -72,8 +74,11 @@ impl FromStr for ServerAddress {
             return Err(error("a server with a path; what is put before paths is said by `add-prefix`"));
         }
         let Origin { scheme, host, port } = origin;
+        // A service's records say its ports, so that none is written.
+        let written = url.split_once("://").map_or(url.as_str(), |(_, rest)| rest).trim_end_matches('/');
         let place = match host.parse() {
             Ok(address) => Place::Tcp(SocketAddr::new(address, port)),
+            Err(_) if host == written && is_service(&host) => Place::Service(host),
             Err(_) => Place::Name { host, port },
         };
         Ok(Self { place, scheme, protocol: (scheme == Scheme::Http).then_some(clear) })
@@ -86,6 +91,7 @@ impl ServerAddress {
         match &self.place {
             Place::Tcp(address) => address.ip().to_string(),
             Place::Name { host, .. } => host.clone(),
+            Place::Service(name) => service_host(name).to_owned(),
             Place::Unix(_) => "localhost".to_owned(),
         }
     }
@@ -98,8 +104,21 @@ impl ServerAddress {
                 Origin { scheme: self.scheme, host: address.ip().to_string(), port: address.port() }.authority()
             }
             Place::Name { host, port } => Origin { scheme: self.scheme, host: host.clone(), port: *port }.authority(),
+            Place::Service(name) => service_host(name).to_owned(),
         }
     }
+}
+
+/// Whose service it is: `app.example` for `_http._tcp.app.example`. Certificates are for that name (RFC 6125 §6.4).
+fn service_host(name: &str) -> &str {
+    name.splitn(3, '.').nth(2).unwrap_or(name)
+}
+
+/// Whether a name is one of a service: `_http._tcp.app.example`.
+fn is_service(host: &str) -> bool {
+    let Some((service, rest)) = host.split_once('.') else { return false };
+    let transport = rest.get(..5).is_some_and(|transport| transport.eq_ignore_ascii_case("_tcp."));
+    service.starts_with('_') && transport && rest.len() > 5
 }
 
 impl fmt::Display for ServerAddress {
@@ -120,6 +139,7 @@ impl fmt::Display for Place {
         match self {
             Self::Tcp(address) => address.fmt(formatter),
             Self::Name { host, port } => write!(formatter, "{host}:{port}"),
+            Self::Service(name) => formatter.write_str(name),
             Self::Unix(path) => write!(formatter, "unix:{}", path.display()),
         }
     }
@@ -147,6 +167,9 @@ mod tests {
             ("https://app", Some("https://app:443")),
             ("h2c://app:9000/", Some("h2c://app:9000")),
             ("h2c://app:9000", Some("h2c://app:9000")),
+            ("_http._tcp.app.example", Some("_http._tcp.app.example")),
+            ("https://_http._tcp.app.example/", Some("https://_http._tcp.app.example")),
+            ("_http._tcp.app.example:80", Some("_http._tcp.app.example:80")),
             ("unix:/run/a.sock", Some("unix:/run/a.sock")),
             ("h2c+unix:/run/a.sock", Some("h2c+unix:/run/a.sock")),
             ("unix:", None),
@@ -158,6 +181,23 @@ mod tests {
         for (text, expected) in cases {
             let found = text.parse::<ServerAddress>().ok().map(|address| address.to_string());
             assert_eq!(found.as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn services_have_no_port() {
+        let cases = [
+            ("_http._tcp.app.example", true),
+            ("h2c://_http._TCP.app.example", true),
+            ("_http._tcp.app.example:80", false),
+            ("_http._udp.app.example", false),
+            ("http._tcp.app.example", false),
+            ("_http._tcp.", false),
+            ("_http", false),
+        ];
+        for (text, expected) in cases {
+            let place = text.parse::<ServerAddress>().map(|address| address.place);
+            assert_eq!(matches!(place, Ok(Place::Service(_))), expected, "{text}: {place:?}");
         }
     }
 }

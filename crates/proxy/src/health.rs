@@ -1,9 +1,27 @@
 //! Active checks: whether servers answer.
+//!
+//! | what | file |
+//! | --- | --- |
+//! | what checks come to, as a state machine | `health/verdict.rs` |
+//! | one check, and why it failed | `health/check.rs`, `health/failure.rs` |
+//! | a request and what is looked at of its response | `health/http.rs`, `health/exchange.rs` |
+//! | `grpc.health.v1` | `health/grpc.rs` |
+//! | checking a server again and again | `health/checking.rs` |
+
+mod verdict;
 
 use std::{
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
+
+use serow_net::{Clock, Moment};
+
+use self::verdict::Verdict;
+pub(crate) use self::verdict::{Change, Standing};
 
 /// How servers are checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,14 +38,14 @@ pub struct CheckSettings {
     pub fall: u32,
     /// What servers are before they were checked.
     pub start: CheckStart,
-    /// Another port than the one for requests.
+    /// Another port than the one for requests. Unix sockets have none.
     pub port: Option<u16>,
 }
 
 /// What a check does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CheckKind {
-    /// Opens a connection.
+    /// Opens a connection, TLS included.
     Tcp,
     /// Sends a request, and looks at the response.
     Http(HttpCheck),
@@ -46,7 +64,7 @@ pub struct HttpCheck {
     pub send: Option<String>,
     /// Which statuses are good; 200 to 399.
     pub expect: Vec<std::ops::RangeInclusive<u16>>,
-    /// What the body must contain.
+    /// What the body must contain within its first 64 KiB.
     pub body: Option<String>,
     /// A header field that must be there, with its value where one is given.
     pub header: Option<(String, Option<String>)>,
@@ -62,20 +80,104 @@ pub enum CheckStart {
     Down,
 }
 
+impl CheckSettings {
+    /// Checks of this kind, and for all else what is usual.
+    #[must_use]
+    pub fn new(kind: CheckKind) -> Self {
+        Self {
+            kind,
+            interval: Duration::from_secs(5),
+            timeout: Duration::from_secs(1),
+            rise: 2,
+            fall: 3,
+            start: CheckStart::Up,
+            port: None,
+        }
+    }
+}
+
+impl CheckKind {
+    /// How it is called in reports: `tcp`, `http` or `grpc`.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Tcp => "tcp",
+            Self::Http(_) => "http",
+            Self::Grpc(_) => "grpc",
+        }
+    }
+}
+
+impl Default for HttpCheck {
+    fn default() -> Self {
+        Self { path: "/".to_owned(), host: None, send: None, expect: vec![200..=399], body: None, header: None }
+    }
+}
+
 /// What the checks say of a server; read by all threads.
 #[derive(Debug)]
 pub(crate) struct Health {
     up: AtomicBool,
+    record: Mutex<Record>,
+}
+
+#[derive(Debug)]
+struct Record {
+    verdict: Verdict,
+    /// Why the latest check failed that did.
+    failure: Option<String>,
+}
+
+/// What the checks say of a server, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct HealthReport {
+    pub(crate) standing: Standing,
+    pub(crate) since: Moment,
+    pub(crate) rise: u32,
+    pub(crate) fall: u32,
+    pub(crate) failure: Option<String>,
 }
 
 impl Health {
     pub(crate) fn new(check: Option<&CheckSettings>) -> Self {
-        let down = check.is_some_and(|check| check.start == CheckStart::Down);
-        Self { up: AtomicBool::new(!down) }
+        let start = check.map_or(CheckStart::Up, |check| check.start);
+        let verdict = Verdict::new(start, Clock::new().now());
+        Self { up: AtomicBool::new(start == CheckStart::Up), record: Mutex::new(Record { verdict, failure: None }) }
     }
 
     /// Whether the checks found it good, or there are none.
+    #[inline]
     pub(crate) fn is_up(&self) -> bool {
         self.up.load(Ordering::Relaxed)
+    }
+
+    /// A check came to this; a failure is told in words.
+    pub(crate) fn note(&self, result: Result<(), String>, settings: &CheckSettings, now: Moment) -> Option<Change> {
+        let mut record = self.record();
+        let change = match result {
+            Ok(()) => record.verdict.note_good(settings, now),
+            Err(failure) => {
+                record.failure = Some(failure);
+                record.verdict.note_failed(settings, now)
+            }
+        };
+        self.up.store(record.verdict.standing() == Standing::Up, Ordering::Relaxed);
+        change
+    }
+
+    pub(crate) fn report(&self) -> HealthReport {
+        let record = self.record();
+        let verdict = record.verdict;
+        HealthReport {
+            standing: verdict.standing(),
+            since: verdict.since(),
+            rise: verdict.rise(),
+            fall: verdict.fall(),
+            failure: record.failure.clone(),
+        }
+    }
+
+    fn record(&self) -> MutexGuard<'_, Record> {
+        self.record.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -16,12 +16,14 @@ mod local;
 mod outlier;
 mod pool;
 mod proxy;
+mod report;
 mod retry;
 mod selection;
 mod server;
 mod settings;
 mod sticky;
 mod tunnel;
+mod upkeep;
 mod upstream;
 
 pub use self::{
@@ -31,6 +33,7 @@ pub use self::{
     health::{CheckKind, CheckSettings, CheckStart, HttpCheck},
     outlier::PassiveSettings,
     proxy::Proxy,
+    report::{CheckReport, ServerReport, ServerState, UpstreamReport},
     retry::RetrySettings,
     server::{Administration, Server},
     settings::{
@@ -38,5 +41,6 @@ pub use self::{
         UpstreamSettings, UpstreamTimeouts,
     },
     sticky::{StickyMode, StickySettings, StickyValue},
+    upkeep::Upkeep,
     upstream::Upstream,
 };

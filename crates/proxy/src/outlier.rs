@@ -1,15 +1,42 @@
-//! What requests tell of a server's health.
+//! What requests tell of a server's health: a server that fails is left alone for a while, then tried with one request at a
+//! time (a circuit breaker). The moment is an argument.
+//!
+//! ```text
+//!           failure             too many failures
+//!   ┌──────┐      ┌──────────┐                 ┌─────────┐
+//!   │ Calm │ ───▶ │ Watching │ ──────────────▶ │ Ejected │ ◀───────┐
+//!   └──────┘ ◀─── └──────────┘                 └─────────┘         │
+//!      ▲     10 s                                   │ time is over │
+//!      │                                            ▼              │ failure: longer
+//!      │           success                    ┌──────────┐         │ than before
+//!      └───────────────────────────────────── │ HalfOpen │ ────────┤
+//!      │                                      └──────────┘         │
+//!      │                               a request │    ▲ it came to │
+//!      │                               begins    ▼    │ nothing    │
+//!      │           success                    ┌──────────┐         │
+//!      └───────────────────────────────────── │  Trial   │ ────────┘
+//!                                             └──────────┘
+//! ```
 
-use std::time::Duration;
+use std::{
+    fmt,
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU8, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use serow_net::Moment;
 
 /// When a server is left alone for what happened to requests.
+///
+/// Where `failures` is not 0, it is also left alone when half of at least 20 requests failed within 10 s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PassiveSettings {
     /// Requests in a row that failed (no connection, no response, or one of status 502, 503 and 504); 3, none: never.
     pub failures: u32,
-    /// For how long the first time; 10 s. Each further time in a row it is twice as long, up to ten times.
+    /// For how long the first time; 10 s. Each further time in a row it is twice as long, until it is ten times as long.
     pub ejection: Duration,
 }
 
@@ -26,16 +53,271 @@ pub(crate) enum Outcome {
     Failure,
 }
 
-/// What requests tell of one server; changed by all threads.
+/// What requests tell of one server; changed by all threads. While all is well a success costs one load.
 #[derive(Debug, Default)]
-pub(crate) struct Outlier {}
+pub(crate) struct Outlier {
+    phase: AtomicU8,
+    /// When the ejection is over, in milliseconds.
+    until: AtomicU64,
+    record: Mutex<Record>,
+}
+
+/// Why and for how long a server is left alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ejection {
+    pub(crate) reason: Reason,
+    pub(crate) since: Moment,
+    pub(crate) length: Duration,
+}
+
+/// Why a server is left alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reason {
+    /// So many requests failed in a row.
+    Row(u32),
+    /// So many failed of so many.
+    Rate(u32, u32),
+    /// The request failed with which it was tried whether it is well again.
+    Trial,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+enum Phase {
+    /// No request failed lately.
+    Calm,
+    /// One failed: all are counted, until [`WINDOW`] is over.
+    Watching,
+    /// It is left alone.
+    Ejected,
+    /// It was left alone long enough; the next request is a trial.
+    HalfOpen,
+    /// A trial is under way.
+    Trial,
+}
+
+#[derive(Debug)]
+struct Record {
+    failures_in_a_row: u32,
+    /// When the counts below begin.
+    window: Moment,
+    requests: u32,
+    failures: u32,
+    /// The latest one.
+    ejection: Option<Ejection>,
+    /// When the server was well again after it.
+    recovered: Moment,
+}
 
 impl Outlier {
     /// A request came to this.
-    pub(crate) fn note(&self, _outcome: Outcome, _now: Moment, _settings: &PassiveSettings) {}
+    pub(crate) fn note(&self, outcome: Outcome, now: Moment, settings: &PassiveSettings) {
+        self.note_within(outcome, now, settings, || true);
+    }
+
+    /// A request came to this. The server is left alone only where `may_eject` allows it. Says when that begins.
+    #[inline]
+    pub(crate) fn note_within(
+        &self,
+        outcome: Outcome,
+        now: Moment,
+        settings: &PassiveSettings,
+        may_eject: impl FnOnce() -> bool,
+    ) -> Option<Ejection> {
+        if outcome == Outcome::Success && self.phase.load(Ordering::Relaxed) == Phase::Calm as u8 {
+            return None;
+        }
+        if settings.failures == 0 {
+            return None;
+        }
+        match outcome {
+            Outcome::Success => {
+                self.note_success(now);
+                None
+            }
+            Outcome::Failure => self.note_failure(now, settings, may_eject),
+        }
+    }
 
     /// Whether the server is to be left alone.
-    pub(crate) fn is_ejected(&self, _now: Moment) -> bool {
-        false
+    #[inline]
+    pub(crate) fn is_ejected(&self, now: Moment) -> bool {
+        match self.phase() {
+            Phase::Calm | Phase::Watching | Phase::HalfOpen => false,
+            Phase::Trial => true,
+            Phase::Ejected => {
+                let over = now.milliseconds() >= self.until.load(Ordering::Relaxed);
+                if over {
+                    self.change(Phase::Ejected, Phase::HalfOpen);
+                }
+                !over
+            }
+        }
+    }
+
+    /// A request begins. Says whether it is a trial, which ends with [`Self::end_trial`].
+    #[inline]
+    pub(crate) fn begin_trial(&self) -> bool {
+        self.phase() == Phase::HalfOpen && self.change(Phase::HalfOpen, Phase::Trial)
+    }
+
+    /// A trial is over. Where it came to nothing, as when the client left, there is another.
+    pub(crate) fn end_trial(&self) {
+        self.change(Phase::Trial, Phase::HalfOpen);
+    }
+
+    /// Why it is left alone, or tried; none while it is asked as all others.
+    pub(crate) fn ejection(&self) -> Option<Ejection> {
+        match self.phase() {
+            Phase::Calm | Phase::Watching => None,
+            Phase::Ejected | Phase::HalfOpen | Phase::Trial => self.record().ejection,
+        }
+    }
+
+    /// Since when it is asked as all others, if it ever was not.
+    pub(crate) fn recovered(&self) -> Option<Moment> {
+        let record = self.record();
+        record.ejection.map(|_| record.recovered)
+    }
+
+    #[cold]
+    fn note_success(&self, now: Moment) {
+        let mut record = self.record();
+        record.failures_in_a_row = 0;
+        match self.phase() {
+            // Of a request from before, or one that came here since no server was left: it proves nothing.
+            Phase::Calm | Phase::Ejected => {}
+            Phase::Watching if now.since(record.window) >= WINDOW => self.set(Phase::Calm),
+            Phase::Watching => record.requests = record.requests.saturating_add(1),
+            Phase::HalfOpen | Phase::Trial => {
+                record.recovered = now;
+                self.set(Phase::Calm);
+            }
+        }
+    }
+
+    #[cold]
+    fn note_failure(
+        &self,
+        now: Moment,
+        settings: &PassiveSettings,
+        may_eject: impl FnOnce() -> bool,
+    ) -> Option<Ejection> {
+        let mut record = self.record();
+        let reason = match self.phase() {
+            // Requests from before fail, too.
+            Phase::Ejected => return None,
+            Phase::HalfOpen | Phase::Trial => Reason::Trial,
+            phase @ (Phase::Calm | Phase::Watching) => {
+                if phase == Phase::Calm || now.since(record.window) >= WINDOW {
+                    record.begin_window(now);
+                    self.set(Phase::Watching);
+                }
+                record.note_failure();
+                record.reason(settings)?
+            }
+        };
+        if reason != Reason::Trial && !may_eject() {
+            return None;
+        }
+        let ejection = record.eject(reason, now, settings);
+        self.until.store((now + ejection.length).milliseconds(), Ordering::Relaxed);
+        self.set(Phase::Ejected);
+        Some(ejection)
+    }
+
+    fn record(&self) -> MutexGuard<'_, Record> {
+        self.record.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn phase(&self) -> Phase {
+        match self.phase.load(Ordering::Acquire) {
+            0 => Phase::Calm,
+            1 => Phase::Watching,
+            2 => Phase::Ejected,
+            3 => Phase::HalfOpen,
+            _ => Phase::Trial,
+        }
+    }
+
+    fn set(&self, phase: Phase) {
+        // Who sees an ejection sees how long it is, too.
+        self.phase.store(phase as u8, Ordering::Release);
+    }
+
+    /// Goes on from one phase to the next, if nobody else did.
+    fn change(&self, from: Phase, to: Phase) -> bool {
+        self.phase.compare_exchange(from as u8, to as u8, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 }
+
+impl Record {
+    fn begin_window(&mut self, now: Moment) {
+        (self.window, self.requests, self.failures) = (now, 0, 0);
+    }
+
+    fn note_failure(&mut self) {
+        self.failures_in_a_row = self.failures_in_a_row.saturating_add(1);
+        self.requests = self.requests.saturating_add(1);
+        self.failures = self.failures.saturating_add(1);
+    }
+
+    /// Why the server is to be left alone, if it is.
+    fn reason(&self, settings: &PassiveSettings) -> Option<Reason> {
+        if self.failures_in_a_row >= settings.failures {
+            return Some(Reason::Row(self.failures_in_a_row));
+        }
+        let too_many = self.requests >= FEWEST_REQUESTS && self.failures >= self.requests.div_ceil(2);
+        too_many.then_some(Reason::Rate(self.failures, self.requests))
+    }
+
+    /// Begins an ejection. It follows in a row where the one before did not help for as long as it was.
+    fn eject(&mut self, reason: Reason, now: Moment, settings: &PassiveSettings) -> Ejection {
+        let length = match self.ejection {
+            Some(before) if reason == Reason::Trial || now.since(self.recovered) < before.length => {
+                before.length.saturating_mul(2).min(settings.ejection.saturating_mul(LONGEST))
+            }
+            _ => settings.ejection,
+        };
+        let since = match self.ejection {
+            Some(before) if reason == Reason::Trial => before.since,
+            _ => now,
+        };
+        let ejection = Ejection { reason, since, length };
+        (self.ejection, self.failures_in_a_row) = (Some(ejection), 0);
+        ejection
+    }
+}
+
+impl Default for Record {
+    fn default() -> Self {
+        let never = Moment::from_milliseconds(0);
+        Self { failures_in_a_row: 0, window: never, requests: 0, failures: 0, ejection: None, recovered: never }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Row(1) => formatter.write_str("a request failed"),
+            Self::Row(failures) => write!(formatter, "{failures} requests in a row failed"),
+            Self::Rate(failures, requests) => {
+                write!(formatter, "{failures} of {requests} requests failed within {} s", WINDOW.as_secs())
+            }
+            Self::Trial => formatter.write_str("the request failed with which it was tried"),
+        }
+    }
+}
+
+/// From the first failure on requests are counted for so long; Envoy's `interval` and Hystrix's rolling window are 10 s as well.
+const WINDOW: Duration = Duration::from_secs(10);
+
+/// Of fewer requests a rate says nothing; Hystrix's `requestVolumeThreshold`. (Half of them is its `errorThresholdPercentage`.)
+const FEWEST_REQUESTS: u32 = 20;
+
+/// An ejection is at most so many times as long as the first; Envoy's `max_ejection_time`, 300 s, is to its
+/// `base_ejection_time`, 30 s, as this is.
+const LONGEST: u32 = 10;
+
+#[cfg(test)]
+mod tests;

@@ -27,6 +27,8 @@ pub struct Server {
     destination: Destination,
     weight: AtomicU16,
     administration: AtomicU8,
+    /// Since when that is wanted, in milliseconds.
+    wanted_since: AtomicU64,
     active: AtomicU32,
     /// Where requests wait for this server and others.
     room: Arc<Room>,
@@ -54,6 +56,8 @@ pub enum Administration {
 #[derive(Debug)]
 pub(crate) struct Lease {
     server: Arc<Server>,
+    /// Whether it tries a server that was left alone.
+    trial: bool,
 }
 
 impl Server {
@@ -72,6 +76,7 @@ impl Server {
             weight: AtomicU16::new(settings.weight),
             settings,
             administration: AtomicU8::new(Administration::Up as u8),
+            wanted_since: AtomicU64::new(0),
             active: AtomicU32::new(0),
             room,
             came_up: AtomicU64::new(0),
@@ -128,9 +133,17 @@ impl Server {
     /// Says what is wanted of it. One that comes up starts slowly, where that is set.
     pub(crate) fn set_administration(&self, administration: Administration, now: Moment) {
         let before = self.administration.swap(administration as u8, Ordering::Relaxed);
+        if before != administration as u8 {
+            self.wanted_since.store(now.milliseconds(), Ordering::Relaxed);
+        }
         if administration == Administration::Up && before == Administration::Down as u8 {
             self.note_up(now);
         }
+    }
+
+    /// Since when that is wanted; the beginning of counting where it was never changed.
+    pub(crate) fn wanted_since(&self) -> Moment {
+        Moment::from_milliseconds(self.wanted_since.load(Ordering::Relaxed))
     }
 
     /// It came up again.
@@ -159,8 +172,12 @@ impl Lease {
     /// Counts a request; `None` where the server has as many as it may.
     pub(crate) fn take(server: &Arc<Server>) -> Option<Self> {
         let before = server.active.fetch_add(1, Ordering::Relaxed);
-        let lease = Self { server: Arc::clone(server) };
-        server.settings.most_requests.is_none_or(|most| before < most).then_some(lease)
+        let mut lease = Self { server: Arc::clone(server), trial: false };
+        if server.settings.most_requests.is_some_and(|most| before >= most) {
+            return None;
+        }
+        lease.trial = server.outlier.begin_trial();
+        Some(lease)
     }
 
     pub(crate) fn server(&self) -> &Arc<Server> {
@@ -173,6 +190,9 @@ impl Drop for Lease {
         self.server.active.fetch_sub(1, Ordering::Relaxed);
         if self.server.settings.most_requests.is_some() {
             self.server.room.note_left();
+        }
+        if self.trial {
+            self.server.outlier.end_trial();
         }
     }
 }

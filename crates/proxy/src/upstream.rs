@@ -122,6 +122,6 @@ fn known_destination(server: &ServerSettings) -> Option<Destination> {
     match &server.address.place {
         Place::Tcp(address) => Some(Destination::Tcp(*address)),
         Place::Unix(path) => Some(Destination::Unix(path.clone())),
-        Place::Name { .. } => None,
+        Place::Name { .. } | Place::Service(_) => None,
     }
 }

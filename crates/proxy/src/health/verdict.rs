@@ -1,0 +1,152 @@
+//! What the checks of one server come to. Pure: the moment is an argument.
+//!
+//! ```text
+//!   CheckStart::Down                     CheckStart::Up, or no checks
+//!          │                                │
+//!          ▼        `rise` good in a row    ▼
+//!       Starting ────────────────────────▶  Up
+//!          │                               │  ▲
+//!          │ `fall` failed   `fall` failed │  │ `rise` good
+//!          │ in a row        in a row      ▼  │ in a row
+//!          └─────────────────────────────▶ Down
+//! ```
+
+use serow_net::Moment;
+
+use super::{CheckSettings, CheckStart};
+
+/// What the checks of one server come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Verdict {
+    standing: Standing,
+    /// Since when that is so.
+    since: Moment,
+    /// Good checks since the last failed one.
+    rise: u32,
+    /// Failed checks since the last good one.
+    fall: u32,
+}
+
+/// How a server stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// It waits for its first good checks.
+    Starting,
+    /// It is asked.
+    Up,
+    /// It is not asked.
+    Down,
+}
+
+/// What a check changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    CameUp,
+    WentDown,
+}
+
+impl Verdict {
+    pub(super) fn new(start: CheckStart, now: Moment) -> Self {
+        let standing = match start {
+            CheckStart::Up => Standing::Up,
+            CheckStart::Down => Standing::Starting,
+        };
+        Self { standing, since: now, rise: 0, fall: 0 }
+    }
+
+    /// A check was good.
+    pub(super) fn note_good(&mut self, settings: &CheckSettings, now: Moment) -> Option<Change> {
+        self.fall = 0;
+        self.rise = self.rise.saturating_add(1);
+        match self.standing {
+            Standing::Starting | Standing::Down if self.rise >= settings.rise => {
+                self.stand(Standing::Up, now);
+                Some(Change::CameUp)
+            }
+            Standing::Starting | Standing::Down | Standing::Up => None,
+        }
+    }
+
+    /// A check failed.
+    pub(super) fn note_failed(&mut self, settings: &CheckSettings, now: Moment) -> Option<Change> {
+        self.rise = 0;
+        self.fall = self.fall.saturating_add(1);
+        match self.standing {
+            Standing::Starting | Standing::Up if self.fall >= settings.fall => {
+                self.stand(Standing::Down, now);
+                Some(Change::WentDown)
+            }
+            Standing::Starting | Standing::Up | Standing::Down => None,
+        }
+    }
+
+    fn stand(&mut self, standing: Standing, now: Moment) {
+        (self.standing, self.since) = (standing, now);
+    }
+
+    pub(super) fn standing(&self) -> Standing {
+        self.standing
+    }
+
+    pub(super) fn since(&self) -> Moment {
+        self.since
+    }
+
+    pub(super) fn rise(&self) -> u32 {
+        self.rise
+    }
+
+    pub(super) fn fall(&self) -> u32 {
+        self.fall
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{super::CheckKind, *};
+
+    /// Checks, one a second (`+` good, `-` failed), and what they come to: how the server stands, both counts, and since when.
+    #[test]
+    fn verdicts() {
+        use Standing::{Down, Starting, Up};
+        let cases = [
+            (CheckStart::Up, "", (Up, 0, 0, 0)),
+            (CheckStart::Up, "+", (Up, 1, 0, 0)),
+            (CheckStart::Up, "--", (Up, 0, 2, 0)),
+            (CheckStart::Up, "--+--", (Up, 0, 2, 0)),
+            (CheckStart::Up, "---", (Down, 0, 3, 3)),
+            (CheckStart::Up, "-----", (Down, 0, 5, 3)),
+            (CheckStart::Up, "---+", (Down, 1, 0, 3)),
+            (CheckStart::Up, "---+-+", (Down, 1, 0, 3)),
+            (CheckStart::Up, "---++", (Up, 2, 0, 5)),
+            (CheckStart::Up, "---++++", (Up, 4, 0, 5)),
+            (CheckStart::Up, "---++---", (Down, 0, 3, 8)),
+            (CheckStart::Down, "", (Starting, 0, 0, 0)),
+            (CheckStart::Down, "+-+", (Starting, 1, 0, 0)),
+            (CheckStart::Down, "++", (Up, 2, 0, 2)),
+            (CheckStart::Down, "+---", (Down, 0, 3, 4)),
+            (CheckStart::Down, "---++", (Up, 2, 0, 5)),
+        ];
+        for (start, checks, (standing, rise, fall, since)) in cases {
+            let settings = CheckSettings { start, rise: 2, fall: 3, ..CheckSettings::new(CheckKind::Tcp) };
+            let mut verdict = Verdict::new(start, Moment::from_milliseconds(0));
+            for (second, check) in (1..).zip(checks.chars()) {
+                let (now, before) = (Moment::from_milliseconds(second * 1000), verdict.standing());
+                let change = match check {
+                    '+' => verdict.note_good(&settings, now),
+                    _ => verdict.note_failed(&settings, now),
+                };
+                let expected = match (before, verdict.standing()) {
+                    (Down | Starting, Up) => Some(Change::CameUp),
+                    (Up | Starting, Down) => Some(Change::WentDown),
+                    _ => None,
+                };
+                assert_eq!(change, expected, "{start:?} {checks}, second {second}");
+            }
+            let since = Moment::from_milliseconds(0) + Duration::from_secs(since);
+            assert_eq!(verdict, Verdict { standing, since, rise, fall }, "{start:?} {checks}");
+        }
+    }
+}
