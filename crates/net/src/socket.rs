@@ -198,6 +198,14 @@ impl Socket {
         }
     }
 
+    /// Whether the peer has neither sent anything that was not received, nor ended the connection: the kernel is asked.
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
+        let looked =
+            rustix::net::recv(self.descriptor.get_ref(), &mut [0_u8; 1], RecvFlags::PEEK | RecvFlags::DONTWAIT);
+        looked == Err(Errno::AGAIN)
+    }
+
     /// Ready when a connection that is being opened (connect(2), EINPROGRESS) is open.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ use std::{
 use serow_client::{ClientEncryption, Dialer, Http1};
 use serow_http1::Limits;
 use serow_message::{Body, Interim, OnUpgrade, Request, RequestHead, Response, Scheme, StatusCode};
-use tokio::time::timeout;
+use tokio::time::{timeout, timeout_at};
 
 use crate::{
     answer::{Answer, Content},
@@ -18,6 +18,7 @@ use crate::{
     http1::Exchange,
     local::Local,
     outlier::Outcome,
+    pool::Care,
     selection::{Selection, Wish},
     server::{Lease, Server},
     settings::{ForwardingSettings, HostSetting},
@@ -31,11 +32,24 @@ pub(crate) struct Forwarding<'a> {
     settings: &'a ForwardingSettings,
     head: RequestHead,
     body: Body,
+    has_body: bool,
     interim: Interim,
     upgrade: Option<OnUpgrade>,
     wish: Wish,
     attempts: u32,
+    connections: Connections,
     failure: Option<Failure>,
+    /// When all of it has to be over.
+    until: Option<Instant>,
+}
+
+/// Which connections a request may go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Connections {
+    /// One that is there, if there is one.
+    Any,
+    /// One that is opened for it: where one of those that were left idle is closed, others are likely to be.
+    New,
 }
 
 impl<'a> Forwarding<'a> {
@@ -49,12 +63,37 @@ impl<'a> Forwarding<'a> {
         let interim = request.interim().clone();
         let body = std::mem::take(&mut request.body);
         let head = outgoing(request, settings);
-        let wish = Wish { key, ..Wish::default() };
-        Self { local, settings, head, body, interim, upgrade, wish, attempts: 0, failure: None }
+        let (wish, connections) = (Wish { key, ..Wish::default() }, Connections::Any);
+        let has_body = body.length() != Some(0);
+        let until = local.upstream.settings().timeouts.total.map(|total| Instant::now() + total);
+        Self {
+            local,
+            settings,
+            head,
+            body,
+            has_body,
+            interim,
+            upgrade,
+            wish,
+            attempts: 0,
+            connections,
+            failure: None,
+            until,
+        }
     }
 
     /// The response of a server, or one that says why there is none.
-    pub(crate) async fn respond(mut self) -> Response {
+    pub(crate) async fn respond(self) -> Response {
+        match self.until {
+            None => self.attempts().await,
+            Some(until) => match timeout_at(until.into(), self.attempts()).await {
+                Ok(response) => response,
+                Err(_) => Response::plain_status(StatusCode::GATEWAY_TIMEOUT),
+            },
+        }
+    }
+
+    async fn attempts(mut self) -> Response {
         loop {
             let lease = match self.choose().await {
                 Ok(lease) => lease,
@@ -117,14 +156,16 @@ impl<'a> Forwarding<'a> {
             // An address is a valid value.
             let _ = self.head.headers.insert("host", server.settings().address.authority());
         }
-        // A request that cannot be sent twice goes on a new connection: one that is there may be closed by now.
-        let idle = self.local.idle_connection(&server);
+        let idle = match self.connections {
+            Connections::Any => self.local.idle_connection(&server, self.care()),
+            Connections::New => None,
+        };
         let is_reused = idle.is_some();
         let connection = match idle {
             Some(connection) => connection,
             None => self.connect(&server).await?,
         };
-        let exchange = Exchange::new(Rc::clone(&self.local), lease, connection, is_reused);
+        let exchange = Exchange::new(Rc::clone(&self.local), lease, connection, is_reused, self.until);
         exchange.answer(&self.head, &mut self.body, &self.interim).await
     }
 
@@ -146,17 +187,26 @@ impl<'a> Forwarding<'a> {
         Ok(Http1::new(wire, Rc::clone(&self.local.thread.buffers), Limits::default()))
     }
 
+    /// How much is done to find out whether an idle connection is still there.
+    fn care(&self) -> Care {
+        let repeatable = !self.has_body && self.head.method.is_idempotent();
+        if repeatable { Care::Look } else { Care::Ask }
+    }
+
     /// Whether another attempt is made after this failure.
     fn may_repeat(&mut self, failure: &Failure) -> bool {
         let retries = &self.local.upstream.settings().retries;
-        let whole = self.body.length() == Some(0) || failure.processed == Processed::Never;
+        // What was read of a body is gone.
+        let whole = !self.has_body || self.body.length() != Some(0);
         let safe = match failure.processed {
             Processed::Never => true,
             Processed::Unlikely | Processed::Maybe => retries.all_methods || self.head.method.is_idempotent(),
         };
-        // A connection that had been left idle costs no attempt: nobody was asked.
         if failure.processed == Processed::Unlikely {
+            // Nobody was asked, so this counts for nothing.
             self.wish.tried.pop();
+            self.attempts -= 1;
+            self.connections = Connections::New;
         }
         whole && safe && self.attempts < retries.tries
     }

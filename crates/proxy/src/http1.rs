@@ -8,6 +8,7 @@ use std::{
     future::poll_fn,
     rc::Rc,
     task::{Context, Poll},
+    time::Instant,
 };
 
 use bytes::{Bytes, BytesMut};
@@ -18,6 +19,7 @@ use serow_message::{
     StatusCode, Wanted,
 };
 use serow_net::Deadline;
+use tokio::time::timeout_at;
 
 use crate::{
     answer::{Answer, Content},
@@ -37,6 +39,8 @@ pub(crate) struct Exchange {
     is_reused: bool,
     /// Bytes that had come before.
     received_before: u64,
+    /// When all of it has to be over.
+    until: Option<Instant>,
 }
 
 /// What of the request is to be sent.
@@ -63,11 +67,17 @@ enum Waiting {
 
 impl Exchange {
     /// An exchange on this connection, which served others before, or did not.
-    pub(crate) fn new(local: Rc<Local>, lease: Lease, connection: Http1, is_reused: bool) -> Self {
+    pub(crate) fn new(
+        local: Rc<Local>,
+        lease: Lease,
+        connection: Http1,
+        is_reused: bool,
+        until: Option<Instant>,
+    ) -> Self {
         let deadline = local.thread.deadlines.register();
         let (request, waiting) = (Outgoing::Whole, Waiting::Nothing);
         let received_before = connection.received();
-        Self { local, lease, connection, deadline, request, waiting, is_reused, received_before }
+        Self { local, lease, connection, deadline, request, waiting, is_reused, received_before, until }
     }
 
     /// Sends the request, and waits for the response. The body is taken from where it is only when something of it is
@@ -207,7 +217,14 @@ impl Exchange {
 
     /// Hands the response over as it is asked for.
     async fn feed(mut self, mut received: Received, feeder: Feeder) {
-        let fed = poll_fn(|context| self.poll_feed(&mut received, &feeder, context)).await;
+        let until = self.until;
+        let feeding = poll_fn(|context| self.poll_feed(&mut received, &feeder, context));
+        let fed = match until {
+            None => feeding.await,
+            Some(until) => timeout_at(until.into(), feeding).await.unwrap_or_else(|_| {
+                Err(Cut { error: IncomingError::TimedOut, cause: "it took longer than all of it may".to_owned() })
+            }),
+        };
         match fed {
             Ok(Fed::Whole) => self.finish(),
             Ok(Fed::Abandoned) => {}

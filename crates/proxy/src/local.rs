@@ -12,7 +12,12 @@ use serow_client::{Buffers, Http1};
 use serow_net::{Clock, Deadlines, Moment};
 use tokio::task::JoinHandle;
 
-use crate::{balancing::Balancer, pool::Pool, server::Server, upstream::Upstream};
+use crate::{
+    balancing::Balancer,
+    pool::{Care, Pool},
+    server::Server,
+    upstream::Upstream,
+};
 
 /// What a thread has of an upstream.
 pub(crate) struct Local {
@@ -89,9 +94,9 @@ impl Local {
     }
 
     /// An idle connection to this server.
-    pub(crate) fn idle_connection(&self, server: &Server) -> Option<Http1> {
+    pub(crate) fn idle_connection(&self, server: &Server, care: Care) -> Option<Http1> {
         let keep = self.upstream.settings().keep;
-        self.pools.borrow_mut().get_mut(&server.number())?.take(self.now(), keep.idle_time)
+        self.pools.borrow_mut().get_mut(&server.number())?.take(care, self.now(), keep.idle_time)
     }
 
     /// Keeps a connection for the next request.

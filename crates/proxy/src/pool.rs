@@ -20,12 +20,21 @@ struct Idle {
     since: Moment,
 }
 
+/// How much is done to find out whether a connection is still there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Care {
+    /// What is known already must do; the request can be sent again.
+    Look,
+    /// The system is asked, which costs a call: the request cannot be sent again once it was sent.
+    Ask,
+}
+
 impl Pool {
-    /// A connection that looks usable: the server has neither closed it nor said anything, as far as is known without
-    /// asking.
-    pub(crate) fn take(&mut self, now: Moment, most: Duration) -> Option<Http1> {
+    /// A connection that is usable: the server has neither closed it nor said anything.
+    pub(crate) fn take(&mut self, care: Care, now: Moment, most: Duration) -> Option<Http1> {
         while let Some(mut idle) = self.idle.pop() {
-            if now.since(idle.since) < most && is_usable(&mut idle.connection) {
+            let is_quiet = care == Care::Look || idle.connection.wire().socket().is_quiet();
+            if is_quiet && now.since(idle.since) < most && is_usable(&mut idle.connection) {
                 return Some(idle.connection);
             }
         }

@@ -103,3 +103,117 @@ fn another_protocol_goes_through() {
         assert_eq!(&echo, b"hello");
     }
 }
+
+/// A server that answers each connection's first request as if more could come, and then closes it.
+fn hasty() -> (std::net::SocketAddr, std::sync::mpsc::Receiver<String>) {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let (seen, sees) = std::sync::mpsc::channel();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for connection in listener.incoming() {
+            let mut connection = connection.unwrap();
+            let head = support::read_head(&mut connection);
+            let _ = seen.send(head.lines().next().unwrap_or_default().to_owned());
+            let _ = connection.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok");
+        }
+    });
+    (address, sees)
+}
+
+#[test]
+fn connections_that_servers_close_cost_nothing() {
+    let (address, sees) = hasty();
+    let proxied = Proxied::new(&[address]);
+    let mut client = proxied.connect();
+    for number in 0..40 {
+        let method = if number % 2 == 0 { "GET" } else { "POST" };
+        if method == "POST" {
+            // Whatever cannot be repeated is not sent to where nobody reads it; a close that is on its way while it is sent
+            // would not be noticed.
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        client.write_all(format!("{method} /{number} HTTP/1.1\r\nhost: a\r\n\r\n").as_bytes()).unwrap();
+        let response = read_response(&mut client);
+        assert!(response.starts_with("HTTP/1.1 200 ") && response.ends_with("ok"), "{response}");
+        assert!(sees.recv().unwrap().contains(&format!("/{number} ")), "each is seen once, in its turn");
+    }
+}
+
+#[test]
+fn a_body_that_was_read_is_not_sent_again() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let reader = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for connection in listener.incoming() {
+            let mut connection = connection.unwrap();
+            let _ = support::read_head(&mut connection);
+            let _ = connection.read(&mut [0; 2]);
+        }
+    });
+    let other = Origin::serve(|request: Request| async move {
+        Response::text(format!("{}", request.body.collect(100).await.unwrap().len()))
+    });
+    let proxied = Proxied::new(&[reader, other.address()]);
+    let (mut whole, mut failed) = (0, 0);
+    for _ in 0..6 {
+        let mut client = proxied.connect();
+        client.write_all(b"PUT / HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n\r\nhello").unwrap();
+        let response = read_response(&mut client);
+        match response.starts_with("HTTP/1.1 502 ") {
+            true => failed += 1,
+            false => {
+                assert!(response.ends_with('5'), "{response}");
+                whole += 1;
+            }
+        }
+    }
+    assert!(whole >= 3 && failed >= 1, "{whole} {failed}");
+}
+
+#[test]
+fn time_is_up_for_a_server_that_says_nothing() {
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let quick = Origin::serve(|_: Request| async move { Response::text("quick") });
+    let mut settings = serow_proxy::UpstreamSettings::new("test", vec![support::server(silent.local_addr().unwrap())]);
+    settings.timeouts.response = std::time::Duration::from_millis(300);
+    let proxied = Proxied::with(settings.clone(), serow_proxy::ForwardingSettings::default());
+    let mut client = proxied.connect();
+    client.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").unwrap();
+    assert!(read_response(&mut client).starts_with("HTTP/1.1 504 "));
+    settings.servers.push(support::server(quick.address()));
+    let proxied = Proxied::with(settings.clone(), serow_proxy::ForwardingSettings::default());
+    for _ in 0..4 {
+        let mut client = proxied.connect();
+        client.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").unwrap();
+        assert!(read_response(&mut client).ends_with("quick"));
+    }
+    settings.servers.pop();
+    settings.timeouts.total = Some(std::time::Duration::from_millis(100));
+    settings.timeouts.response = std::time::Duration::from_secs(60);
+    let proxied = Proxied::with(settings, serow_proxy::ForwardingSettings::default());
+    let mut client = proxied.connect();
+    client.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").unwrap();
+    assert!(read_response(&mut client).starts_with("HTTP/1.1 504 "));
+}
+
+#[test]
+fn requests_wait_while_servers_are_full() {
+    let origin = Origin::serve(|_: Request| async move {
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        Response::text("done")
+    });
+    let mut server = support::server(origin.address());
+    server.most_requests = Some(2);
+    let mut settings = serow_proxy::UpstreamSettings::new("test", vec![server]);
+    settings.queue.length = 4;
+    let proxied = Proxied::with(settings, serow_proxy::ForwardingSettings::default());
+    let mut clients: Vec<_> = (0..8).map(|_| proxied.connect()).collect();
+    for client in &mut clients {
+        client.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").unwrap();
+    }
+    let responses: Vec<_> = clients.iter_mut().map(read_response).collect();
+    let done = responses.iter().filter(|response| response.ends_with("done")).count();
+    let refused = responses.iter().filter(|response| response.starts_with("HTTP/1.1 503 ")).count();
+    assert_eq!((done, refused), (6, 2), "{responses:?}");
+    assert!(proxied.upstream.servers().iter().all(|server| server.active() == 0));
+}
