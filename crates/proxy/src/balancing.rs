@@ -1,11 +1,21 @@
 //! Which server is asked.
 
+mod hash_key;
+mod least_requests;
+mod murmur;
+mod random;
+mod ring;
+mod round_robin;
+mod two_choices;
+
 use std::sync::Arc;
 
-use serow_message::Request;
 use serow_net::Moment;
 
+use self::{least_requests::LeastRequests, ring::Ring, round_robin::RoundRobin, two_choices::TwoChoices};
 use crate::server::Server;
+
+pub use self::hash_key::HashKey;
 
 /// How requests are shared out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,26 +29,6 @@ pub enum Balancing {
     Latency,
     /// The same one for the same value of a request, as long as it is there.
     Hash(HashKey),
-}
-
-/// What of a request decides.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum HashKey {
-    /// The client's address, without its port.
-    #[default]
-    Client,
-    /// The path, without the query.
-    Path,
-    /// The path with the query.
-    Target,
-    /// The host.
-    Host,
-    /// A header field.
-    Header(String),
-    /// A cookie.
-    Cookie(String),
-    /// A parameter of the query.
-    Query(String),
 }
 
 /// A server that may be asked now.
@@ -56,26 +46,66 @@ pub(crate) const WEIGHT_UNIT: u32 = 256;
 
 /// A thread's share of an upstream's balancing.
 #[derive(Debug)]
-pub(crate) struct Balancer {
-    next: usize,
+pub(crate) enum Balancer {
+    RoundRobin(RoundRobin),
+    LeastRequests(LeastRequests),
+    Latency(TwoChoices),
+    Hash(Ring),
 }
 
 impl Balancer {
     /// For these servers. The seed differs between threads, so that not all begin with the same server.
-    pub(crate) fn new(_balancing: &Balancing, _servers: &[Arc<Server>], seed: u64) -> Self {
-        Self { next: seed as usize }
+    pub(crate) fn new(balancing: &Balancing, servers: &[Arc<Server>], seed: u64) -> Self {
+        match balancing {
+            Balancing::RoundRobin => Self::RoundRobin(RoundRobin::new(servers, seed)),
+            Balancing::LeastRequests => Self::LeastRequests(LeastRequests::new(servers, seed)),
+            Balancing::Latency => Self::Latency(TwoChoices::new(seed)),
+            Balancing::Hash(_) => Self::Hash(Ring::new(servers, seed)),
+        }
     }
 
     /// Which of the candidates is asked; they are in the order of their places. `None` where there is none.
-    pub(crate) fn choose(&mut self, candidates: &[Candidate<'_>], _key: u64, _now: Moment) -> Option<usize> {
-        self.next = self.next.wrapping_add(1);
-        self.next.checked_rem(candidates.len())
+    ///
+    /// The key is what [`HashKey::of`] says of the request. A candidate without weight counts as one with the smallest there
+    /// is: who is not to be asked is no candidate.
+    pub(crate) fn choose(&mut self, candidates: &[Candidate<'_>], key: u64, now: Moment) -> Option<usize> {
+        match (self, candidates.len()) {
+            (_, 0) => None,
+            (_, 1) => Some(0),
+            (Self::RoundRobin(turns), _) => turns.choose(candidates),
+            (Self::LeastRequests(least), _) => least.choose(candidates),
+            (Self::Latency(choices), _) => choices.choose(candidates, now),
+            (Self::Hash(ring), _) => ring.choose(candidates, key),
+        }
     }
 }
 
-impl HashKey {
-    /// The value of a request as a number.
-    pub(crate) fn of(&self, _request: &Request) -> u64 {
-        0
+impl Candidate<'_> {
+    /// Its share as a number to divide by.
+    fn share(&self) -> u64 {
+        u64::from(self.weight.max(1))
+    }
+
+    /// Requests that it has for each of its weight, as a number to compare with another's.
+    fn load(&self) -> Load {
+        Load { cost: u128::from(self.server.active()), share: self.share() }
     }
 }
+
+/// What asking a server costs, in proportion to its share. Compared exactly, without a division.
+#[derive(Clone, Copy, Debug)]
+struct Load {
+    /// At most 96 bits: a product with a share must fit.
+    cost: u128,
+    share: u64,
+}
+
+impl Load {
+    fn compare(self, other: Self) -> std::cmp::Ordering {
+        let ours = self.cost.saturating_mul(u128::from(other.share));
+        ours.cmp(&other.cost.saturating_mul(u128::from(self.share)))
+    }
+}
+
+#[cfg(test)]
+mod tests;

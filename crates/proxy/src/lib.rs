@@ -5,6 +5,7 @@
 mod address;
 mod answer;
 mod balancing;
+mod cookies;
 mod counters;
 mod failure;
 mod forwarded;

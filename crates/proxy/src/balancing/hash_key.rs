@@ -1,0 +1,153 @@
+//! What of a request decides which server is asked.
+
+use std::{io::Write, net::IpAddr};
+
+use serow_message::{Peer, Request};
+
+use super::murmur::murmur2;
+use crate::cookies;
+
+/// What of a request decides.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum HashKey {
+    /// The client's address, without its port.
+    #[default]
+    Client,
+    /// The path, without the query.
+    Path,
+    /// The path with the query.
+    Target,
+    /// The host.
+    Host,
+    /// A header field.
+    Header(String),
+    /// A cookie.
+    Cookie(String),
+    /// A parameter of the query.
+    Query(String),
+}
+
+/// What a request has that lacks what is to decide: a cookie, say, or an address where it came over a unix socket.
+pub(crate) const NO_KEY: u64 = u64::MAX;
+
+impl HashKey {
+    /// The value of a request as a number: the hash that Tengine's `consistent_hash` has of it, or [`NO_KEY`].
+    pub(crate) fn of(&self, request: &Request) -> u64 {
+        match self {
+            Self::Client => match request.connection().peer() {
+                Peer::Tcp(address) => of_address(address.ip()),
+                Peer::Unix => NO_KEY,
+            },
+            Self::Path => of_text(Some(request.target.path_bytes())),
+            Self::Target => of_text(Some(request.target.as_str().as_bytes())),
+            Self::Host => request.host().map_or(NO_KEY, of_host),
+            Self::Header(name) => of_text(request.headers.get(name.as_str())),
+            Self::Cookie(name) => of_text(cookies::value(&request.headers, name)),
+            Self::Query(name) => of_text(request.target.query().and_then(|query| parameter(query, name))),
+        }
+    }
+}
+
+fn of_text(text: Option<&[u8]>) -> u64 {
+    text.filter(|text| !text.is_empty()).map_or(NO_KEY, |text| u64::from(murmur2(text)))
+}
+
+/// The text of it, as `$remote_addr` has it.
+fn of_address(address: IpAddr) -> u64 {
+    let mut text = [0; LONGEST_ADDRESS];
+    let mut rest = &mut text[..];
+    // It fits.
+    let _ = write!(rest, "{}", address.to_canonical());
+    let length = LONGEST_ADDRESS - rest.len();
+    of_text(text.get(..length))
+}
+
+/// Without the port, and in lower case (RFC 9110 §4.2.3).
+fn of_host(host: &str) -> u64 {
+    let end = match host.rfind([':', ']']) {
+        Some(colon) if host.as_bytes().get(colon) == Some(&b':') => colon,
+        _ => host.len(),
+    };
+    let name = host.get(..end).unwrap_or(host);
+    if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        return of_text(Some(name.to_ascii_lowercase().as_bytes()));
+    }
+    of_text(Some(name.as_bytes()))
+}
+
+/// The value of the first parameter of this name, as it stands there.
+fn parameter<'a>(query: &'a str, name: &str) -> Option<&'a [u8]> {
+    query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('=')).map(str::as_bytes)
+}
+
+/// Seven times `ffff:`, and `ffff`. Those with an address of version 4 at their end are written as that.
+const LONGEST_ADDRESS: usize = 39;
+
+#[cfg(test)]
+mod tests {
+    use serow_message::{Body, Connection, Headers, Method, RequestHead, Scheme, Target, Version};
+
+    use super::*;
+
+    fn request(target: &str, fields: &[(&str, &str)], peer: Peer) -> Request {
+        let mut headers = Headers::new();
+        for (name, value) in fields {
+            headers.append(*name, value).unwrap();
+        }
+        let target = Target::parse(target.to_owned().into(), false).unwrap();
+        let head = RequestHead { method: Method::GET, target, version: Version::HTTP_11, headers };
+        Request::new(head, Body::empty(), Connection::new(peer, None, Scheme::Http))
+    }
+
+    fn tcp(address: &str) -> Peer {
+        Peer::Tcp(address.parse().unwrap())
+    }
+
+    #[test]
+    fn values_of_a_request() {
+        let fields =
+            [("Host", "Example.COM:8080"), ("X-User", "ann"), ("x-empty", ""), ("Cookie", "a=1; id=\"7\"; id=8")];
+        let request = request("/a%20b/c?x=1&id=2%3D&id=3&&flag", &fields, tcp("[2001:db8::1]:999"));
+        let cases = [
+            (HashKey::Client, Some("2001:db8::1")),
+            (HashKey::Path, Some("/a%20b/c")),
+            (HashKey::Target, Some("/a%20b/c?x=1&id=2%3D&id=3&&flag")),
+            (HashKey::Host, Some("example.com")),
+            (HashKey::Header("x-user".to_owned()), Some("ann")),
+            (HashKey::Header("x-empty".to_owned()), None),
+            (HashKey::Header("x-none".to_owned()), None),
+            (HashKey::Header("no token".to_owned()), None),
+            (HashKey::Cookie("id".to_owned()), Some("\"7\"")),
+            (HashKey::Cookie("none".to_owned()), None),
+            (HashKey::Query("id".to_owned()), Some("2%3D")),
+            (HashKey::Query("flag".to_owned()), None),
+            (HashKey::Query("i".to_owned()), None),
+        ];
+        for (key, expected) in cases {
+            let expected = expected.map_or(NO_KEY, |text| u64::from(murmur2(text.as_bytes())));
+            assert_eq!(key.of(&request), expected, "{key:?}");
+        }
+    }
+
+    #[test]
+    fn clients_and_hosts() {
+        let clients = [
+            (tcp("127.0.0.1:1"), Some("127.0.0.1")),
+            (tcp("127.0.0.1:65535"), Some("127.0.0.1")),
+            (tcp("[::ffff:192.0.2.1]:5"), Some("192.0.2.1")),
+            (tcp("[1111:2222:3333:4444:5555:6666:7777:8888]:5"), Some("1111:2222:3333:4444:5555:6666:7777:8888")),
+            (Peer::Unix, None),
+        ];
+        for (peer, expected) in clients {
+            let expected = expected.map_or(NO_KEY, |text| u64::from(murmur2(text.as_bytes())));
+            assert_eq!(HashKey::Client.of(&request("/", &[], peer)), expected, "{peer:?}");
+        }
+        let hosts = [("a", "a"), ("a:80", "a"), ("[::1]", "[::1]"), ("[::A]:80", "[::a]"), ("a:", "a")];
+        for (host, expected) in hosts {
+            let request = request("/", &[("host", host)], Peer::Unix);
+            assert_eq!(HashKey::Host.of(&request), u64::from(murmur2(expected.as_bytes())), "{host}");
+        }
+        assert_eq!(HashKey::Host.of(&request("/", &[], Peer::Unix)), NO_KEY);
+        assert_eq!(HashKey::Query("a".to_owned()).of(&request("/", &[], Peer::Unix)), NO_KEY);
+    }
+}

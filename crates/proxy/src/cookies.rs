@@ -1,0 +1,207 @@
+//! The cookies of requests and responses (RFC 6265), as they are written.
+
+use serow_message::{Headers, Known};
+
+/// The values of the cookies of this name, in the order of the request: more than one where they were set for several paths.
+pub(crate) fn values<'a>(headers: &'a Headers, name: &str) -> impl Iterator<Item = &'a [u8]> {
+    headers
+        .get_all(Known::Cookie)
+        .flat_map(pairs)
+        .filter_map(move |pair| Cookie::of_pair(pair).filter(|cookie| cookie.name == name.as_bytes()))
+        .map(|cookie| cookie.value)
+}
+
+/// The value of the first cookie of this name.
+pub(crate) fn value<'a>(headers: &'a Headers, name: &str) -> Option<&'a [u8]> {
+    values(headers, name).next()
+}
+
+/// Removes the cookies of this name from a request.
+pub(crate) fn remove(headers: &mut Headers, name: &str) {
+    change(headers, name, |_| None);
+}
+
+/// Cuts so many bytes from the beginning of the values of the cookies of this name.
+pub(crate) fn shorten(headers: &mut Headers, name: &str, length: impl Fn(&[u8]) -> usize) {
+    change(headers, name, |value| Some(value.get(length(value)..).unwrap_or(value)));
+}
+
+/// Replaces the values of the cookies of this name that a response sets; what is behind them stays. Says whether there was one.
+pub(crate) fn replace_set(headers: &mut Headers, name: &str, new: impl Fn(&[u8], &mut Vec<u8>)) -> bool {
+    let is_ours = |line: &[u8]| Cookie::of_set(line).is_some_and(|cookie| cookie.name == name.as_bytes());
+    if !headers.get_all(Known::SetCookie).any(is_ours) {
+        return false;
+    }
+    let lines: Vec<Vec<u8>> = headers
+        .get_all(Known::SetCookie)
+        .map(|line| match Cookie::of_set(line).filter(|_| is_ours(line)) {
+            Some(cookie) => {
+                let mut changed = [name.as_bytes(), b"="].concat();
+                new(cookie.value, &mut changed);
+                changed.extend_from_slice(cookie.attributes);
+                changed
+            }
+            None => line.to_vec(),
+        })
+        .collect();
+    replace_lines(headers, Known::SetCookie, lines);
+    true
+}
+
+/// A cookie as it stands in a field.
+struct Cookie<'a> {
+    name: &'a [u8],
+    value: &'a [u8],
+    /// From the semicolon behind the value.
+    attributes: &'a [u8],
+}
+
+impl<'a> Cookie<'a> {
+    /// RFC 6265 §4.2.1. What has no equals sign has no name, and is nobody's.
+    fn of_pair(pair: &'a [u8]) -> Option<Self> {
+        let equals = pair.iter().position(|&byte| byte == b'=')?;
+        let (name, value) = pair.split_at_checked(equals)?;
+        Some(Self { name: name.trim_ascii(), value: value.get(1..)?.trim_ascii(), attributes: b"" })
+    }
+
+    /// RFC 6265 §5.2: the name ends at the first equals sign, the value at the first semicolon.
+    fn of_set(line: &'a [u8]) -> Option<Self> {
+        let end = line.iter().position(|&byte| byte == b';').unwrap_or(line.len());
+        let (pair, attributes) = line.split_at_checked(end)?;
+        Some(Self { attributes, ..Self::of_pair(pair)? })
+    }
+}
+
+/// The pairs of a Cookie field, without the white space around them.
+fn pairs(field: &[u8]) -> impl Iterator<Item = &[u8]> {
+    field.split(|&byte| byte == b';').map(<[u8]>::trim_ascii).filter(|pair| !pair.is_empty())
+}
+
+/// Writes the cookies of a request anew, if there is one of this name: with the new value, or not at all. What stood in lines of
+/// its own stays there (RFC 9113 §8.2.3).
+fn change(headers: &mut Headers, name: &str, new: impl for<'a> Fn(&'a [u8]) -> Option<&'a [u8]>) {
+    if value(headers, name).is_none() {
+        return;
+    }
+    let lines = headers.get_all(Known::Cookie).map(|line| changed_line(line, name, &new));
+    let lines = lines.filter(|line| !line.is_empty()).collect();
+    replace_lines(headers, Known::Cookie, lines);
+}
+
+fn changed_line(line: &[u8], name: &str, new: &impl for<'a> Fn(&'a [u8]) -> Option<&'a [u8]>) -> Vec<u8> {
+    let mut changed = Vec::with_capacity(line.len());
+    let mut push = |parts: &[&[u8]]| {
+        changed.extend_from_slice(if changed.is_empty() { b"" } else { b"; " });
+        parts.iter().for_each(|part| changed.extend_from_slice(part));
+    };
+    for pair in pairs(line) {
+        match Cookie::of_pair(pair).filter(|cookie| cookie.name == name.as_bytes()) {
+            None => push(&[pair]),
+            Some(cookie) => {
+                if let Some(value) = new(cookie.value) {
+                    push(&[cookie.name, b"=", value]);
+                }
+            }
+        }
+    }
+    changed
+}
+
+fn replace_lines(headers: &mut Headers, name: Known, lines: Vec<Vec<u8>>) {
+    headers.remove(name);
+    for line in lines {
+        // Made of lines of this field, it may be one.
+        let _ = headers.append(name, line);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(lines: &[&str]) -> Headers {
+        let mut headers = Headers::new();
+        headers.append("host", "a").unwrap();
+        for line in lines {
+            headers.append("cookie", line).unwrap();
+        }
+        headers
+    }
+
+    fn lines(headers: &Headers, name: Known) -> Vec<String> {
+        headers.get_all(name).map(|line| String::from_utf8_lossy(line).into_owned()).collect()
+    }
+
+    #[test]
+    fn cookies_of_a_request() {
+        let cases: &[(&[&str], &[&str])] = &[
+            (&[], &[]),
+            (&[""], &[]),
+            (&["route=a"], &["a"]),
+            (&["x=1; route=a; y=2"], &["a"]),
+            (&["x=1;route=a;y=2"], &["a"]),
+            (&["x=1", "route=a"], &["a"]),
+            (&["route=a; route=b", "route=c"], &["a", "b", "c"]),
+            (&["route"], &[]),
+            (&["route="], &[""]),
+            (&["=route"], &[]),
+            (&["routes=a; aroute=b; Route=c"], &[]),
+            (&["route = a ; x"], &["a"]),
+            (&["route=a=b"], &["a=b"]),
+            (&["route=\"a;b\""], &["\"a"]),
+            (&[";;; ;route=a;"], &["a"]),
+            (&["x=route=a"], &[]),
+            (&["route=\u{e4}"], &["\u{e4}"]),
+        ];
+        for (lines, expected) in cases {
+            let headers = request(lines);
+            let found: Vec<_> = values(&headers, "route").map(|value| String::from_utf8_lossy(value)).collect();
+            assert_eq!(found, *expected, "{lines:?}");
+            assert_eq!(value(&headers, "route"), expected.first().map(|value| value.as_bytes()), "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn cookies_are_removed_and_shortened() {
+        let cases: &[(&[&str], &[&str], &[&str])] = &[
+            (&["x=1;y"], &["x=1;y"], &["x=1;y"]),
+            (&["route=abc"], &[], &["route=c"]),
+            (&["x=1; route=abc; y; z=\"3\""], &["x=1; y; z=\"3\""], &["x=1; route=c; y; z=\"3\""]),
+            (&["route=abc", "x=1"], &["x=1"], &["route=c", "x=1"]),
+            (&["route=abc; route=a; x=1"], &["x=1"], &["route=c; route=a; x=1"]),
+            (&["route; x=1"], &["route; x=1"], &["route; x=1"]),
+        ];
+        for (before, removed, shortened) in cases {
+            let mut headers = request(before);
+            remove(&mut headers, "route");
+            assert_eq!(lines(&headers, Known::Cookie), *removed, "{before:?}");
+            assert!(headers.contains("host"));
+            let mut headers = request(before);
+            shorten(&mut headers, "route", |_| 2);
+            assert_eq!(lines(&headers, Known::Cookie), *shortened, "{before:?}");
+        }
+    }
+
+    #[test]
+    fn cookies_of_a_response_are_replaced() {
+        let cases: &[(&[&str], Option<&[&str]>)] = &[
+            (&[], None),
+            (&["x=1; Path=/", "route"], None),
+            (&["route=a"], Some(&["route=<a>"])),
+            (&["x=1", "route=a; Path=/; route=b", "y=2"], Some(&["x=1", "route=<a>; Path=/; route=b", "y=2"])),
+            (&[" route = a ;Secure", "route=;"], Some(&["route=<a>;Secure", "route=<>;"])),
+            (&["Route=a; route=b"], None),
+        ];
+        for (before, expected) in cases {
+            let mut headers = Headers::new();
+            for line in *before {
+                headers.append("set-cookie", line).unwrap();
+            }
+            let found = replace_set(&mut headers, "route", |value, output| {
+                output.extend_from_slice(&[b"<", value, b">"].concat());
+            });
+            assert_eq!(found, expected.is_some(), "{before:?}");
+            assert_eq!(lines(&headers, Known::SetCookie), expected.unwrap_or(before), "{before:?}");
+        }
+    }
+}
