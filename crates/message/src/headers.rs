@@ -128,6 +128,19 @@ impl Headers {
         self.append(name, value)
     }
 
+    /// Like [`Self::insert`], but the field stands where the first of that name stood.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::append`]: nothing was changed.
+    pub fn replace(&mut self, name: impl FieldName, value: impl AsRef<[u8]>) -> Result<(), InvalidHeader> {
+        let known = name.known();
+        if known.is_none() && !is_token(name.bytes()) {
+            return Err(InvalidHeader::Name);
+        }
+        self.change().replace(name.bytes(), known, value.as_ref())
+    }
+
     /// Removes all fields of this name; says whether there was one.
     pub fn remove(&mut self, name: impl FieldName) -> bool {
         let name = name.bytes();
@@ -139,10 +152,20 @@ impl Headers {
     }
 
     /// Removes the fields that the closure refuses; it sees name and value.
-    pub fn retain(&mut self, keep: impl FnMut(&[u8], &[u8]) -> bool) {
+    pub fn retain(&mut self, mut keep: impl FnMut(&[u8], &[u8]) -> bool) {
+        self.retain_known(|name, _, value| keep(name, value));
+    }
+
+    /// The same; the closure also sees which well-known name it is.
+    pub fn retain_known(&mut self, keep: impl FnMut(&[u8], Option<Known>, &[u8]) -> bool) {
         if !self.is_empty() {
             self.change().retain(keep);
         }
+    }
+
+    /// Makes room for so many fields that are to be added, with so many bytes of names and values together.
+    pub fn reserve(&mut self, fields: usize, bytes: usize) {
+        self.change().reserve(fields, bytes);
     }
 
     /// Name and value of each field, in order.
@@ -320,6 +343,36 @@ mod tests {
         assert_eq!(headers.len(), 2);
         clone.insert("etag", "\"y\"").unwrap();
         assert_eq!(clone.get_all(Known::Etag).collect::<Vec<_>>(), [b"\"y\""]);
+    }
+
+    #[test]
+    fn a_field_is_replaced_where_it_stands() {
+        let cases = [
+            ("", "x", "x: new\r\n"),
+            ("X:1\r\nHost: a\r\nY:2\r\n", "host", "X: 1\r\nhost: new\r\nY: 2\r\n"),
+            ("x:1\r\ny:2\r\nX:3\r\nx:4\r\nz:5\r\n", "X", "X: new\r\ny: 2\r\nz: 5\r\n"),
+            ("a:1\r\n", "Via", "a: 1\r\nVia: new\r\n"),
+        ];
+        for (before, name, after) in cases {
+            let mut headers = received(before);
+            headers.replace(name, "new").unwrap();
+            let mut output = Vec::new();
+            headers.write_lines(&mut output, &[]);
+            assert_eq!(output, after.as_bytes(), "{before:?}");
+            assert_eq!(headers.get(name), Some(&b"new"[..]));
+            assert_eq!(headers.replace(name, "\n"), Err(InvalidHeader::Value));
+            assert_eq!(headers.get(name), Some(&b"new"[..]));
+        }
+    }
+
+    #[test]
+    fn those_kept_are_known_by_their_names() {
+        let mut headers = received("Host: a\r\nTe: b\r\nX: c\r\nAccept: d\r\n");
+        headers.reserve(2, 10);
+        headers.retain_known(|name, known, value| known != Some(Known::Te) && name != b"X" && value != b"z");
+        let left: Vec<_> = headers.iter_known().map(|(_, known, _)| known).collect();
+        assert_eq!(left, [Some(Known::Host), Some(Known::Accept)]);
+        assert!(headers.contains(Known::Accept) && !headers.contains(Known::Te));
     }
 
     #[test]

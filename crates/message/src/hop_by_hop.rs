@@ -1,5 +1,7 @@
 //! Fields that belong to one connection and not to the message.
 
+use alloc::vec::Vec;
+
 use crate::{Headers, Known};
 
 /// RFC 9110 §7.6.1: fields that speak of this connection; they are not passed on, and HTTP/2 has none of them
@@ -14,20 +16,65 @@ pub const NAMES: [Known; 7] = [
     Known::Http2Settings,
 ];
 
-/// Removes the fields of this connection: the fixed ones and those that `Connection` names.
-pub fn remove(headers: &mut Headers) {
-    if headers.contains(Known::Connection) {
-        let named: alloc::vec::Vec<alloc::vec::Vec<u8>> = headers.list(Known::Connection).map(<[u8]>::to_vec).collect();
-        for name in &named {
-            headers.remove(&name[..]);
-        }
+/// The fields that `Connection` names beside [`NAMES`]. Mostly there are none, and nothing is allocated.
+///
+/// Only extensions can be named so: a well-known field is meant for all who handle a message, or stands in [`NAMES`], and
+/// RFC 9110 §7.6.1 forbids to name it. A client that does it all the same hopes that somebody on the way drops
+/// `Authorization`, `Cookie`, `Host` or `X-Forwarded-For` behind those who looked at it. The same holds for all fields
+/// in which proxies tell of the client, well known or not.
+#[derive(Clone, Debug, Default)]
+pub struct Named {
+    extensions: Vec<Vec<u8>>,
+}
+
+impl Named {
+    /// Those of a message.
+    #[must_use]
+    pub fn of(headers: &Headers) -> Self {
+        let is_extension = |name: &&[u8]| !is_usual_option(name) && Known::recognise(name).is_none();
+        let named = headers.list(Known::Connection).filter(is_extension).filter(|name| !tells_of_client(name));
+        Self { extensions: named.map(<[u8]>::to_vec).collect() }
     }
-    if headers.contains_any(&NAMES) {
-        for name in NAMES {
-            headers.remove(name);
+
+    /// Whether a field belongs to the connection: it is named, or stands in [`NAMES`].
+    #[inline]
+    #[must_use]
+    pub fn covers(&self, name: &[u8], known: Option<Known>) -> bool {
+        match known {
+            Some(known) => SET & known.bit() != 0,
+            None => self.extensions.iter().any(|named| named.eq_ignore_ascii_case(name)),
         }
     }
 }
+
+/// Whether proxies tell the client's address, or how it asked, in an extension field of this name.
+#[must_use]
+pub fn tells_of_client(name: &[u8]) -> bool {
+    let begins = |start: &[u8]| name.get(..start.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(start));
+    begins(b"x-forwarded-") || name.eq_ignore_ascii_case(b"x-real-ip")
+}
+
+/// Removes the fields of this connection: the fixed ones and those that `Connection` names.
+pub fn remove(headers: &mut Headers) {
+    if headers.contains_any(&NAMES) {
+        let named = Named::of(headers);
+        headers.retain_known(|name, known, _| !named.covers(name, known));
+    }
+}
+
+/// The options that nearly all messages have, and that no field is named after.
+fn is_usual_option(option: &[u8]) -> bool {
+    matches!(option, b"keep-alive" | b"close" | b"Keep-Alive")
+}
+
+const SET: u64 = {
+    let (mut set, mut place) = (0, 0);
+    while place < NAMES.len() {
+        set |= NAMES[place].bit();
+        place += 1;
+    }
+    set
+};
 
 #[cfg(test)]
 mod tests {
@@ -35,18 +82,33 @@ mod tests {
 
     #[test]
     fn removes_fixed_and_named_fields() {
-        let mut headers = Headers::new();
-        for (name, value) in [
-            ("connection", "keep-alive, X-Mine"),
-            ("keep-alive", "timeout=5"),
-            ("x-mine", "1"),
-            ("x-other", "2"),
-            ("te", "trailers"),
-        ] {
-            headers.append(name, value).unwrap();
+        // What Connection names, a field, and whether that is left.
+        let cases = [
+            ("keep-alive, X-Mine", "x-mine", false),
+            ("x-MINE ,close", "X-Mine", false),
+            ("close", "x-mine", true),
+            ("", "keep-alive", false),
+            ("x-mine", "te", false),
+            ("upgrade", "upgrade", false),
+            ("x-mine", "http2-settings", false),
+            ("authorization, cookie", "authorization", true),
+            ("Authorization, Cookie", "Cookie", true),
+            ("Host", "host", true),
+            ("content-length", "content-length", true),
+            ("VIA", "via", true),
+            ("X-Forwarded-For", "x-forwarded-for", true),
+            ("X-Forwarded-Port", "x-forwarded-port", true),
+            ("x-real-ip", "X-Real-IP", true),
+            ("forwarded", "forwarded", true),
+        ];
+        for (options, name, left) in cases {
+            let mut headers = Headers::new();
+            for (name, value) in [("x-other", "2"), ("connection", options), (name, "1")] {
+                headers.append(name, value).unwrap();
+            }
+            remove(&mut headers);
+            assert!(headers.contains("x-other") && !headers.contains(Known::Connection));
+            assert_eq!(headers.contains(name), left, "{options}: {name}");
         }
-        remove(&mut headers);
-        let left: alloc::vec::Vec<_> = headers.iter().collect();
-        assert_eq!(left, [(&b"x-other"[..], &b"2"[..])]);
     }
 }

@@ -194,15 +194,46 @@ impl List {
         (self.layout == Layout::Lines).then_some(&self.added)
     }
 
-    pub(crate) fn retain(&mut self, mut keep: impl FnMut(&[u8], &[u8]) -> bool) {
+    pub(crate) fn retain(&mut self, mut keep: impl FnMut(&[u8], Option<Known>, &[u8]) -> bool) {
         let before = self.fields.len();
         let mut fields = core::mem::take(&mut self.fields);
-        fields.retain(|field| keep(self.name(field), self.value(field)));
+        let mut present = 0;
+        fields.retain(|field| {
+            let kept = keep(self.name(field), field.known, self.value(field));
+            if kept {
+                present |= field.known.map_or(0, Known::bit);
+            }
+            kept
+        });
         self.fields = fields;
+        self.present = present;
         if self.fields.len() != before {
             self.layout = Layout::Scattered;
-            self.present = self.fields.iter().filter_map(|field| field.known).fold(0, |set, known| set | known.bit());
         }
+    }
+
+    /// Makes room for so many fields that are to be added, with so many bytes of names and values.
+    pub(crate) fn reserve(&mut self, fields: usize, bytes: usize) {
+        self.fields.reserve(fields);
+        self.added.reserve(bytes + fields * ": \r\n".len());
+    }
+
+    /// Gives the first field of a name another value and removes the others; adds one where there is none.
+    pub(crate) fn replace(&mut self, name: &[u8], known: Option<Known>, value: &[u8]) -> Result<(), InvalidHeader> {
+        let place = self.fields.iter().position(|field| self.is_named(field, known, name));
+        self.append(name, known, value)?;
+        let Some(place) = place else { return Ok(()) };
+        self.layout = Layout::Scattered;
+        let mut fields = core::mem::take(&mut self.fields);
+        // The one that was added takes the place.
+        fields.swap_remove(place);
+        let mut index = 0;
+        fields.retain(|field| {
+            index += 1;
+            index <= place + 1 || !self.is_named(field, known, name)
+        });
+        self.fields = fields;
+        Ok(())
     }
 
     /// The value of a field, sharing the text it stands in where that is possible.

@@ -140,6 +140,34 @@ impl Target {
         Self::parse([before, path, query].concat().into(), false)
     }
 
+    /// The target as a server is sent it that is asked directly: without scheme and host (RFC 9112 §3.2.1). `options` says
+    /// that the method is OPTIONS, which asks a whole server by `*` where an absolute form has no path (§3.2.4). One of
+    /// CONNECT stays as it is.
+    ///
+    /// ```
+    /// use serow_message::Target;
+    ///
+    /// let target = Target::parse("http://h:80/a?b".into(), false).unwrap();
+    /// assert_eq!(target.to_origin_form(false).as_str(), "/a?b");
+    /// ```
+    #[must_use]
+    pub fn to_origin_form(&self, options: bool) -> Self {
+        if self.form != TargetForm::Absolute {
+            return self.clone();
+        }
+        let (start, end) = (self.path_start, self.path_end);
+        let origin =
+            |text, path_end| Self { text, form: TargetForm::Origin, path_start: 0, path_end, authority_start: 0 };
+        if start < end {
+            return origin(self.text.slice(start as usize..), end - start);
+        }
+        let query = &self.text[end as usize..];
+        if options && query.is_empty() {
+            return Self { form: TargetForm::Asterisk, ..origin(Bytes::from_static(b"*"), 1) };
+        }
+        origin([b"/", query].concat().into(), 1)
+    }
+
     /// The whole target as shared bytes.
     #[must_use]
     pub fn to_bytes(&self) -> Bytes {
@@ -291,6 +319,25 @@ mod tests {
         for (text, connect, path, expected) in cases {
             let target = Target::parse(text.into(), connect).unwrap().with_path(path);
             assert_eq!(target.ok().as_ref().map(Target::as_str), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn origin_form() {
+        let cases = [
+            ("/a?b", false, "/a?b", "/a"),
+            ("http://h", false, "/", "/"),
+            ("http://h", true, "*", "*"),
+            ("http://h?q", true, "/?q", "/"),
+            ("http://h/", true, "/", "/"),
+            ("https://h:1/a/b?c?d", false, "/a/b?c?d", "/a/b"),
+            ("http://h/a", true, "/a", "/a"),
+            ("*", true, "*", "*"),
+        ];
+        for (text, options, whole, path) in cases {
+            let target = Target::parse(text.into(), false).unwrap().to_origin_form(options);
+            assert_eq!((target.as_str(), target.path()), (whole, path), "{text}");
+            assert_eq!(target, Target::parse(whole.into(), false).unwrap());
         }
     }
 

@@ -2,10 +2,12 @@
 
 use std::net::IpAddr;
 
-use serow_message::{Connection, Headers};
+use serow_message::{Connection, Headers, Known, Peer, Scheme, hop_by_hop};
 
-/// What servers are told of the client.
-#[derive(Clone, Debug, PartialEq, Eq)]
+use crate::network::Network;
+
+/// What servers are told of the client, and whom of those before us we believe.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Forwarded {
     /// In which fields.
     pub fields: ForwardedFields,
@@ -27,22 +29,194 @@ pub enum ForwardedFields {
     Off,
 }
 
-/// Addresses that begin with the same bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Network {
-    /// The address.
-    pub address: IpAddr,
-    /// How many of its bits count.
-    pub bits: u8,
-}
+impl Forwarded {
+    /// What is to be said of a request with these fields, whose host is still the one that was asked for. Fields that
+    /// [`Account::replaces`] are to be removed before it is written.
+    pub(crate) fn account(&self, headers: &Headers, connection: &Connection) -> Account {
+        let peer = connection.peer();
+        let trusted = self.trusts(peer);
+        let (x, standard) = match self.fields {
+            ForwardedFields::X => (true, false),
+            ForwardedFields::Standard => (false, true),
+            ForwardedFields::Both => (true, true),
+            ForwardedFields::Off => (false, false),
+        };
+        let before = if trusted { headers } else { &NOTHING };
+        let mut account = Account { trusted, x, standard, ..Account::default() };
+        if x {
+            account.x_for = x_for(before, peer);
+            account.x_proto = (!before.contains(Known::XForwardedProto)).then(|| proto(connection.scheme()));
+            if !before.contains(Known::XForwardedHost) {
+                account.x_host = headers.get(Known::Host).unwrap_or_default().to_vec();
+            }
+        }
+        if standard {
+            let host = headers.get(Known::Host).unwrap_or_default();
+            account.forwarded = element(before, peer, connection.scheme(), host);
+        }
+        account
+    }
 
-impl Default for Forwarded {
-    fn default() -> Self {
-        Self { fields: ForwardedFields::X, trusted: Vec::new() }
+    /// The client's address, as far as it can be believed: the peer's, or where that is trusted the last address of
+    /// X-Forwarded-For that is not. `None` for a program on this machine that says nothing of whom it asks for.
+    pub(crate) fn client_address(&self, headers: &Headers, connection: &Connection) -> Option<IpAddr> {
+        let mut client = match connection.peer() {
+            Peer::Tcp(address) => Some(address.ip().to_canonical()),
+            Peer::Unix => None,
+        };
+        if self.trusted.is_empty() || !self.trusts(connection.peer()) || !headers.contains(Known::XForwardedFor) {
+            return client;
+        }
+        let named: Vec<&[u8]> = headers.list(Known::XForwardedFor).collect();
+        for text in named.into_iter().rev() {
+            // Who wrote something else than an address is believed no further.
+            let Some(address) = address(text) else { break };
+            client = Some(address);
+            if !self.trusts_address(address) {
+                break;
+            }
+        }
+        client
+    }
+
+    fn trusts(&self, peer: Peer) -> bool {
+        match peer {
+            Peer::Tcp(address) => self.trusts_address(address.ip()),
+            Peer::Unix => self.trusted.contains(&Network::Unix),
+        }
+    }
+
+    fn trusts_address(&self, address: IpAddr) -> bool {
+        self.trusted.iter().any(|network| network.contains(address))
     }
 }
 
-impl Forwarded {
-    /// Writes what is to be said of a request that came on this connection into its fields.
-    pub(crate) fn apply(&self, _headers: &mut Headers, _connection: &Connection) {}
+/// What is said of one request.
+#[derive(Debug, Default)]
+pub(crate) struct Account {
+    trusted: bool,
+    x: bool,
+    standard: bool,
+    /// Empty where there is nothing to be said.
+    x_for: Vec<u8>,
+    x_proto: Option<&'static str>,
+    /// Empty where there is nothing to be said.
+    x_host: Vec<u8>,
+    forwarded: Vec<u8>,
 }
+
+impl Account {
+    /// Whether this field of the request is replaced by what we say, or not believed. Of somebody who is not trusted that is
+    /// all such fields, also those that are not written here: servers believe what they get from us.
+    #[inline]
+    pub(crate) fn replaces(&self, name: &[u8], known: Option<Known>) -> bool {
+        match known {
+            Some(Known::XForwardedFor) => !self.trusted || !self.x_for.is_empty(),
+            Some(Known::XForwardedProto | Known::XForwardedHost) => !self.trusted,
+            Some(Known::Forwarded) => !self.trusted || self.standard,
+            Some(_) => false,
+            None => !self.trusted && hop_by_hop::tells_of_client(name),
+        }
+    }
+
+    /// More fields than are added, and as many bytes of them.
+    pub(crate) fn size(&self) -> (usize, usize) {
+        (4, NAMES + self.x_for.len() + self.x_host.len() + self.forwarded.len())
+    }
+
+    /// Adds the fields.
+    pub(crate) fn append_to(&self, headers: &mut Headers) {
+        let mut append = |name, value: &[u8]| {
+            // All of it was received as a part of a field before, or made here.
+            let _ = if value.is_empty() { Ok(()) } else { headers.append(name, value) };
+        };
+        if self.x {
+            append(Known::XForwardedFor, &self.x_for);
+            append(Known::XForwardedProto, self.x_proto.unwrap_or_default().as_bytes());
+            append(Known::XForwardedHost, &self.x_host);
+        }
+        append(Known::Forwarded, &self.forwarded);
+    }
+}
+
+/// X-Forwarded-For: what stood there, and the peer. Programs that read it know addresses only, so of a unix socket, behind
+/// which is no client but a proxy of this machine, nothing is said.
+fn x_for(before: &Headers, peer: Peer) -> Vec<u8> {
+    let Peer::Tcp(address) = peer else { return Vec::new() };
+    let mut value = joined(before, Known::XForwardedFor);
+    write_address(address.ip().to_canonical(), &mut value);
+    value
+}
+
+/// The element of this hop in Forwarded, behind those that stood there (RFC 7239 §4). The port of the client is nobody's
+/// business, and who we are is in `Via`.
+fn element(before: &Headers, peer: Peer, scheme: Scheme, host: &[u8]) -> Vec<u8> {
+    let mut value = joined(before, Known::Forwarded);
+    value.extend_from_slice(b"for=");
+    match peer {
+        Peer::Tcp(address) => match address.ip().to_canonical() {
+            // RFC 7239 §6: colons and brackets may not stand in a token.
+            address @ IpAddr::V6(_) => {
+                value.extend_from_slice(b"\"[");
+                write_address(address, &mut value);
+                value.extend_from_slice(b"]\"");
+            }
+            address @ IpAddr::V4(_) => write_address(address, &mut value),
+        },
+        Peer::Unix => value.extend_from_slice(b"unknown"),
+    }
+    value.extend_from_slice(b";proto=");
+    value.extend_from_slice(proto(scheme).as_bytes());
+    if !host.is_empty() {
+        value.extend_from_slice(b";host=");
+        let is_token = host.iter().copied().all(serow_message::is_token_byte);
+        // No host that was let in has a quotation mark or a backslash in it.
+        let quote: &[u8] = if is_token { b"" } else { b"\"" };
+        value.extend([quote, host, quote].concat());
+    }
+    value
+}
+
+/// All lines of a field as one list, with a comma behind it if it is not empty.
+fn joined(headers: &Headers, name: Known) -> Vec<u8> {
+    let mut value = Vec::with_capacity(LONGEST_ADDRESS);
+    for line in headers.get_all(name).filter(|line| !line.is_empty()) {
+        value.extend_from_slice(line);
+        value.extend_from_slice(b", ");
+    }
+    value
+}
+
+fn write_address(address: IpAddr, output: &mut Vec<u8>) {
+    use std::io::Write;
+    // Writing to memory does not fail.
+    let _ = write!(output, "{address}");
+}
+
+fn proto(scheme: Scheme) -> &'static str {
+    match scheme {
+        Scheme::Http => "http",
+        Scheme::Https => "https",
+    }
+}
+
+/// An address as it stands in X-Forwarded-For; some proxies write its port or brackets too.
+fn address(text: &[u8]) -> Option<IpAddr> {
+    let text = str::from_utf8(text).ok()?;
+    let bracketed = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
+    let address = bracketed.unwrap_or(text).parse().ok();
+    let address = address.or_else(|| text.parse().ok().map(|address: std::net::SocketAddr| address.ip()));
+    address.map(|address: IpAddr| address.to_canonical())
+}
+
+/// What somebody is taken to have said who is not believed.
+static NOTHING: Headers = Headers::new();
+
+/// The names and `https`.
+const NAMES: usize = 64;
+
+/// RFC 4291 §2.2: eight groups of four digits, and an IPv4 address in the last two.
+const LONGEST_ADDRESS: usize = 45;
+
+#[cfg(test)]
+mod tests;

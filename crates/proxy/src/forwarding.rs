@@ -8,7 +8,7 @@ use std::{
 
 use serow_client::{ClientEncryption, Dialer, Http1};
 use serow_http1::Limits;
-use serow_message::{Body, Interim, OnUpgrade, Request, RequestHead, Response, Scheme, StatusCode};
+use serow_message::{Body, Interim, Request, Response, Scheme, StatusCode};
 use tokio::time::{timeout, timeout_at};
 
 use crate::{
@@ -19,9 +19,11 @@ use crate::{
     local::Local,
     outlier::Outcome,
     pool::Care,
+    request_head::{self, Outgoing},
+    response_head,
     selection::{Selection, Wish},
     server::{Lease, Server},
-    settings::{ForwardingSettings, HostSetting},
+    settings::ForwardingSettings,
     tunnel,
     upstream::Room,
 };
@@ -30,11 +32,10 @@ use crate::{
 pub(crate) struct Forwarding<'a> {
     local: Rc<Local>,
     settings: &'a ForwardingSettings,
-    head: RequestHead,
+    head: Outgoing,
     body: Body,
     has_body: bool,
     interim: Interim,
-    upgrade: Option<OnUpgrade>,
     wish: Wish,
     attempts: u32,
     connections: Connections,
@@ -54,32 +55,38 @@ enum Connections {
 
 impl<'a> Forwarding<'a> {
     /// What is to be sent, and to whom it may go.
-    pub(crate) fn new(local: Rc<Local>, settings: &'a ForwardingSettings, mut request: Request) -> Self {
+    ///
+    /// # Errors
+    ///
+    /// What is answered instead, where no server is to see the request.
+    pub(crate) fn new(
+        local: Rc<Local>,
+        settings: &'a ForwardingSettings,
+        mut request: Request,
+    ) -> Result<Self, StatusCode> {
         let key = match &local.upstream.settings().balancing {
             Balancing::Hash(key) => key.of(&request),
             _ => 0,
         };
-        let upgrade = request.upgrade();
         let interim = request.interim().clone();
         let body = std::mem::take(&mut request.body);
-        let head = outgoing(request, settings);
+        let head = request_head::outgoing(&mut request, settings)?;
         let (wish, connections) = (Wish { key, ..Wish::default() }, Connections::Any);
         let has_body = body.length() != Some(0);
         let until = local.upstream.settings().timeouts.total.map(|total| Instant::now() + total);
-        Self {
+        Ok(Self {
             local,
             settings,
             head,
             body,
             has_body,
             interim,
-            upgrade,
             wish,
             attempts: 0,
             connections,
             failure: None,
             until,
-        }
+        })
     }
 
     /// The response of a server, or one that says why there is none.
@@ -152,10 +159,6 @@ impl<'a> Forwarding<'a> {
     async fn attempt(&mut self, lease: Lease) -> Result<Answer, Failure> {
         let server = lease.server().clone();
         server.counters.requests.add(1);
-        if let HostSetting::Server = self.settings.host {
-            // An address is a valid value.
-            let _ = self.head.headers.insert("host", server.settings().address.authority());
-        }
         let idle = match self.connections {
             Connections::Any => self.local.idle_connection(&server, self.care()),
             Connections::New => None,
@@ -166,7 +169,7 @@ impl<'a> Forwarding<'a> {
             None => self.connect(&server).await?,
         };
         let exchange = Exchange::new(Rc::clone(&self.local), lease, connection, is_reused, self.until);
-        exchange.answer(&self.head, &mut self.body, &self.interim).await
+        exchange.answer(self.head.head_for(&server.settings().address), &mut self.body, &self.interim).await
     }
 
     async fn connect(&self, server: &Server) -> Result<Http1, Failure> {
@@ -189,7 +192,7 @@ impl<'a> Forwarding<'a> {
 
     /// How much is done to find out whether an idle connection is still there.
     fn care(&self) -> Care {
-        let repeatable = !self.has_body && self.head.method.is_idempotent();
+        let repeatable = !self.has_body && self.head.method().is_idempotent();
         if repeatable { Care::Look } else { Care::Ask }
     }
 
@@ -200,7 +203,7 @@ impl<'a> Forwarding<'a> {
         let whole = !self.has_body || self.body.length() != Some(0);
         let safe = match failure.processed {
             Processed::Never => true,
-            Processed::Unlikely | Processed::Maybe => retries.all_methods || self.head.method.is_idempotent(),
+            Processed::Unlikely | Processed::Maybe => retries.all_methods || self.head.method().is_idempotent(),
         };
         if failure.processed == Processed::Unlikely {
             // Nobody was asked, so this counts for nothing.
@@ -239,10 +242,8 @@ impl<'a> Forwarding<'a> {
     /// The response as the client gets it.
     fn finish(self, answer: Answer) -> Response {
         let Answer { head, content } = answer;
-        let mut headers = head.headers;
-        serow_message::hop_by_hop::remove(&mut headers);
-        let mut response = Response { status: head.status, headers, ..Response::default() };
-        match (content, self.upgrade) {
+        let mut response = response_head::returning(head, self.head.method(), self.settings);
+        match (content, self.head.upgrade) {
             (Content::Body(body), _) => response.body = body,
             (Content::Tunnel(io, lease), Some(upgrade)) => tunnel::join(upgrade, io, lease),
             // The server changed its protocol, and nobody had asked for that: the machine refuses this before.
@@ -281,19 +282,6 @@ impl Drop for Queued {
     fn drop(&mut self) {
         self.0.leave();
     }
-}
-
-/// The head for servers.
-fn outgoing(request: Request, settings: &ForwardingSettings) -> RequestHead {
-    let upgrade = request.headers.get("upgrade").map(<[u8]>::to_vec);
-    let connection = request.connection().clone();
-    let Request { method, target, version, mut headers, .. } = request;
-    serow_message::hop_by_hop::remove(&mut headers);
-    if let Some(upgrade) = upgrade {
-        let _ = headers.insert("upgrade", upgrade);
-    }
-    settings.forwarded.apply(&mut headers, &connection);
-    RequestHead { method, target, version, headers }
 }
 
 /// What a failed attempt counts for as a latency: where errors come at once, a server is not to look quick for them.

@@ -14,10 +14,14 @@ mod health;
 mod http1;
 mod latency;
 mod local;
+mod network;
 mod outlier;
+mod path_prefix;
 mod pool;
 mod proxy;
 mod report;
+mod request_head;
+mod response_head;
 mod retry;
 mod selection;
 mod server;
@@ -26,12 +30,14 @@ mod sticky;
 mod tunnel;
 mod upkeep;
 mod upstream;
+mod via;
 
 pub use self::{
     address::{Place, ServerAddress, ServerAddressError},
     balancing::{Balancing, HashKey},
-    forwarded::{Forwarded, ForwardedFields, Network},
+    forwarded::{Forwarded, ForwardedFields},
     health::{CheckKind, CheckSettings, CheckStart, HttpCheck},
+    network::{Network, NetworkError},
     outlier::PassiveSettings,
     proxy::Proxy,
     report::{CheckReport, ServerReport, ServerState, UpstreamReport},

@@ -37,7 +37,10 @@ impl Handler for Proxy {
         let shared = Arc::clone(&self.shared);
         async move {
             let local = Local::of(&shared.upstream);
-            Forwarding::new(local, &shared.forwarding, request).respond().await
+            match Forwarding::new(local, &shared.forwarding, request) {
+                Ok(forwarding) => forwarding.respond().await,
+                Err(refusal) => Response::plain_status(refusal),
+            }
         }
     }
 }

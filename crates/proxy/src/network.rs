@@ -1,0 +1,183 @@
+//! Networks: peers whose word is taken.
+
+use std::{error::Error, fmt, net::IpAddr, str::FromStr};
+
+/// Peers that are trusted: addresses that begin with the same bits, or those that come over a unix socket.
+///
+/// ```
+/// use serow_proxy::Network;
+///
+/// let network: Network = "10.0.0.0/8".parse()?;
+/// assert!(network.contains([10, 1, 2, 3].into()));
+/// assert!(!network.contains([11, 1, 2, 3].into()));
+/// assert_eq!("unix".parse(), Ok(Network::Unix));
+/// # Ok::<(), serow_proxy::NetworkError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Network {
+    /// Addresses.
+    Addresses {
+        /// One of them; the bits that do not count are zero.
+        first: IpAddr,
+        /// How many of its bits count.
+        bits: u8,
+    },
+    /// Programs of this machine, over unix sockets.
+    Unix,
+}
+
+impl Network {
+    /// Whether it has this address. An IPv4 address written as IPv6 (`::ffff:192.0.2.1`) is an IPv4 address.
+    #[must_use]
+    pub fn contains(&self, address: IpAddr) -> bool {
+        match (*self, address.to_canonical()) {
+            (Self::Addresses { first, bits }, address) if first.is_ipv4() == address.is_ipv4() => {
+                cut(address, bits) == first
+            }
+            _ => false,
+        }
+    }
+}
+
+/// The address with those bits only.
+fn cut(address: IpAddr, bits: u8) -> IpAddr {
+    match address {
+        IpAddr::V4(address) => {
+            let mask = u32::MAX.checked_shl(32 - u32::from(bits.min(32))).unwrap_or(0);
+            IpAddr::V4((u32::from(address) & mask).into())
+        }
+        IpAddr::V6(address) => {
+            let mask = u128::MAX.checked_shl(128 - u32::from(bits.min(128))).unwrap_or(0);
+            IpAddr::V6((u128::from(address) & mask).into())
+        }
+    }
+}
+
+impl FromStr for Network {
+    type Err = NetworkError;
+
+    fn from_str(text: &str) -> Result<Self, NetworkError> {
+        if text == "unix" {
+            return Ok(Self::Unix);
+        }
+        let (address, bits) = text.split_once('/').map_or((text, None), |(address, bits)| (address, Some(bits)));
+        let address: IpAddr = address.parse().map_err(|_| NetworkError::Address)?;
+        // Written as IPv6, an IPv4 address never comes.
+        if address.to_canonical() != address {
+            return Err(NetworkError::Mapped);
+        }
+        let most = if address.is_ipv4() { 32 } else { 128 };
+        let is_number = |bits: &&str| !bits.is_empty() && bits.bytes().all(|byte| byte.is_ascii_digit());
+        let bits = match bits {
+            None => most,
+            Some(bits) => Some(bits).filter(is_number).and_then(|bits| bits.parse().ok()).ok_or(NetworkError::Bits)?,
+        };
+        if bits > most {
+            return Err(NetworkError::Bits);
+        }
+        let first = cut(address, bits);
+        if first != address {
+            return Err(NetworkError::Behind { first, bits });
+        }
+        Ok(Self::Addresses { first, bits })
+    }
+}
+
+impl fmt::Display for Network {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Addresses { first, bits } => write!(formatter, "{first}/{bits}"),
+            Self::Unix => formatter.write_str("unix"),
+        }
+    }
+}
+
+/// Why a text is no network. The text says what to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NetworkError {
+    /// It does not begin with an address.
+    Address,
+    /// An IPv4 address written as IPv6.
+    Mapped,
+    /// Behind the slash is no number of bits that such an address has.
+    Bits,
+    /// There are bits behind those that count: perhaps another network was meant.
+    Behind {
+        /// The network's first address.
+        first: IpAddr,
+        /// The bits that count.
+        bits: u8,
+    },
+}
+
+impl fmt::Display for NetworkError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Address => {
+                formatter.write_str("no address; write it as in 10.0.0.0/8, 192.0.2.1, 2001:db8::/32 or unix")
+            }
+            Self::Mapped => formatter.write_str("an IPv4 address written as IPv6; write the IPv4 address itself"),
+            Self::Bits => formatter.write_str("no number of bits behind the slash; IPv4 has up to 32, IPv6 up to 128"),
+            Self::Behind { first, bits } => {
+                write!(formatter, "an address within a network; the network is {first}/{bits}")
+            }
+        }
+    }
+}
+
+impl Error for NetworkError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts() {
+        let cases = [
+            ("10.0.0.0/8", Ok("10.0.0.0/8")),
+            ("192.0.2.1", Ok("192.0.2.1/32")),
+            ("::1", Ok("::1/128")),
+            ("2001:db8::/32", Ok("2001:db8::/32")),
+            ("0.0.0.0/0", Ok("0.0.0.0/0")),
+            ("::/0", Ok("::/0")),
+            ("unix", Ok("unix")),
+            ("", Err(NetworkError::Address)),
+            ("localhost", Err(NetworkError::Address)),
+            ("10.0.0/8", Err(NetworkError::Address)),
+            ("10.0.0.0:80", Err(NetworkError::Address)),
+            ("10.0.0.0/33", Err(NetworkError::Bits)),
+            ("10.0.0.0/+8", Err(NetworkError::Bits)),
+            ("10.0.0.0/", Err(NetworkError::Bits)),
+            ("::/129", Err(NetworkError::Bits)),
+            ("::/1000", Err(NetworkError::Bits)),
+            ("::ffff:10.0.0.0/104", Err(NetworkError::Mapped)),
+            ("10.1.0.0/8", Err(NetworkError::Behind { first: [10, 0, 0, 0].into(), bits: 8 })),
+        ];
+        for (text, expected) in cases {
+            let found = text.parse::<Network>().map(|network| network.to_string());
+            assert_eq!(found.as_deref(), expected.as_ref().map(|text| *text), "{text}");
+        }
+    }
+
+    #[test]
+    fn addresses() {
+        let cases = [
+            ("10.0.0.0/8", "10.255.0.1", true),
+            ("10.0.0.0/8", "11.0.0.0", false),
+            ("10.0.0.0/8", "::ffff:10.0.0.1", true),
+            ("192.0.2.1", "192.0.2.1", true),
+            ("192.0.2.1", "192.0.2.2", false),
+            ("0.0.0.0/0", "255.255.255.255", true),
+            ("0.0.0.0/0", "::1", false),
+            ("::/0", "10.0.0.1", false),
+            ("::/0", "2001:db8::1", true),
+            ("2001:db8::/33", "2001:db8:7fff::1", true),
+            ("2001:db8::/33", "2001:db8:8000::1", false),
+            ("unix", "127.0.0.1", false),
+        ];
+        for (network, address, expected) in cases {
+            let network: Network = network.parse().unwrap();
+            assert_eq!(network.contains(address.parse().unwrap()), expected, "{network} {address}");
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! A request's head on its way to a server.
+
+use std::mem;
+
+use serow_message::{Headers, Known, Method, OnUpgrade, Request, RequestHead, StatusCode, Version, hop_by_hop};
+
+use crate::{
+    address::ServerAddress,
+    path_prefix,
+    settings::{ForwardingSettings, HostSetting},
+    via,
+};
+
+/// A request's head on its way to a server.
+#[derive(Debug)]
+pub(crate) struct Outgoing {
+    head: RequestHead,
+    host: Host,
+    /// The client's connection, where it asks for another protocol on it and `Upgrade` is passed on.
+    pub(crate) upgrade: Option<OnUpgrade>,
+}
+
+/// Which host is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Host {
+    /// Every server is asked for the same one.
+    Same,
+    /// Each server is asked for itself.
+    OfServer,
+}
+
+/// Takes the head of a request, and makes of it what servers are asked. Its body stays.
+///
+/// What is left out, beside the fields of the client's connection: `Expect`, since the server in front of us says
+/// `100 Continue` when the body is first wanted, and fields of the client about other clients ([`Forwarded`]). Everything
+/// else passes, names with underscores too: what they mean is the servers' business.
+///
+/// [`Forwarded`]: crate::Forwarded
+///
+/// # Errors
+///
+/// The status that is answered instead: 400 for a path that no honest client sends, 501 for CONNECT and for a TRACE that may
+/// go no further, 204 for such an OPTIONS (RFC 9110 §7.6.2).
+pub(crate) fn outgoing(request: &mut Request, settings: &ForwardingSettings) -> Result<Outgoing, StatusCode> {
+    if request.method == Method::CONNECT {
+        return Err(StatusCode::NOT_IMPLEMENTED);
+    }
+    let hops = hops_left(request)?;
+    let target = request.target.to_origin_form(request.method == Method::OPTIONS);
+    let target = path_prefix::change(target, settings)?;
+    let mut upgrade = request.upgrade();
+    let mut headers = mem::take(&mut request.headers);
+    if let Some(authority) = request.target.authority() {
+        // RFC 9112 §3.2.2: what `Host` says beside an absolute target is of no account.
+        let _ = headers.replace(Known::Host, authority);
+    }
+    let protocols = upgrade.is_some().then(|| protocols(&headers)).flatten();
+    if protocols.is_none() {
+        upgrade = None;
+    }
+    let takes_trailers =
+        headers.contains(Known::Te) && headers.list(Known::Te).any(|coding| coding.eq_ignore_ascii_case(b"trailers"));
+    let account = settings.forwarded.account(&headers, request.connection());
+    let named = hop_by_hop::Named::of(&headers);
+    headers.retain_known(|name, known, _| {
+        !(named.covers(name, known) || known == Some(Known::Expect) || account.replaces(name, known))
+    });
+    let (fields, bytes) = account.size();
+    headers.reserve(fields + 1, bytes + via::LENGTH);
+    account.append_to(&mut headers);
+    via::append(&mut headers, request.version);
+    // What is appended here is a part of a field before, or a constant.
+    if takes_trailers {
+        let _ = headers.append(Known::Te, "trailers");
+    }
+    if let Some(protocols) = protocols {
+        let _ = headers.append(Known::Upgrade, protocols);
+    }
+    if let Some(hops) = hops {
+        let _ = headers.replace(Known::MaxForwards, hops.to_string());
+    }
+    let host = decide_host(&mut headers, settings);
+    let head = RequestHead { method: request.method.clone(), target, version: Version::HTTP_11, headers };
+    Ok(Outgoing { head, host, upgrade })
+}
+
+impl Outgoing {
+    /// The head for this server. Costs nothing where all are asked for the same host.
+    pub(crate) fn head_for(&mut self, server: &ServerAddress) -> &RequestHead {
+        if self.host == Host::OfServer {
+            // An address is a valid value.
+            let _ = self.head.headers.replace(Known::Host, server.authority());
+        }
+        &self.head
+    }
+
+    /// The method.
+    pub(crate) fn method(&self) -> &Method {
+        &self.head.method
+    }
+
+    /// For what balancing and session cookies change.
+    pub(crate) fn headers_mut(&mut self) -> &mut Headers {
+        &mut self.head.headers
+    }
+}
+
+/// Sets the host and the fields that the settings name. A request that has no host then (HTTP/1.0 needs none) asks a
+/// server for itself, since HTTP/1.1 needs one.
+fn decide_host(headers: &mut Headers, settings: &ForwardingSettings) -> Host {
+    if let HostSetting::Fixed(host) = &settings.host {
+        let _ = headers.replace(Known::Host, host);
+    }
+    apply(&settings.request_headers, headers);
+    match settings.host {
+        HostSetting::Server => Host::OfServer,
+        HostSetting::Keep | HostSetting::Fixed(_) if headers.contains(Known::Host) => Host::Same,
+        HostSetting::Keep | HostSetting::Fixed(_) => Host::OfServer,
+    }
+}
+
+/// Sets fields, and removes those whose value is empty. Those that say where a message ends or belong to a connection are
+/// left as they are: they follow from what is sent.
+pub(crate) fn apply(rules: &[(String, String)], headers: &mut Headers) {
+    for (name, value) in rules {
+        let known = Known::recognise(name.as_bytes());
+        if known.is_some_and(|known| hop_by_hop::NAMES.contains(&known) || known == Known::ContentLength) {
+            continue;
+        }
+        // Names and values were tried when they were read.
+        match value.is_empty() {
+            true => drop(headers.remove(name.as_str())),
+            false => drop(headers.replace(name.as_str(), value)),
+        }
+    }
+}
+
+/// How many further hops a request allows, this one taken away, where it says that (RFC 9110 §7.6.2).
+fn hops_left(request: &Request) -> Result<Option<u32>, StatusCode> {
+    if !request.headers.contains(Known::MaxForwards) || !matches!(request.method, Method::OPTIONS | Method::TRACE) {
+        return Ok(None);
+    }
+    let allowed = request.headers.get_str(Known::MaxForwards).and_then(|text| text.parse().ok());
+    match allowed {
+        Some(0) if request.method == Method::OPTIONS => Err(StatusCode::NO_CONTENT),
+        // What a client sends is not shown to it again: there may be cookies in it that its scripts must not see.
+        Some(0) => Err(StatusCode::NOT_IMPLEMENTED),
+        allowed => Ok(allowed.map(|hops: u32| hops - 1)),
+    }
+}
+
+/// The protocols that a client asks for, without those that would make another connection of HTTP or TLS of this one, past
+/// all that looks at requests here (RFC 9113 §3.1 has abolished that of HTTP/2, too).
+fn protocols(headers: &Headers) -> Option<Vec<u8>> {
+    let is_passed = |protocol: &&[u8]| {
+        let name = protocol.split(|&byte| byte == b'/').next().unwrap_or_default();
+        !["h2", "h2c", "http", "tls"].iter().any(|refused| name.eq_ignore_ascii_case(refused.as_bytes()))
+    };
+    let passed: Vec<&[u8]> = headers.list(Known::Upgrade).filter(is_passed).collect();
+    (!passed.is_empty()).then(|| passed.join(&b", "[..]))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,120 @@
+//! A response's head on its way back to the client.
+
+use serow_message::{Known, Method, Response, ResponseHead, StatusCode, content, hop_by_hop};
+
+use crate::{request_head, settings::ForwardingSettings, via};
+
+/// Makes of a server's head the response for the client, without its body. The method is that of the request.
+///
+/// `Date`, `Server`, `Set-Cookie`, `Location`, `priority` and all else that is not of the connection stays as the server said
+/// it. Where the body ends follows from the body; only a response to HEAD, which has none, keeps the length that was
+/// announced (RFC 9110 §8.6).
+pub(crate) fn returning(head: ResponseHead, method: &Method, settings: &ForwardingSettings) -> Response {
+    let ResponseHead { status, version, mut headers } = head;
+    let named = hop_by_hop::Named::of(&headers);
+    // RFC 9110 §15.2.2, §15.5.22: these two say which protocol; in others it is an offer of the server to us.
+    let switches = matches!(status, StatusCode::SWITCHING_PROTOCOLS | StatusCode::UPGRADE_REQUIRED);
+    let keeps_length = *method == Method::HEAD && content::is_possible(status);
+    headers.retain_known(|name, known, _| match known {
+        Some(Known::Upgrade) => switches,
+        Some(Known::ContentLength) => keeps_length,
+        known => !named.covers(name, known),
+    });
+    via::append(&mut headers, version);
+    request_head::apply(&settings.response_headers, &mut headers);
+    Response { headers, ..Response::new(status) }
+}
+
+#[cfg(test)]
+mod tests {
+    use serow_message::{Headers, Version};
+
+    use super::*;
+
+    fn headers(fields: &[(&str, &str)]) -> Headers {
+        let mut headers = Headers::new();
+        for (name, value) in fields {
+            headers.append(*name, value).unwrap();
+        }
+        headers
+    }
+
+    type Fields = &'static [(&'static str, &'static str)];
+
+    #[test]
+    fn fields() {
+        let cases: [(u16, &str, Fields, Fields); 8] = [
+            (
+                200,
+                "GET",
+                &[
+                    ("Date", "x"),
+                    ("Server", "y"),
+                    ("Connection", "keep-alive, X-Mine, Set-Cookie"),
+                    ("Keep-Alive", "timeout=5"),
+                    ("X-Mine", "1"),
+                    ("Transfer-Encoding", "chunked"),
+                    ("Content-Length", "4"),
+                    ("Set-Cookie", "a=1"),
+                    ("Set-Cookie", "b=2"),
+                    ("Location", "http://inner/"),
+                    ("Priority", "u=1"),
+                    ("Trailer", "grpc-status"),
+                    ("Upgrade", "h2,h2c"),
+                    ("Alt-Svc", "clear"),
+                    ("Proxy-Connection", "keep-alive"),
+                ],
+                &[
+                    ("Date", "x"),
+                    ("Server", "y"),
+                    ("Set-Cookie", "a=1"),
+                    ("Set-Cookie", "b=2"),
+                    ("Location", "http://inner/"),
+                    ("Priority", "u=1"),
+                    ("Trailer", "grpc-status"),
+                    ("Alt-Svc", "clear"),
+                    ("via", "1.1 serow"),
+                ],
+            ),
+            (200, "HEAD", &[("content-length", "4")], &[("content-length", "4"), ("via", "1.1 serow")]),
+            (304, "GET", &[("content-length", "4"), ("etag", "x")], &[("etag", "x"), ("via", "1.1 serow")]),
+            (304, "HEAD", &[("content-length", "4")], &[("via", "1.1 serow")]),
+            (
+                101,
+                "GET",
+                &[("connection", "upgrade"), ("upgrade", "websocket"), ("sec-websocket-accept", "x")],
+                &[("upgrade", "websocket"), ("sec-websocket-accept", "x"), ("via", "1.1 serow")],
+            ),
+            (
+                426,
+                "GET",
+                &[("connection", "upgrade"), ("upgrade", "websocket")],
+                &[("upgrade", "websocket"), ("via", "1.1 serow")],
+            ),
+            (200, "GET", &[("via", "1.0 inner")], &[("via", "1.0 inner"), ("via", "1.1 serow")]),
+            (200, "GET", &[], &[("via", "1.1 serow")]),
+        ];
+        for (status, method, before, after) in cases {
+            let status = StatusCode::from_u16(status).unwrap();
+            let head = ResponseHead { status, version: Version::HTTP_11, headers: headers(before) };
+            let method = Method::from_bytes(method.as_bytes()).unwrap();
+            let response = returning(head, &method, &ForwardingSettings::default());
+            assert_eq!((response.status, response.headers), (status, headers(after)), "{before:?}");
+        }
+    }
+
+    #[test]
+    fn rules() {
+        let rule = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let settings = ForwardingSettings {
+            response_headers: vec![rule("Server", ""), rule("Cache-Control", "no-store"), rule("Content-Length", "7")],
+            ..ForwardingSettings::default()
+        };
+        let before =
+            headers(&[("server", "a"), ("cache-control", "x"), ("content-length", "4"), ("CACHE-CONTROL", "y")]);
+        let head = ResponseHead { status: StatusCode::OK, version: Version::HTTP_2, headers: before };
+        let response = returning(head, &Method::HEAD, &settings);
+        let after = [("cache-control", "no-store"), ("content-length", "4"), ("via", "2.0 serow")];
+        assert_eq!(response.headers, headers(&after));
+    }
+}
