@@ -9,7 +9,7 @@ use std::{
 use serow_client::{ClientEncryption, Dialer, Http1};
 use serow_http1::Limits;
 use serow_message::{Body, Interim, Request, Response, Scheme, StatusCode};
-use tokio::time::{timeout, timeout_at};
+use tokio::time::timeout_at;
 
 use crate::{
     answer::{Answer, Content},
@@ -25,7 +25,6 @@ use crate::{
     server::{Lease, Server},
     settings::ForwardingSettings,
     tunnel,
-    upstream::Room,
 };
 
 /// A request on its way.
@@ -128,31 +127,13 @@ impl<'a> Forwarding<'a> {
 
     /// A server with room; waits for one where all are busy.
     async fn choose(&self) -> Result<Lease, StatusCode> {
-        match self.local.select(&self.wish) {
-            Selection::Chosen(lease) => Ok(lease),
-            Selection::Nobody => Err(StatusCode::SERVICE_UNAVAILABLE),
-            Selection::Busy => self.queue().await,
-        }
-    }
-
-    /// Waits until a server has room.
-    async fn queue(&self) -> Result<Lease, StatusCode> {
-        let settings = self.local.upstream.settings().queue;
-        let (before, _queued) = Queued::enter(self.local.upstream.room());
-        if before >= settings.length as u64 {
-            return Err(StatusCode::SERVICE_UNAVAILABLE);
-        }
-        let chosen = async {
-            loop {
-                let room = self.local.upstream.room().left();
-                match self.local.select(&self.wish) {
-                    Selection::Chosen(lease) => return Ok(lease),
-                    Selection::Nobody => return Err(StatusCode::SERVICE_UNAVAILABLE),
-                    Selection::Busy => room.await,
-                }
-            }
+        let upstream = &self.local.upstream;
+        let lease = match self.local.select(&self.wish) {
+            Selection::Busy => upstream.room().wait(upstream.settings().queue, || self.local.select(&self.wish)).await,
+            Selection::Chosen(lease) => Some(lease),
+            Selection::Nobody => None,
         };
-        timeout(settings.patience, chosen).await.unwrap_or(Err(StatusCode::SERVICE_UNAVAILABLE))
+        lease.ok_or(StatusCode::SERVICE_UNAVAILABLE)
     }
 
     /// One attempt at one server: on a connection that is there, or on a new one.
@@ -265,22 +246,6 @@ impl<'a> Forwarding<'a> {
         }
         tracing::warn!(upstream = self.local.upstream.settings().name, "there is no server that could be asked");
         Response::plain_status(status).with("retry-after", "5")
-    }
-}
-
-/// A place in the queue, until this is dropped.
-struct Queued(Arc<Room>);
-
-impl Queued {
-    /// Also says how many are before it.
-    fn enter(room: &Arc<Room>) -> (u64, Self) {
-        (room.enter(), Self(Arc::clone(room)))
-    }
-}
-
-impl Drop for Queued {
-    fn drop(&mut self) {
-        self.0.leave();
     }
 }
 

@@ -19,6 +19,7 @@ mod outlier;
 mod path_prefix;
 mod pool;
 mod proxy;
+mod queue;
 mod report;
 mod request_head;
 mod response_head;

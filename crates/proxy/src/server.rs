@@ -13,8 +13,8 @@ use crate::{
     health::Health,
     latency::Latency,
     outlier::Outlier,
+    queue::Room,
     settings::{ServerSettings, UpstreamSettings},
-    upstream::Room,
 };
 
 /// A server. What changes of it is shared by all threads, without a lock.

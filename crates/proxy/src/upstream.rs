@@ -6,10 +6,10 @@ use std::sync::{
 };
 
 use serow_client::Destination;
-use tokio::sync::{Notify, futures::Notified};
 
 use crate::{
     address::Place,
+    queue::Room,
     server::Server,
     settings::{ServerSettings, UpstreamSettings},
 };
@@ -29,13 +29,6 @@ struct Shared {
     /// Counts the changes of the servers, so that threads look only when there is something to see.
     version: AtomicU64,
     room: Arc<Room>,
-}
-
-/// Where requests wait until a server has room, in all threads.
-#[derive(Debug, Default)]
-pub(crate) struct Room {
-    waiting: AtomicU64,
-    left: Notify,
 }
 
 impl Upstream {
@@ -85,35 +78,6 @@ impl Upstream {
     /// Where requests wait for a server to have room.
     pub(crate) fn room(&self) -> &Arc<Room> {
         &self.shared.room
-    }
-}
-
-impl Room {
-    /// One more waits; says how many did so before.
-    pub(crate) fn enter(&self) -> u64 {
-        self.waiting.fetch_add(1, Ordering::Relaxed)
-    }
-
-    /// One waits no longer.
-    pub(crate) fn leave(&self) {
-        self.waiting.fetch_sub(1, Ordering::Relaxed);
-    }
-
-    /// Requests that wait in all threads.
-    pub(crate) fn waiting(&self) -> u64 {
-        self.waiting.load(Ordering::Relaxed)
-    }
-
-    /// Ready when a request left a server: whoever waited longest is the first to know.
-    pub(crate) fn left(&self) -> Notified<'_> {
-        self.left.notified()
-    }
-
-    /// A request left a server.
-    pub(crate) fn note_left(&self) {
-        if self.waiting() > 0 {
-            self.left.notify_one();
-        }
     }
 }
 

@@ -1,0 +1,62 @@
+//! Where requests wait while all servers are at their limits.
+
+use std::{
+    pin::pin,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use tokio::{sync::Notify, time::timeout};
+
+use crate::{selection::Selection, server::Lease, settings::QueueSettings};
+
+/// Where the requests of all threads wait until a server of an upstream has room.
+#[derive(Debug, Default)]
+pub(crate) struct Room {
+    waiting: AtomicU64,
+    left: Notify,
+}
+
+/// A request that waits, until this is dropped.
+struct Waiting<'a>(&'a Room);
+
+impl Room {
+    /// Waits for a server. `None` where so many wait already, it takes too long, or there is no server any more.
+    pub(crate) async fn wait(&self, settings: QueueSettings, select: impl Fn() -> Selection) -> Option<Lease> {
+        let before = self.waiting.fetch_add(1, Ordering::Relaxed);
+        let _waiting = Waiting(self);
+        if before >= settings.length as u64 {
+            return None;
+        }
+        let chosen = async {
+            loop {
+                let mut left = pin!(self.left.notified());
+                // Whoever leaves from now on is noticed, also before the first poll.
+                left.as_mut().enable();
+                match select() {
+                    Selection::Chosen(lease) => return Some(lease),
+                    Selection::Nobody => return None,
+                    Selection::Busy => left.await,
+                }
+            }
+        };
+        timeout(settings.patience, chosen).await.ok().flatten()
+    }
+
+    /// Requests that wait.
+    pub(crate) fn waiting(&self) -> u64 {
+        self.waiting.load(Ordering::Relaxed)
+    }
+
+    /// A request left a server: the one that has waited longest is told.
+    pub(crate) fn note_left(&self) {
+        if self.waiting() > 0 {
+            self.left.notify_one();
+        }
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
+}
