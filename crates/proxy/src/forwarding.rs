@@ -21,6 +21,7 @@ use crate::{
     pool::Care,
     request_head::{self, Outgoing},
     response_head,
+    retry::{Attempt, Decision, Fault, Rest},
     selection::{Selection, Wish},
     server::{Lease, Server},
     settings::ForwardingSettings,
@@ -72,6 +73,7 @@ impl<'a> Forwarding<'a> {
         let head = request_head::outgoing(&mut request, settings)?;
         let (wish, connections) = (Wish { key, ..Wish::default() }, Connections::Any);
         let has_body = body.length() != Some(0);
+        local.upstream.budget().deposit(local.now());
         let until = local.upstream.settings().timeouts.total.map(|total| Instant::now() + total);
         Ok(Self {
             local,
@@ -111,13 +113,15 @@ impl<'a> Forwarding<'a> {
             match self.attempt(lease).await {
                 Ok(answer) => {
                     self.note_answer(&server, &answer, began.elapsed());
-                    return self.finish(answer);
+                    if self.after(&server, Fault::Status(answer.head.status), Processed::Maybe) == Decision::GiveUp {
+                        return self.finish(answer);
+                    }
                 }
                 Err(failure) => {
                     self.note_failure(&server, &failure, began.elapsed());
-                    let again = self.may_repeat(&failure);
+                    let decision = self.after(&server, Fault::from(&failure), failure.processed);
                     self.failure = Some(failure);
-                    if !again {
+                    if decision == Decision::GiveUp {
                         return self.give_up();
                     }
                 }
@@ -177,22 +181,31 @@ impl<'a> Forwarding<'a> {
         if repeatable { Care::Look } else { Care::Ask }
     }
 
-    /// Whether another attempt is made after this failure.
-    fn may_repeat(&mut self, failure: &Failure) -> bool {
-        let retries = &self.local.upstream.settings().retries;
+    /// What is done after an attempt that brought this.
+    fn after(&mut self, server: &Server, fault: Fault, processed: Processed) -> Decision {
+        let upstream = &self.local.upstream;
+        let retries = &upstream.settings().retries;
         // What was read of a body is gone.
-        let whole = !self.has_body || self.body.length() != Some(0);
-        let safe = match failure.processed {
-            Processed::Never => true,
-            Processed::Unlikely | Processed::Maybe => retries.all_methods || self.head.method().is_idempotent(),
-        };
-        if failure.processed == Processed::Unlikely {
-            // Nobody was asked, so this counts for nothing.
-            self.wish.tried.pop();
-            self.attempts -= 1;
-            self.connections = Connections::New;
+        let body = if !self.has_body || self.body.length() != Some(0) { Rest::Whole } else { Rest::Cut };
+        let attempt = Attempt { fault, processed, method: self.head.method(), body, made: self.attempts };
+        match retries.decide(&attempt) {
+            Decision::GiveUp => Decision::GiveUp,
+            Decision::Anew => {
+                self.attempts -= 1;
+                self.connections = Connections::New;
+                Decision::Anew
+            }
+            Decision::Elsewhere => {
+                self.wish.tried.push(server.number());
+                // Who is slow or at a loss is not asked the same again.
+                let of_use = matches!(fault, Fault::Connect | Fault::Broken) || self.local.has_another(&self.wish);
+                if !of_use || !upstream.budget().withdraw(self.local.now(), retries.budget) {
+                    return Decision::GiveUp;
+                }
+                server.counters.retries.add(1);
+                Decision::Elsewhere
+            }
         }
-        whole && safe && self.attempts < retries.tries
     }
 
     fn note_answer(&self, server: &Server, answer: &Answer, took: Duration) {
@@ -205,8 +218,7 @@ impl<'a> Forwarding<'a> {
         server.latency.note(took, self.local.now());
     }
 
-    fn note_failure(&mut self, server: &Server, failure: &Failure, took: Duration) {
-        self.wish.tried.push(server.number());
+    fn note_failure(&self, server: &Server, failure: &Failure, took: Duration) {
         if !failure.is_servers() {
             return;
         }

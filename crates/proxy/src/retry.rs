@@ -1,6 +1,11 @@
 //! When another attempt is made.
 
-use serow_message::StatusCode;
+mod budget;
+
+use serow_message::{Method, StatusCode};
+
+pub(crate) use self::budget::Budget;
+use crate::failure::{Cause, Failure, Processed};
 
 /// When another attempt is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +37,183 @@ impl Default for RetrySettings {
             on_status: Vec::new(),
             all_methods: false,
             budget: 20,
+        }
+    }
+}
+
+/// An attempt that did not bring what the client should get.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Attempt<'a> {
+    pub(crate) fault: Fault,
+    /// Whether the server may have begun to do what was asked for.
+    pub(crate) processed: Processed,
+    pub(crate) method: &'a Method,
+    pub(crate) body: Rest,
+    /// Attempts that were made, with this one.
+    pub(crate) made: u32,
+}
+
+/// What was wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// There is no connection.
+    Connect,
+    /// The response did not begin in time.
+    TimedOut,
+    /// The connection was lost before the response, or what came was none.
+    Broken,
+    /// A response came, with this status.
+    Status(StatusCode),
+    /// The client's; another server would do no better.
+    Request,
+}
+
+/// How much of a request's body can be sent another time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rest {
+    /// All of it, if there is any.
+    Whole,
+    /// Something was read of it, and is not kept.
+    Cut,
+}
+
+/// What is done after such an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Decision {
+    /// Another attempt, where possible at another server. It counts: for the tries and for the budget.
+    Elsewhere,
+    /// The same once more, over a connection of its own: that of before had been closed while it was idle. It counts for nothing,
+    /// since no server is worse for it.
+    Anew,
+    /// The client gets what there is.
+    GiveUp,
+}
+
+impl RetrySettings {
+    /// What is done after this attempt.
+    ///
+    /// What no server has seen may always go to another one. What a server may have begun is repeated only where that does
+    /// the same as once: where the method is idempotent. Of a body that was partly read nothing is sent again.
+    pub(crate) fn decide(&self, attempt: &Attempt<'_>) -> Decision {
+        let repeatable = attempt.processed == Processed::Never || self.all_methods || attempt.method.is_idempotent();
+        if !repeatable || attempt.body == Rest::Cut {
+            return Decision::GiveUp;
+        }
+        let wanted = match attempt.fault {
+            Fault::Broken if attempt.processed == Processed::Unlikely => return Decision::Anew,
+            Fault::Connect => self.on_connect,
+            Fault::TimedOut => self.on_timeout,
+            Fault::Broken => self.on_broken,
+            Fault::Status(status) => self.on_status.contains(&status),
+            Fault::Request => false,
+        };
+        if wanted && attempt.made < self.tries { Decision::Elsewhere } else { Decision::GiveUp }
+    }
+}
+
+impl From<&Failure> for Fault {
+    fn from(failure: &Failure) -> Self {
+        match failure.cause {
+            Cause::Dial(_) => Self::Connect,
+            Cause::TimedOut(_) => Self::TimedOut,
+            Cause::Broken(_) | Cause::Reset(_) => Self::Broken,
+            Cause::Body(_) | Cause::Unsayable(_) => Self::Request,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use Decision::{Anew, Elsewhere, GiveUp};
+
+    use super::*;
+
+    const FAULTS: [Fault; 6] = [
+        Fault::Connect,
+        Fault::TimedOut,
+        Fault::Broken,
+        Fault::Status(StatusCode::SERVICE_UNAVAILABLE),
+        Fault::Status(StatusCode::INTERNAL_SERVER_ERROR),
+        Fault::Request,
+    ];
+
+    /// What is decided after each fault of [`FAULTS`], for a whole body and tries that are left.
+    const TABLE: [(&str, Processed, [Decision; 6]); 6] = [
+        ("GET", Processed::Never, [Elsewhere, Elsewhere, Elsewhere, Elsewhere, GiveUp, GiveUp]),
+        ("GET", Processed::Unlikely, [Elsewhere, Elsewhere, Anew, Elsewhere, GiveUp, GiveUp]),
+        ("GET", Processed::Maybe, [Elsewhere, Elsewhere, Elsewhere, Elsewhere, GiveUp, GiveUp]),
+        ("POST", Processed::Never, [Elsewhere, Elsewhere, Elsewhere, Elsewhere, GiveUp, GiveUp]),
+        ("POST", Processed::Unlikely, [GiveUp; 6]),
+        ("POST", Processed::Maybe, [GiveUp; 6]),
+    ];
+
+    fn everything() -> RetrySettings {
+        RetrySettings { on_status: vec![StatusCode::SERVICE_UNAVAILABLE], ..RetrySettings::default() }
+    }
+
+    /// Each fault with each word, method, body and count.
+    #[test]
+    fn all_combinations() {
+        let settings = everything();
+        for (method, processed, decisions) in TABLE {
+            let method: Method = method.parse().unwrap();
+            for (fault, expected) in FAULTS.into_iter().zip(decisions) {
+                for made in 0..5 {
+                    let attempt = |body| Attempt { fault, processed, method: &method, body, made };
+                    let within = if made < 3 || expected == Anew { expected } else { GiveUp };
+                    assert_eq!(settings.decide(&attempt(Rest::Whole)), within, "{:?}", attempt(Rest::Whole));
+                    assert_eq!(settings.decide(&attempt(Rest::Cut)), GiveUp, "{:?}", attempt(Rest::Cut));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn each_word_allows_its_fault_only() {
+        let words: [fn(&mut RetrySettings); 4] = [
+            |settings| settings.on_connect = false,
+            |settings| settings.on_timeout = false,
+            |settings| settings.on_broken = false,
+            |settings| settings.on_status.clear(),
+        ];
+        for (place, switch_off) in words.into_iter().enumerate() {
+            let mut settings = everything();
+            switch_off(&mut settings);
+            for (number, fault) in FAULTS.into_iter().enumerate().take(4) {
+                let attempt =
+                    |processed| Attempt { fault, processed, method: &Method::GET, body: Rest::Whole, made: 1 };
+                let expected = if number == place { GiveUp } else { Elsewhere };
+                assert_eq!(settings.decide(&attempt(Processed::Maybe)), expected, "{fault:?}");
+                // A connection that was closed while it was idle is nobody's fault.
+                let expected = if fault == Fault::Broken { Anew } else { expected };
+                assert_eq!(settings.decide(&attempt(Processed::Unlikely)), expected, "{fault:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn methods() {
+        let cases = [
+            ("GET", Elsewhere),
+            ("HEAD", Elsewhere),
+            ("OPTIONS", Elsewhere),
+            ("TRACE", Elsewhere),
+            ("PUT", Elsewhere),
+            ("DELETE", Elsewhere),
+            ("POST", GiveUp),
+            ("PATCH", GiveUp),
+            ("CONNECT", GiveUp),
+            ("get", GiveUp),
+            ("PURGE", GiveUp),
+        ];
+        for (method, expected) in cases {
+            let method: Method = method.parse().unwrap();
+            let attempt = |processed, fault| Attempt { fault, processed, method: &method, body: Rest::Whole, made: 1 };
+            let lost = attempt(Processed::Maybe, Fault::Broken);
+            assert_eq!(everything().decide(&lost), expected, "{method}");
+            let all = RetrySettings { all_methods: true, ..everything() };
+            assert_eq!(all.decide(&lost), Elsewhere, "{method}");
+            assert_eq!(all.decide(&attempt(Processed::Maybe, Fault::Request)), GiveUp, "{method}");
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Which servers may be asked, before the balancing chooses among them.
 
+use std::sync::Arc;
+
 use serow_net::Moment;
 use smallvec::SmallVec;
 
@@ -51,6 +53,15 @@ enum Standing {
 }
 
 impl Local {
+    /// Whether a server could be asked that was not asked yet.
+    pub(crate) fn has_another(&self, wish: &Wish) -> bool {
+        let another = |server: &Arc<Server>| {
+            !matches!(standing(server, wish, self.now()), Standing::Out | Standing::Tried)
+                && !wish.tried.contains(&server.number())
+        };
+        !wish.only_session && self.members.borrow().servers.iter().any(another)
+    }
+
     /// Chooses a server, and counts the request there.
     pub(crate) fn select(&self, wish: &Wish) -> Selection {
         let mut members = self.members.borrow_mut();

@@ -10,6 +10,7 @@ use serow_client::Destination;
 use crate::{
     address::Place,
     queue::Room,
+    retry::Budget,
     server::Server,
     settings::{ServerSettings, UpstreamSettings},
 };
@@ -29,6 +30,7 @@ struct Shared {
     /// Counts the changes of the servers, so that threads look only when there is something to see.
     version: AtomicU64,
     room: Arc<Room>,
+    budget: Budget,
 }
 
 impl Upstream {
@@ -43,7 +45,8 @@ impl Upstream {
         });
         let servers = Mutex::new(servers.collect());
         let number = NEXT.fetch_add(1, Ordering::Relaxed) as usize;
-        Self { shared: Arc::new(Shared { number, settings, servers, version: AtomicU64::new(1), room }) }
+        let (version, budget) = (AtomicU64::new(1), Budget::default());
+        Self { shared: Arc::new(Shared { number, settings, servers, version, room, budget }) }
     }
 
     /// Different for every upstream of this process, and small.
@@ -78,6 +81,11 @@ impl Upstream {
     /// Where requests wait for a server to have room.
     pub(crate) fn room(&self) -> &Arc<Room> {
         &self.shared.room
+    }
+
+    /// How many requests may be sent again.
+    pub(crate) fn budget(&self) -> &Budget {
+        &self.shared.budget
     }
 }
 
