@@ -25,6 +25,7 @@ use crate::{
     selection::{Selection, Wish},
     server::{Lease, Server},
     settings::ForwardingSettings,
+    sticky::Session,
     tunnel,
 };
 
@@ -36,6 +37,7 @@ pub(crate) struct Forwarding<'a> {
     body: Body,
     has_body: bool,
     interim: Interim,
+    session: Option<Session>,
     wish: Wish,
     attempts: u32,
     connections: Connections,
@@ -68,10 +70,18 @@ impl<'a> Forwarding<'a> {
             Balancing::Hash(key) => key.of(&request),
             _ => 0,
         };
+        let sticky = local.members.borrow().sticky.clone();
+        let session = sticky.map(|sticky| Session::take(sticky, &mut request));
         let interim = request.interim().clone();
         let body = std::mem::take(&mut request.body);
         let head = request_head::outgoing(&mut request, settings)?;
-        let (wish, connections) = (Wish { key, ..Wish::default() }, Connections::Any);
+        let connections = Connections::Any;
+        let wish = Wish {
+            key,
+            session: session.as_ref().and_then(Session::server),
+            only_session: session.as_ref().is_some_and(Session::is_bound),
+            ..Wish::default()
+        };
         let has_body = body.length() != Some(0);
         local.upstream.budget().deposit(local.now());
         let until = local.upstream.settings().timeouts.total.map(|total| Instant::now() + total);
@@ -82,6 +92,7 @@ impl<'a> Forwarding<'a> {
             body,
             has_body,
             interim,
+            session,
             wish,
             attempts: 0,
             connections,
@@ -114,7 +125,7 @@ impl<'a> Forwarding<'a> {
                 Ok(answer) => {
                     self.note_answer(&server, &answer, began.elapsed());
                     if self.after(&server, Fault::Status(answer.head.status), Processed::Maybe) == Decision::GiveUp {
-                        return self.finish(answer);
+                        return self.finish(answer, &server);
                     }
                 }
                 Err(failure) => {
@@ -233,9 +244,12 @@ impl<'a> Forwarding<'a> {
     }
 
     /// The response as the client gets it.
-    fn finish(self, answer: Answer) -> Response {
+    fn finish(self, answer: Answer, server: &Server) -> Response {
         let Answer { head, content } = answer;
         let mut response = response_head::returning(head, self.head.method(), self.settings);
+        if let Some(session) = &self.session {
+            session.finish(&mut response.headers, server);
+        }
         match (content, self.head.upgrade) {
             (Content::Body(body), _) => response.body = body,
             (Content::Tunnel(io, lease), Some(upgrade)) => tunnel::join(upgrade, io, lease),

@@ -16,6 +16,7 @@ use crate::{
     balancing::Balancer,
     pool::{Care, Pool},
     server::Server,
+    sticky::Sticky,
     upstream::Upstream,
 };
 
@@ -32,6 +33,8 @@ pub(crate) struct Members {
     version: u64,
     pub(crate) servers: Arc<[Arc<Server>]>,
     pub(crate) balancer: Balancer,
+    /// Where sessions are kept together.
+    pub(crate) sticky: Option<Rc<Sticky>>,
 }
 
 /// What all upstreams share in a thread.
@@ -124,7 +127,8 @@ impl Members {
         let version = upstream.version();
         let servers = upstream.servers();
         let balancer = Balancer::new(&upstream.settings().balancing, &servers, seed);
-        Self { version, servers, balancer }
+        let sticky = upstream.settings().sticky.as_ref().map(|settings| Rc::new(Sticky::new(settings, &servers)));
+        Self { version, servers, balancer, sticky }
     }
 }
 

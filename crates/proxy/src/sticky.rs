@@ -1,6 +1,7 @@
 //! Session cookies: a client stays with the server that it had first.
 
 mod server_name;
+mod session;
 #[cfg(test)]
 mod tests;
 
@@ -9,6 +10,7 @@ use std::{fmt::Write, sync::Arc, time::Duration};
 use serow_message::{Headers, Known, Scheme};
 
 use self::server_name::ServerName;
+pub(crate) use self::session::Session;
 use crate::{cookies, server::Server};
 
 /// Session cookies, as Tengine's `session_sticky` and nginx's `sticky cookie` have them.
@@ -76,7 +78,7 @@ impl Sticky {
 
     /// The number of the server that a request's cookie names. `None` where there is no cookie, and where it names a server
     /// that is no longer there: its sessions have gone with it, so the client begins anew, also without `fallback`.
-    pub(crate) fn wanted(&self, headers: &Headers) -> Option<u64> {
+    fn wanted(&self, headers: &Headers) -> Option<u64> {
         cookies::values(headers, &self.settings.cookie).find_map(|value| {
             let name = match self.settings.mode {
                 StickyMode::Prefix => value.get(..value.iter().position(|&byte| byte == SEPARATOR)?)?,
@@ -87,12 +89,12 @@ impl Sticky {
     }
 
     /// Whether a request that wants a server may go to another one.
-    pub(crate) fn falls_back(&self) -> bool {
+    fn falls_back(&self) -> bool {
         self.settings.fallback
     }
 
     /// Takes out of a request what is not the server's.
-    pub(crate) fn prepare(&self, headers: &mut Headers) {
+    fn prepare(&self, headers: &mut Headers) {
         match self.settings.mode {
             StickyMode::Insert => cookies::remove(headers, &self.settings.cookie),
             StickyMode::Prefix => cookies::shorten(headers, &self.settings.cookie, |value| self.prefix_length(value)),
@@ -102,7 +104,7 @@ impl Sticky {
 
     /// Names the server in its response, where that is to be said: to a client whose request came with another server's cookie
     /// or none. A cookie that is set here goes only over TLS from then on if it came over TLS.
-    pub(crate) fn finish(&self, headers: &mut Headers, server: &Server, came_with: Option<u64>, scheme: Scheme) {
+    fn finish(&self, headers: &mut Headers, server: &Server, came_with: Option<u64>, scheme: Scheme) {
         let known = self.servers.iter().find(|(number, _)| *number == server.number());
         let new;
         let name = match known {

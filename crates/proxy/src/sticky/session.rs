@@ -1,0 +1,40 @@
+//! The session that a request belongs to.
+
+use std::rc::Rc;
+
+use serow_message::{Headers, Request, Scheme};
+
+use super::Sticky;
+use crate::server::Server;
+
+/// The session that a request belongs to, until its response is there.
+#[derive(Debug)]
+pub(crate) struct Session {
+    sticky: Rc<Sticky>,
+    server: Option<u64>,
+    scheme: Scheme,
+}
+
+impl Session {
+    /// Finds it, and takes out of the request what is not the server's.
+    pub(crate) fn take(sticky: Rc<Sticky>, request: &mut Request) -> Self {
+        let (server, scheme) = (sticky.wanted(&request.headers), request.connection().scheme());
+        sticky.prepare(&mut request.headers);
+        Self { sticky, server, scheme }
+    }
+
+    /// The number of the server where it is.
+    pub(crate) fn server(&self) -> Option<u64> {
+        self.server
+    }
+
+    /// Whether no other server will do.
+    pub(crate) fn is_bound(&self) -> bool {
+        self.server.is_some() && !self.sticky.falls_back()
+    }
+
+    /// Names the server that answered in its response.
+    pub(crate) fn finish(&self, headers: &mut Headers, server: &Server) {
+        self.sticky.finish(headers, server, self.server, self.scheme);
+    }
+}
