@@ -102,17 +102,17 @@ impl<'a> Forwarding<'a> {
     }
 
     /// The response of a server, or one that says why there is none.
-    pub(crate) async fn respond(self) -> Response {
+    pub(crate) async fn respond(&mut self) -> Response {
         match self.until {
             None => self.attempts().await,
-            Some(until) => match timeout_at(until.into(), self.attempts()).await {
+            Some(until) => match timeout_at(until.into(), Box::pin(self.attempts())).await {
                 Ok(response) => response,
                 Err(_) => Response::plain_status(StatusCode::GATEWAY_TIMEOUT),
             },
         }
     }
 
-    async fn attempts(mut self) -> Response {
+    async fn attempts(&mut self) -> Response {
         loop {
             let lease = match self.choose().await {
                 Ok(lease) => lease,
@@ -144,7 +144,9 @@ impl<'a> Forwarding<'a> {
     async fn choose(&self) -> Result<Lease, StatusCode> {
         let upstream = &self.local.upstream;
         let lease = match self.local.select(&self.wish) {
-            Selection::Busy => upstream.room().wait(upstream.settings().queue, || self.local.select(&self.wish)).await,
+            Selection::Busy => {
+                Box::pin(upstream.room().wait(upstream.settings().queue, || self.local.select(&self.wish))).await
+            }
             Selection::Chosen(lease) => Some(lease),
             Selection::Nobody => None,
         };
@@ -162,13 +164,16 @@ impl<'a> Forwarding<'a> {
         let is_reused = idle.is_some();
         let connection = match idle {
             Some(connection) => connection,
-            None => self.connect(&server).await?,
+            // What is seldom done is kept out of the way of what is not: a future is as large as its largest part.
+            None => Box::pin(self.connect(&server)).await?,
         };
-        let exchange = Exchange::new(Rc::clone(&self.local), lease, connection, is_reused, self.until);
-        exchange.answer(self.head.head_for(&server.settings().address), &mut self.body, &self.interim).await
+        let mut exchange = Exchange::new(Rc::clone(&self.local), lease, connection, is_reused, self.until);
+        let head = self.head.head_for(&server.settings().address);
+        let response = exchange.response(head, &mut self.body, &self.interim).await?;
+        exchange.into_answer(response)
     }
 
-    async fn connect(&self, server: &Server) -> Result<Http1, Failure> {
+    async fn connect(&self, server: &Server) -> Result<Box<Http1>, Failure> {
         let settings = self.local.upstream.settings();
         let address = &server.settings().address;
         let encryption = match (address.scheme, &settings.encryption) {
@@ -183,7 +188,7 @@ impl<'a> Forwarding<'a> {
             Dialer { destination: server.destination().clone(), encryption, patience: settings.timeouts.connect };
         let wire = dialer.dial(&self.local.thread.buffers).await.map_err(Failure::dial)?;
         server.counters.connections.add(1);
-        Ok(Http1::new(wire, Rc::clone(&self.local.thread.buffers), Limits::default()))
+        Ok(Box::new(Http1::new(wire, Rc::clone(&self.local.thread.buffers), Limits::default())))
     }
 
     /// How much is done to find out whether an idle connection is still there.
@@ -244,13 +249,13 @@ impl<'a> Forwarding<'a> {
     }
 
     /// The response as the client gets it.
-    fn finish(self, answer: Answer, server: &Server) -> Response {
+    fn finish(&mut self, answer: Answer, server: &Server) -> Response {
         let Answer { head, content } = answer;
         let mut response = response_head::returning(head, self.head.method(), self.settings);
         if let Some(session) = &self.session {
             session.finish(&mut response.headers, server);
         }
-        match (content, self.head.upgrade) {
+        match (content, self.head.upgrade.take()) {
             (Content::Body(body), _) => response.body = body,
             (Content::Tunnel(io, lease), Some(upgrade)) => tunnel::join(upgrade, io, lease),
             // The server changed its protocol, and nobody had asked for that: the machine refuses this before.
@@ -260,13 +265,13 @@ impl<'a> Forwarding<'a> {
     }
 
     /// The last attempt failed.
-    fn give_up(self) -> Response {
+    fn give_up(&self) -> Response {
         let status = self.failure.as_ref().map_or(StatusCode::BAD_GATEWAY, Failure::status);
         Response::plain_status(status)
     }
 
     /// No server can be asked.
-    fn refuse(self, status: StatusCode) -> Response {
+    fn refuse(&self, status: StatusCode) -> Response {
         if self.failure.is_some() {
             return self.give_up();
         }

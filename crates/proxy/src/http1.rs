@@ -32,7 +32,8 @@ use crate::{
 pub(crate) struct Exchange {
     local: Rc<Local>,
     lease: Lease,
-    connection: Http1,
+    /// Boxed, since it is moved often.
+    connection: Box<Http1>,
     deadline: Deadline,
     request: Outgoing,
     waiting: Waiting,
@@ -70,7 +71,7 @@ impl Exchange {
     pub(crate) fn new(
         local: Rc<Local>,
         lease: Lease,
-        connection: Http1,
+        connection: Box<Http1>,
         is_reused: bool,
         until: Option<Instant>,
     ) -> Self {
@@ -82,12 +83,12 @@ impl Exchange {
 
     /// Sends the request, and waits for the response. The body is taken from where it is only when something of it is
     /// wanted; interim responses go on to the client.
-    pub(crate) async fn answer(
-        mut self,
+    pub(crate) async fn response(
+        &mut self,
         head: &RequestHead,
         body: &mut Body,
         interim: &Interim,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<ReceivedResponse, Failure> {
         let length = body.length().map_or(BodyLength::Unknown, BodyLength::Known);
         let has_body = self
             .connection
@@ -96,7 +97,12 @@ impl Exchange {
         if has_body {
             self.request = Outgoing::Body(std::mem::take(body));
         }
-        let ReceivedResponse { head, framing } = poll_fn(|context| self.poll_head(context, interim)).await?;
+        poll_fn(|context| self.poll_head(context, interim)).await
+    }
+
+    /// What is behind the head of the response.
+    pub(crate) fn into_answer(self, response: ReceivedResponse) -> Result<Answer, Failure> {
+        let ReceivedResponse { head, framing } = response;
         if head.status == StatusCode::SWITCHING_PROTOCOLS {
             let Self { connection, lease, .. } = self;
             return Ok(Answer { head, content: Content::Tunnel(Box::new(connection.into_tunnel()), lease) });

@@ -97,13 +97,13 @@ impl Local {
     }
 
     /// An idle connection to this server.
-    pub(crate) fn idle_connection(&self, server: &Server, care: Care) -> Option<Http1> {
+    pub(crate) fn idle_connection(&self, server: &Server, care: Care) -> Option<Box<Http1>> {
         let keep = self.upstream.settings().keep;
         self.pools.borrow_mut().get_mut(&server.number())?.take(care, self.now(), keep.idle_time)
     }
 
     /// Keeps a connection for the next request.
-    pub(crate) fn keep_connection(&self, server: &Server, connection: Http1) {
+    pub(crate) fn keep_connection(&self, server: &Server, connection: Box<Http1>) {
         let keep = self.upstream.settings().keep;
         let is_there = self.members.borrow().servers.iter().any(|other| other.number() == server.number());
         if is_there {

@@ -16,7 +16,7 @@ pub(crate) struct Pool {
 }
 
 struct Idle {
-    connection: Http1,
+    connection: Box<Http1>,
     since: Moment,
 }
 
@@ -31,7 +31,7 @@ pub(crate) enum Care {
 
 impl Pool {
     /// A connection that is usable: the server has neither closed it nor said anything.
-    pub(crate) fn take(&mut self, care: Care, now: Moment, most: Duration) -> Option<Http1> {
+    pub(crate) fn take(&mut self, care: Care, now: Moment, most: Duration) -> Option<Box<Http1>> {
         while let Some(mut idle) = self.idle.pop() {
             let is_quiet = care == Care::Look || idle.connection.wire().socket().is_quiet();
             if is_quiet && now.since(idle.since) < most && is_usable(&mut idle.connection) {
@@ -42,7 +42,7 @@ impl Pool {
     }
 
     /// Keeps a connection, unless there are so many already.
-    pub(crate) fn give(&mut self, connection: Http1, now: Moment, most: usize) {
+    pub(crate) fn give(&mut self, connection: Box<Http1>, now: Moment, most: usize) {
         if self.idle.len() < most {
             self.idle.push(Idle { connection, since: now });
         }

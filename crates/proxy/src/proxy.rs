@@ -37,8 +37,9 @@ impl Handler for Proxy {
         let shared = Arc::clone(&self.shared);
         async move {
             let local = Local::of(&shared.upstream);
-            match Forwarding::new(local, &shared.forwarding, request) {
-                Ok(forwarding) => forwarding.respond().await,
+            // Boxed, since the future is moved before it is polled.
+            match Forwarding::new(local, &shared.forwarding, request).map(Box::new) {
+                Ok(mut forwarding) => forwarding.respond().await,
                 Err(refusal) => Response::plain_status(refusal),
             }
         }
