@@ -7,7 +7,7 @@ use crate::{Body, FieldName, Headers, Known};
 
 /// A response, as a [`Handler`](crate::Handler) gives it.
 ///
-/// The server adds what belongs to the connection: `Date`, the framing (`Content-Length`, `Transfer-Encoding`) and
+/// The server adds `Date` where there is none, and what belongs to the connection: the framing (`Content-Length`, `Transfer-Encoding`) and
 /// `Connection`. What a handler says of these is taken only where it agrees with the body.
 #[derive(Debug, Default)]
 pub struct Response {

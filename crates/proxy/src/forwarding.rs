@@ -8,7 +8,7 @@ use std::{
 
 use serow_client::{ClientEncryption, Dialer, Http1};
 use serow_http1::Limits;
-use serow_message::{Body, Interim, Request, Response, Scheme, StatusCode};
+use serow_message::{Body, Interim, Method, Request, Response, Scheme, StatusCode};
 use tokio::time::timeout_at;
 
 use crate::{
@@ -251,11 +251,13 @@ impl<'a> Forwarding<'a> {
     /// The response as the client gets it.
     fn finish(&mut self, answer: Answer, server: &Server) -> Response {
         let Answer { head, content } = answer;
+        let is_head = *self.head.method() == Method::HEAD;
         let mut response = response_head::returning(head, self.head.method(), self.settings);
         if let Some(session) = &self.session {
             session.finish(&mut response.headers, server);
         }
         match (content, self.head.upgrade.take()) {
+            (Content::Body(_), _) if is_head => {}
             (Content::Body(body), _) => response.body = body,
             (Content::Tunnel(io, lease), Some(upgrade)) => tunnel::join(upgrade, io, lease),
             // The server changed its protocol, and nobody had asked for that: the machine refuses this before.

@@ -1,14 +1,23 @@
 //! A response's head on its way back to the client.
 
-use serow_message::{Known, Method, Response, ResponseHead, StatusCode, content, hop_by_hop};
+use std::{
+    convert::Infallible,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use bytes::Bytes;
+use http_body::Frame;
+use serow_message::{Body, Known, Method, Response, ResponseHead, StatusCode, content, hop_by_hop};
 
 use crate::{request_head, settings::ForwardingSettings, via};
 
-/// Makes of a server's head the response for the client, without its body. The method is that of the request.
+/// Makes of a server's head the response for the client. The method is that of the request; where it is not HEAD, the body
+/// is still to be set.
 ///
 /// `Date`, `Server`, `Set-Cookie`, `Location`, `priority` and all else that is not of the connection stays as the server said
 /// it. Where the body ends follows from the body; only a response to HEAD, which has none, keeps the length that was
-/// announced (RFC 9110 §8.6).
+/// announced (RFC 9110 §8.6), and where none was, its body has no length either.
 pub(crate) fn returning(head: ResponseHead, method: &Method, settings: &ForwardingSettings) -> Response {
     let ResponseHead { status, version, mut headers } = head;
     let named = hop_by_hop::Named::of(&headers);
@@ -22,7 +31,21 @@ pub(crate) fn returning(head: ResponseHead, method: &Method, settings: &Forwardi
     });
     via::append(&mut headers, version);
     request_head::apply(&settings.response_headers, &mut headers);
-    Response { headers, ..Response::new(status) }
+    let is_unsaid = keeps_length && !headers.contains(Known::ContentLength);
+    let body = if is_unsaid { Body::stream(OfUnknownLength) } else { Body::empty() };
+    Response { headers, body, ..Response::new(status) }
+}
+
+/// A body that is never sent: an empty one would be announced as such.
+struct OfUnknownLength;
+
+impl http_body::Body for OfUnknownLength {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Poll::Ready(None)
+    }
 }
 
 #[cfg(test)]
@@ -100,6 +123,17 @@ mod tests {
             let method = Method::from_bytes(method.as_bytes()).unwrap();
             let response = returning(head, &method, &ForwardingSettings::default());
             assert_eq!((response.status, response.headers), (status, headers(after)), "{before:?}");
+            assert_eq!(response.body.length(), Some(0));
+        }
+    }
+
+    #[test]
+    fn what_get_would_be_may_be_unknown() {
+        for (status, length) in [(200, None), (404, None), (204, Some(0)), (304, Some(0))] {
+            let status = StatusCode::from_u16(status).unwrap();
+            let head = ResponseHead { status, version: Version::HTTP_11, headers: Headers::new() };
+            let response = returning(head, &Method::HEAD, &ForwardingSettings::default());
+            assert_eq!(response.body.length(), length, "{status}");
         }
     }
 

@@ -78,3 +78,14 @@ fn every_answer_says_when_it_was_made() {
         assert!(answer.field("date").is_some_and(|date| date.ends_with(" GMT") && date.len() == 29), "{}", answer.head);
     }
 }
+
+#[test]
+fn an_answer_that_says_so_itself_says_it_once() {
+    let when = "Sun, 06 Nov 1994 08:49:37 GMT";
+    let server = Running::new(move |_: Request| async move { Response::text("then").with("date", when) });
+    for spoken in BOTH {
+        let answer = server.connect_with(spoken).get("/");
+        assert_eq!(answer.field("date"), Some(when));
+        assert_eq!(answer.head.to_ascii_lowercase().matches("date:").count(), 1, "{}", answer.head);
+    }
+}
