@@ -230,7 +230,7 @@ impl<'a> Forwarding<'a> {
         if bad {
             server.counters.failures.add(1);
         }
-        server.outlier.note(outcome, self.local.now(), &self.local.upstream.settings().passive);
+        self.local.upstream.note_outcome(server, outcome, self.local.now());
         server.latency.note(took, self.local.now());
     }
 
@@ -244,7 +244,7 @@ impl<'a> Forwarding<'a> {
             return;
         }
         server.counters.failures.add(1);
-        server.outlier.note(Outcome::Failure, self.local.now(), &upstream.passive);
+        self.local.upstream.note_outcome(server, Outcome::Failure, self.local.now());
         server.latency.note(took.max(FAILED), self.local.now());
     }
 

@@ -4,10 +4,16 @@
 //! | --- | --- |
 //! | what checks come to, as a state machine | `health/verdict.rs` |
 //! | one check, and why it failed | `health/check.rs`, `health/failure.rs` |
-//! | a request and what is looked at of its response | `health/http.rs`, `health/exchange.rs` |
+//! | a request over HTTP, and what is looked at of its response | `health/http.rs`, `health/expectation.rs` |
 //! | `grpc.health.v1` | `health/grpc.rs` |
 //! | checking a server again and again | `health/checking.rs` |
 
+mod check;
+mod checking;
+mod expectation;
+mod failure;
+mod grpc;
+mod http;
 mod verdict;
 
 use std::{
@@ -21,7 +27,10 @@ use std::{
 use serow_net::{Clock, Moment};
 
 use self::verdict::Verdict;
-pub(crate) use self::verdict::{Change, Standing};
+pub(crate) use self::{
+    checking::check_servers,
+    verdict::{Change, Standing},
+};
 
 /// How servers are checked.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -14,6 +14,7 @@ mod health;
 mod http1;
 mod latency;
 mod local;
+mod names;
 mod network;
 mod outlier;
 mod path_prefix;
@@ -38,6 +39,7 @@ pub use self::{
     balancing::{Balancing, HashKey},
     forwarded::{Forwarded, ForwardedFields},
     health::{CheckKind, CheckSettings, CheckStart, HttpCheck},
+    names::NameSettings,
     network::{Network, NetworkError},
     outlier::PassiveSettings,
     proxy::Proxy,

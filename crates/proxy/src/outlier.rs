@@ -110,14 +110,9 @@ struct Record {
 }
 
 impl Outlier {
-    /// A request came to this.
-    pub(crate) fn note(&self, outcome: Outcome, now: Moment, settings: &PassiveSettings) {
-        self.note_within(outcome, now, settings, || true);
-    }
-
     /// A request came to this. The server is left alone only where `may_eject` allows it. Says when that begins.
     #[inline]
-    pub(crate) fn note_within(
+    pub(crate) fn note(
         &self,
         outcome: Outcome,
         now: Moment,
@@ -166,12 +161,14 @@ impl Outlier {
         self.change(Phase::Trial, Phase::HalfOpen);
     }
 
+    /// Whether it is left alone, or tried: not asked as all others. Takes no lock.
+    pub(crate) fn is_out(&self) -> bool {
+        matches!(self.phase(), Phase::Ejected | Phase::HalfOpen | Phase::Trial)
+    }
+
     /// Why it is left alone, or tried; none while it is asked as all others.
     pub(crate) fn ejection(&self) -> Option<Ejection> {
-        match self.phase() {
-            Phase::Calm | Phase::Watching => None,
-            Phase::Ejected | Phase::HalfOpen | Phase::Trial => self.record().ejection,
-        }
+        if self.is_out() { self.record().ejection } else { None }
     }
 
     /// Since when it is asked as all others, if it ever was not.

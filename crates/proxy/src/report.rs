@@ -188,7 +188,7 @@ mod tests {
         };
         let asked_in_vain = |server: &Server| {
             for _ in 0..3 {
-                server.outlier.note(Outcome::Failure, Clock::new().now(), &PassiveSettings::default());
+                server.outlier.note(Outcome::Failure, Clock::new().now(), &PassiveSettings::default(), || true);
             }
         };
         let wanted =

@@ -1,20 +1,98 @@
 //! What goes on beside the requests: servers are checked, and names looked up again.
 
-use std::io;
+use std::{
+    io,
+    rc::Rc,
+    sync::mpsc::{self, Sender},
+    thread::{self, JoinHandle},
+    time::Duration,
+};
 
-use crate::upstream::Upstream;
+use serow_client::Buffers;
+use serow_net::thread_runtime;
+use tokio::{sync::oneshot, task::spawn_local};
 
-/// Checks the servers of upstreams and looks up their names, in a thread of its own, until it is dropped.
+use crate::{
+    health::check_servers,
+    names::{NameSettings, look_up_names},
+    upstream::Upstream,
+};
+
+/// Checks the servers of upstreams and looks up their names, in a thread of its own, until it is dropped. What it finds is
+/// seen by all who ask the servers.
 #[derive(Debug)]
-pub struct Upkeep {}
+pub struct Upkeep {
+    running: Option<Running>,
+}
+
+#[derive(Debug)]
+struct Running {
+    /// The thread ends when this is gone.
+    stop: oneshot::Sender<()>,
+    thread: JoinHandle<()>,
+}
 
 impl Upkeep {
-    /// Begins. Where there are names, it returns when they have been looked up for the first time, after 2 s at the latest.
+    /// Begins. Where there are names, it returns when they have been looked up for the first time, after 2 s at the latest, so
+    /// that the first request finds servers.
     ///
     /// # Errors
     ///
     /// When the system has no more threads or descriptors.
-    pub fn start(_upstreams: Vec<Upstream>) -> io::Result<Self> {
-        Ok(Self {})
+    pub fn start(upstreams: Vec<Upstream>) -> io::Result<Self> {
+        Self::start_with(upstreams, NameSettings::default())
+    }
+
+    /// As [`Self::start`], with other settings for looking up names.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::start`].
+    pub fn start_with(upstreams: Vec<Upstream>, names: NameSettings) -> io::Result<Self> {
+        if upstreams.is_empty() {
+            return Ok(Self { running: None });
+        }
+        let (stop, stopped) = oneshot::channel();
+        let (first, looked_up) = mpsc::channel();
+        let (began, begun) = mpsc::channel();
+        let work = move || match thread_runtime() {
+            Ok(runtime) => {
+                let _ = began.send(Ok(()));
+                runtime.block_on(async move {
+                    look_after(upstreams, &names, first);
+                    // Gone or sent: both mean the end.
+                    let _ = stopped.await;
+                });
+            }
+            Err(error) => drop(began.send(Err(error))),
+        };
+        let thread = thread::Builder::new().name("serow-upkeep".to_owned()).spawn(work)?;
+        begun.recv().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))?;
+        // Nothing is ever sent: it ends when all who look up have dropped their end.
+        let _ = looked_up.recv_timeout(PATIENCE);
+        Ok(Self { running: Some(Running { stop, thread }) })
     }
 }
+
+impl Drop for Upkeep {
+    fn drop(&mut self) {
+        if let Some(Running { stop, thread }) = self.running.take() {
+            drop(stop);
+            // A thread that panicked has said so.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Begins the work, which goes on as long as the runtime is there.
+fn look_after(upstreams: Vec<Upstream>, names: &NameSettings, first: Sender<()>) {
+    let buffers = Rc::<Buffers>::default();
+    for upstream in upstreams {
+        spawn_local(check_servers(upstream.clone(), Rc::clone(&buffers)));
+        spawn_local(look_up_names(upstream, names.clone(), first.clone()));
+    }
+}
+
+/// For the first answers of name servers. One that is near answers in milliseconds; a server that does not start since a
+/// name server is away would be worse than one that refuses some requests.
+const PATIENCE: Duration = Duration::from_secs(2);

@@ -6,9 +6,12 @@ use std::sync::{
 };
 
 use serow_client::Destination;
+use serow_net::Moment;
+use tokio::sync::{Notify, futures::Notified};
 
 use crate::{
     address::Place,
+    outlier::Outcome,
     queue::Room,
     retry::Budget,
     server::Server,
@@ -27,8 +30,12 @@ struct Shared {
     number: usize,
     settings: UpstreamSettings,
     servers: Mutex<Arc<[Arc<Server>]>>,
+    /// Those that are given by name, and stand for as many servers as the name has addresses.
+    named: Mutex<Vec<ServerSettings>>,
     /// Counts the changes of the servers, so that threads look only when there is something to see.
     version: AtomicU64,
+    /// Tells of them.
+    changed: Notify,
     room: Arc<Room>,
     budget: Budget,
 }
@@ -44,9 +51,11 @@ impl Upstream {
             Some(Arc::new(Server::new(server.clone(), destination, &settings, Arc::clone(&room))))
         });
         let servers = Mutex::new(servers.collect());
+        let named = settings.servers.iter().filter(|server| known_destination(server).is_none());
+        let named = Mutex::new(named.cloned().collect());
         let number = NEXT.fetch_add(1, Ordering::Relaxed) as usize;
-        let (version, budget) = (AtomicU64::new(1), Budget::default());
-        Self { shared: Arc::new(Shared { number, settings, servers, version, room, budget }) }
+        let (version, changed, budget) = (AtomicU64::new(1), Notify::new(), Budget::default());
+        Self { shared: Arc::new(Shared { number, settings, servers, named, version, changed, room, budget }) }
     }
 
     /// Different for every upstream of this process, and small.
@@ -66,6 +75,22 @@ impl Upstream {
         Arc::clone(&self.shared.servers.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// Those of its servers that are given by name.
+    pub(crate) fn named(&self) -> Vec<ServerSettings> {
+        self.shared.named.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// A server that is to be one of this upstream's.
+    pub(crate) fn new_server(&self, settings: ServerSettings, destination: Destination) -> Arc<Server> {
+        Arc::new(Server::new(settings, destination, self.settings(), Arc::clone(self.room())))
+    }
+
+    /// Where a server stands among those that were set; those that came later stand behind them.
+    pub(crate) fn rank(&self, settings: &ServerSettings) -> usize {
+        let servers = &self.settings().servers;
+        servers.iter().position(|server| server.address == settings.address).unwrap_or(servers.len())
+    }
+
     /// Changes with the servers and their weights.
     pub(crate) fn version(&self) -> u64 {
         self.shared.version.load(Ordering::Acquire)
@@ -76,6 +101,28 @@ impl Upstream {
         let mut servers = self.shared.servers.lock().unwrap_or_else(PoisonError::into_inner);
         *servers = change(&servers).into();
         self.shared.version.fetch_add(1, Ordering::Release);
+        drop(servers);
+        self.shared.changed.notify_waiters();
+    }
+
+    /// Ready when the servers have changed since this was made and enabled.
+    pub(crate) fn changed(&self) -> Notified<'_> {
+        self.shared.changed.notified()
+    }
+
+    /// A request to one of its servers came to this. At most half of the servers, rounded up, are left alone at once: where
+    /// more fail, the cause is hardly theirs, and the rest could not bear it.
+    #[inline]
+    pub(crate) fn note_outcome(&self, server: &Server, outcome: Outcome, now: Moment) {
+        let may_eject = || {
+            let servers = self.servers();
+            let ejected = servers.iter().filter(|server| server.outlier.is_out()).count();
+            ejected < servers.len().div_ceil(2)
+        };
+        if let Some(ejection) = server.outlier.note(outcome, now, &self.settings().passive, may_eject) {
+            let (upstream, time) = (&self.settings().name, ejection.length);
+            tracing::warn!(upstream, "{} is left alone for {time:?}: {}", server.name(), ejection.reason);
+        }
     }
 
     /// Where requests wait for a server to have room.

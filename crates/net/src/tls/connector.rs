@@ -5,8 +5,8 @@ use std::sync::Arc;
 use rustls::{ClientConfig, client};
 
 use super::{
-    Certificates, Resumption, TlsClientSettings, TlsSettingsError, certificates::CertificateStore, provider::provider,
-    verifier::verifier,
+    Certificates, Protocol, Resumption, TlsClientSettings, TlsSettingsError, certificates::CertificateStore,
+    provider::provider, verifier::verifier,
 };
 
 /// What all connections of a client share. Clones share it too, sessions to go on with included, which are behind a lock:
@@ -44,6 +44,14 @@ impl TlsConnector {
         // `traffic.rs` takes over the keys.
         config.enable_secret_extraction = true;
         Ok(Self { config: Arc::new(config) })
+    }
+
+    /// A connector like this one that offers only these protocols. They share their sessions.
+    #[must_use]
+    pub fn offering(&self, protocols: &[Protocol]) -> Self {
+        let mut config = ClientConfig::clone(&self.config);
+        config.alpn_protocols = protocols.iter().map(|protocol| protocol.name().to_vec()).collect();
+        Self { config: Arc::new(config) }
     }
 }
 

@@ -15,7 +15,7 @@ fn at(second: u64) -> Moment {
 
 /// Requests that all come to this at this second, and what the last says.
 fn note(outlier: &Outlier, outcome: Outcome, count: usize, second: u64) -> Option<Ejection> {
-    (0..count).map(|_| outlier.note_within(outcome, at(second), &SETTINGS, || true)).last().flatten()
+    (0..count).map(|_| outlier.note(outcome, at(second), &SETTINGS, || true)).last().flatten()
 }
 
 fn failures(outlier: &Outlier, count: usize, second: u64) -> Option<Ejection> {
@@ -69,7 +69,7 @@ fn none_is_left_alone_where_that_is_off() {
     let outlier = Outlier::default();
     for second in 0..100 {
         let off = PassiveSettings { failures: 0, ..SETTINGS };
-        assert_eq!(outlier.note_within(Outcome::Failure, at(second), &off, || true), None);
+        assert_eq!(outlier.note(Outcome::Failure, at(second), &off, || true), None);
         assert!(!outlier.is_ejected(at(second)));
     }
 }
@@ -78,7 +78,7 @@ fn none_is_left_alone_where_that_is_off() {
 fn a_server_that_the_others_cannot_do_without_stays() {
     let outlier = Outlier::default();
     for _ in 0..5 {
-        assert_eq!(outlier.note_within(Outcome::Failure, at(1), &SETTINGS, || false), None);
+        assert_eq!(outlier.note(Outcome::Failure, at(1), &SETTINGS, || false), None);
         assert!(!outlier.is_ejected(at(1)));
     }
     // As soon as they can, it goes.

@@ -1,0 +1,79 @@
+//! One check of one server.
+
+use std::rc::Rc;
+
+use serow_client::{Buffers, ClientEncryption, Destination, Dialer, Protocol};
+use serow_message::Scheme;
+use serow_net::{Wire, tls::TlsSession};
+use tokio::time::timeout;
+
+use super::{CheckKind, CheckSettings, HttpCheck, failure::CheckFailure, grpc, http::Question};
+use crate::{server::Server, settings::UpstreamSettings};
+
+/// Checks a server once, on a connection of its own.
+pub(super) async fn check(
+    server: &Server,
+    upstream: &UpstreamSettings,
+    settings: &CheckSettings,
+    buffers: &Rc<Buffers>,
+) -> Result<(), CheckFailure> {
+    let checked = timeout(settings.timeout, attempt(server, upstream, settings, buffers)).await;
+    checked.unwrap_or(Err(CheckFailure::TimedOut(settings.timeout)))
+}
+
+async fn attempt(
+    server: &Server,
+    upstream: &UpstreamSettings,
+    settings: &CheckSettings,
+    buffers: &Rc<Buffers>,
+) -> Result<(), CheckFailure> {
+    let address = &server.settings().address;
+    let dialer = dialer(server, upstream, settings);
+    let wire = dialer.dial(buffers).await.map_err(CheckFailure::Dial)?;
+    match &settings.kind {
+        CheckKind::Tcp => Ok(()),
+        CheckKind::Http(check) => {
+            let question = Question { check, authority: address.authority(), scheme: address.scheme };
+            match spoken(&wire, address.protocol, check) {
+                Protocol::Http1 => question.ask_http1(wire, Rc::clone(buffers)).await,
+                Protocol::Http2 => question.ask_http2(wire, Rc::clone(buffers)).await,
+            }
+        }
+        CheckKind::Grpc(service) => {
+            grpc::ask(wire, Rc::clone(buffers), service, &address.authority(), address.scheme).await
+        }
+    }
+}
+
+fn dialer(server: &Server, upstream: &UpstreamSettings, settings: &CheckSettings) -> Dialer {
+    let address = &server.settings().address;
+    let destination = match (server.destination(), settings.port) {
+        (Destination::Tcp(address), Some(port)) => Destination::Tcp((address.ip(), port).into()),
+        (destination, _) => destination.clone(),
+    };
+    let protocol = match &settings.kind {
+        CheckKind::Tcp => None,
+        CheckKind::Http(check) if check.send.is_some() => Some(Protocol::Http1),
+        CheckKind::Http(_) => address.protocol,
+        CheckKind::Grpc(_) => Some(Protocol::Http2),
+    };
+    let encryption = match (address.scheme, &upstream.encryption) {
+        (Scheme::Https, Some(connector)) => {
+            // What is written out as text is HTTP/1.1, and gRPC is HTTP/2: nothing else may be agreed upon.
+            let connector = protocol.map_or_else(|| connector.clone(), |protocol| connector.offering(&[protocol]));
+            // One that knows no ALPN speaks HTTP/1.1.
+            let protocol = protocol.filter(|protocol| *protocol == Protocol::Http2);
+            Some(ClientEncryption { connector, server_name: address.server_name(), protocol })
+        }
+        _ => None,
+    };
+    Dialer { destination, encryption, patience: settings.timeout }
+}
+
+/// What the connection speaks: what TLS agreed upon, or what the server's address says.
+fn spoken(wire: &Wire, protocol: Option<Protocol>, check: &HttpCheck) -> Protocol {
+    if check.send.is_some() {
+        return Protocol::Http1;
+    }
+    wire.session().and_then(TlsSession::protocol).or(protocol).unwrap_or(Protocol::Http1)
+}

@@ -1,0 +1,132 @@
+//! Checking servers again and again.
+
+use std::{
+    collections::{HashMap, hash_map::RandomState},
+    hash::BuildHasher,
+    rc::Rc,
+    sync::Arc,
+    time::Duration,
+};
+
+use serow_client::Buffers;
+use serow_net::Clock;
+use tokio::{
+    task::{AbortHandle, spawn_local},
+    time::{Instant, sleep, sleep_until},
+};
+
+use super::{Change, CheckSettings, check::check};
+use crate::{server::Server, upstream::Upstream};
+
+/// Checks the servers of an upstream, those as well that come later, until this is dropped.
+pub(crate) async fn check_servers(upstream: Upstream, buffers: Rc<Buffers>) {
+    let Some(settings) = upstream.settings().check.clone() else { return };
+    let mut under_check: HashMap<u64, Checking> = HashMap::new();
+    loop {
+        let mut changed = Box::pin(upstream.changed());
+        changed.as_mut().enable();
+        let servers = upstream.servers();
+        under_check.retain(|number, _| servers.iter().any(|server| server.number() == *number));
+        let new: Vec<_> = servers.iter().filter(|server| !under_check.contains_key(&server.number())).collect();
+        for (place, server) in new.iter().enumerate() {
+            let pause = first_pause(place, new.len(), settings.interval);
+            let checks =
+                check_for_ever(upstream.clone(), Arc::clone(server), settings.clone(), Rc::clone(&buffers), pause);
+            under_check.insert(server.number(), Checking(spawn_local(checks).abort_handle()));
+        }
+        changed.await;
+    }
+}
+
+/// The checks of a server, until this is dropped.
+struct Checking(AbortHandle);
+
+impl Drop for Checking {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// One check after the other, so that there is never more than one at a time.
+async fn check_for_ever(
+    upstream: Upstream,
+    server: Arc<Server>,
+    settings: CheckSettings,
+    buffers: Rc<Buffers>,
+    pause: Duration,
+) {
+    let (clock, random) = (Clock::new(), RandomState::new());
+    sleep(pause).await;
+    for number in 0_u64.. {
+        let next = Instant::now() + around(settings.interval, random.hash_one(number));
+        let result = check(&server, upstream.settings(), &settings, &buffers).await;
+        clock.update();
+        let change = server.health.note(result.map_err(|failure| failure.to_string()), &settings, clock.now());
+        if change == Some(Change::CameUp) {
+            server.note_up(clock.now());
+        }
+        tell(change, &upstream, &server, &settings);
+        sleep_until(next).await;
+    }
+}
+
+fn tell(change: Option<Change>, upstream: &Upstream, server: &Server, settings: &CheckSettings) {
+    let (upstream, name) = (&upstream.settings().name, server.name());
+    match change {
+        None => {}
+        Some(Change::CameUp) => tracing::warn!(upstream, "{name} is up ({})", checks(settings.rise)),
+        Some(Change::WentDown) => {
+            let failure = server.health.report().failure.unwrap_or_default();
+            tracing::warn!(upstream, "{name} is down: {failure} ({})", checks(settings.fall));
+        }
+    }
+}
+
+fn checks(count: u32) -> String {
+    if count == 1 { "1 check".to_owned() } else { format!("{count} checks") }
+}
+
+/// How long the first check of a server waits: a few are checked at once, many one after the other, all within an interval.
+fn first_pause(place: usize, of: usize, interval: Duration) -> Duration {
+    let (place, of) = (u32::try_from(place).unwrap_or(u32::MAX), u32::try_from(of).unwrap_or(u32::MAX).max(1));
+    (interval / of).min(PACE).saturating_mul(place)
+}
+
+/// A tenth less to a tenth more, as a number between 0 and `u64::MAX` says.
+fn around(interval: Duration, random: u64) -> Duration {
+    interval.mul_f64(0.9 + 0.2 * (random as f64 / u64::MAX as f64))
+}
+
+/// Between the first checks of two servers: a hundred a second are no burden.
+const PACE: Duration = Duration::from_millis(10);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_checks_are_spread() {
+        let second = Duration::from_secs(1);
+        let cases = [
+            (0, 1, second, 0),
+            (0, 5, second, 0),
+            (4, 5, second, 40),
+            (99, 100, second, 990),
+            (999, 1000, second, 999),
+            (4, 5, Duration::from_millis(10), 8),
+        ];
+        for (place, of, interval, expected) in cases {
+            let pause = first_pause(place, of, interval);
+            assert_eq!(pause, Duration::from_millis(expected), "{place} of {of}");
+            assert!(pause < interval);
+        }
+    }
+
+    #[test]
+    fn intervals_differ_by_a_tenth() {
+        let interval = Duration::from_secs(10);
+        for (random, expected) in [(0, 9000), (u64::MAX / 2, 10_000), (u64::MAX, 11_000)] {
+            assert_eq!(around(interval, random).as_millis(), expected, "{random}");
+        }
+    }
+}

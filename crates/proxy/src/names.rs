@@ -1,0 +1,137 @@
+//! Servers that are given by name: looked up, and looked up again for as long as the names are asked for.
+//!
+//! | what | file |
+//! | --- | --- |
+//! | from what was found to servers | `names/membership.rs` |
+//! | when it is looked up again | `names/pace.rs` |
+//! | hosts and services, from files and name servers | `names/resolver.rs`, `names/files.rs` |
+//! | messages of DNS | `names/message.rs` |
+
+mod files;
+mod membership;
+mod message;
+mod pace;
+mod resolver;
+
+use std::{collections::HashMap, rc::Rc, sync::mpsc::Sender, time::Duration};
+
+use tokio::{
+    task::{AbortHandle, spawn_local},
+    time::sleep,
+};
+
+pub use self::resolver::NameSettings;
+use self::{
+    membership::Member,
+    pace::Pace,
+    resolver::{Found, LookupError, Resolver},
+};
+use crate::{address::Place, settings::ServerSettings, upstream::Upstream};
+
+/// Looks up the names of an upstream, those as well that come later, until this is dropped. `first` is dropped when all names
+/// that are there now have been looked up for the first time.
+pub(crate) async fn look_up_names(upstream: Upstream, settings: NameSettings, first: Sender<()>) {
+    let resolver = Rc::new(Resolver::new(settings));
+    let mut first = Some(first);
+    let mut under_way: HashMap<String, LookingUp> = HashMap::new();
+    loop {
+        let mut changed = Box::pin(upstream.changed());
+        changed.as_mut().enable();
+        let named = upstream.named();
+        under_way.retain(|name, _| named.iter().any(|server| server.address.to_string() == *name));
+        for server in named {
+            let name = server.address.to_string();
+            under_way.entry(name).or_insert_with(|| {
+                let looking_up = look_up_for_ever(upstream.clone(), server, Rc::clone(&resolver), first.clone());
+                LookingUp(spawn_local(looking_up).abort_handle())
+            });
+        }
+        first = None;
+        changed.await;
+    }
+}
+
+/// The look-ups of a name, until this is dropped.
+struct LookingUp(AbortHandle);
+
+impl Drop for LookingUp {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+async fn look_up_for_ever(
+    upstream: Upstream,
+    settings: ServerSettings,
+    resolver: Rc<Resolver>,
+    mut first: Option<Sender<()>>,
+) {
+    let (mut pace, mut members) = (Pace::default(), Vec::new());
+    loop {
+        let pause = match resolver.members(&settings).await {
+            Ok(Found { items, lifetime }) => {
+                upstream.replace_members(&settings, &members, &items);
+                members = items;
+                pace.handle_answer(lifetime)
+            }
+            Err(error) => {
+                let (pause, is_news) = pace.handle_failure();
+                if is_news {
+                    tell(&upstream, &settings, &error, &members);
+                }
+                pause
+            }
+        };
+        drop(first.take());
+        sleep(pause).await;
+    }
+}
+
+fn tell(upstream: &Upstream, settings: &ServerSettings, error: &LookupError, members: &[Member]) {
+    let (upstream, name) = (&upstream.settings().name, settings.address.to_string());
+    if members.is_empty() {
+        tracing::error!(upstream, "{name} cannot be looked up and is asked for nothing until it can be: {error}");
+    } else {
+        tracing::warn!(upstream, "{name} cannot be looked up, and what was found before still counts: {error}");
+    }
+}
+
+impl Resolver {
+    /// The servers that a name stands for.
+    async fn members(&self, settings: &ServerSettings) -> Result<Found<Member>, LookupError> {
+        match &settings.address.place {
+            Place::Name { host, port } => {
+                let Found { items, lifetime } = self.addresses(host).await?;
+                let members = items.into_iter().map(|address| Member::of_host(address, *port, settings));
+                Ok(Found { items: membership::ordered(members.collect()), lifetime })
+            }
+            Place::Service(name) => self.members_of_service(name, settings).await,
+            Place::Tcp(_) | Place::Unix(_) => Err(LookupError::Nothing),
+        }
+    }
+
+    /// Hosts that cannot be looked up are left out, as long as there is one that can be.
+    async fn members_of_service(&self, name: &str, settings: &ServerSettings) -> Result<Found<Member>, LookupError> {
+        let services = self.services(name).await?;
+        let (mut members, mut lifetime, mut failure) = (Vec::new(), services.lifetime, LookupError::Nothing);
+        let best = services.items.iter().map(|service| service.priority).min().unwrap_or_default();
+        for service in services.items {
+            match self.addresses(&format!("{}.", service.host)).await {
+                Ok(found) => {
+                    lifetime = lifetime.min(found.lifetime);
+                    let of_address = |address| Member::of_service(address, &service, best, settings);
+                    members.extend(found.items.into_iter().map(of_address));
+                }
+                Err(error) => {
+                    // It is tried again soon, not when all others are.
+                    lifetime = lifetime.min(SOON);
+                    failure = error;
+                }
+            }
+        }
+        if members.is_empty() { Err(failure) } else { Ok(Found { items: membership::ordered(members), lifetime }) }
+    }
+}
+
+/// When a part of a service is looked up again that was not found: as often as what stands in files.
+const SOON: Duration = Duration::from_secs(10);

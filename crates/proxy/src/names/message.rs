@@ -1,0 +1,228 @@
+//! Messages of DNS (RFC 1035 §4), as far as a client needs them: one question, and the addresses or services in the answer.
+
+use std::{
+    error::Error,
+    fmt,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
+    time::Duration,
+};
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u16)]
+pub(super) enum Kind {
+    /// Addresses of IPv4.
+    A = 1,
+    /// Addresses of IPv6 (RFC 3596).
+    Aaaa = 28,
+    /// Hosts and ports of a service (RFC 2782).
+    Srv = 33,
+}
+
+/// A question that can be asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Question {
+    /// In lower case, without the dot at the end.
+    name: String,
+    kind: Kind,
+}
+
+/// What a name server says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Reply {
+    /// This; empty where the name has nothing of the kind.
+    Records(Vec<Record>),
+    /// There is no such name.
+    NoSuchName,
+    /// It is too long for a packet: to be asked for over TCP.
+    Truncated,
+    /// The server cannot or will not say; its RCODE.
+    Refused(u8),
+}
+
+/// A record of an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Record {
+    pub(super) data: Data,
+    /// For how long it holds, and all names on the way to it.
+    pub(super) lifetime: Duration,
+}
+
+/// What a record says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Data {
+    Address(IpAddr),
+    Service {
+        priority: u16,
+        weight: u16,
+        port: u16,
+        /// Empty where there is decidedly no such service.
+        host: String,
+    },
+}
+
+/// A name that cannot be asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct InvalidName;
+
+impl Question {
+    /// # Errors
+    ///
+    /// A name with empty or overlong parts, or with letters beyond ASCII.
+    pub(super) fn new(name: &str, kind: Kind) -> Result<Self, InvalidName> {
+        let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
+        let is_label =
+            |label: &str| (1..=63).contains(&label.len()) && label.bytes().all(|byte| byte.is_ascii_graphic());
+        if name.len() > LONGEST_NAME || !name.split('.').all(is_label) {
+            return Err(InvalidName);
+        }
+        Ok(Self { name, kind })
+    }
+
+    /// The message that asks; recursion is desired.
+    pub(super) fn write(&self, id: u16) -> Vec<u8> {
+        let mut message = Vec::with_capacity(HEADER_LENGTH + self.name.len() + 6);
+        for number in [id, RECURSION_DESIRED, 1, 0, 0, 0] {
+            message.extend_from_slice(&number.to_be_bytes());
+        }
+        for label in self.name.split('.') {
+            // At most 63, as was checked.
+            message.push(label.len() as u8);
+            message.extend_from_slice(label.as_bytes());
+        }
+        message.push(0);
+        message.extend_from_slice(&(self.kind as u16).to_be_bytes());
+        message.extend_from_slice(&INTERNET.to_be_bytes());
+        message
+    }
+
+    /// Reads the reply; `None` where the message is none, or one to another question.
+    pub(super) fn read_reply(&self, message: &[u8], id: u16) -> Option<Reply> {
+        let mut reader = Reader { message, at: 0 };
+        let (found, flags) = (reader.number()?, reader.number()?);
+        let (questions, answers, _, _) = (reader.number()?, reader.number()?, reader.number()?, reader.number()?);
+        if found != id || flags & RESPONSE == 0 || questions != 1 {
+            return None;
+        }
+        let (name, kind, class) = (reader.name()?, reader.number()?, reader.number()?);
+        if (name, kind, class) != (self.name.clone(), self.kind as u16, INTERNET) {
+            return None;
+        }
+        match (flags & 0xf) as u8 {
+            0 if flags & TRUNCATED != 0 => Some(Reply::Truncated),
+            0 => self.read_records(&mut reader, answers).map(Reply::Records),
+            3 => Some(Reply::NoSuchName),
+            code => Some(Reply::Refused(code)),
+        }
+    }
+
+    /// The records of the name, or of the one that it stands for (CNAME): servers put those first (RFC 1034 §4.3.1).
+    fn read_records(&self, reader: &mut Reader<'_>, count: u16) -> Option<Vec<Record>> {
+        let (mut name, mut lifetime, mut records) = (self.name.clone(), u32::MAX, Vec::new());
+        for _ in 0..count {
+            let (owner, kind, class) = (reader.name()?, reader.number()?, reader.number()?);
+            let (high, low, length) = (reader.number()?, reader.number()?, reader.number()?);
+            let own_lifetime = u32::from(high) << 16 | u32::from(low);
+            let end = reader.at + usize::from(length);
+            if class == INTERNET && owner == name {
+                if kind == CNAME {
+                    (name, lifetime) = (reader.name()?, lifetime.min(own_lifetime));
+                } else if kind == self.kind as u16 {
+                    let lifetime = Duration::from_secs(lifetime.min(own_lifetime).into());
+                    records.push(Record { data: self.read_data(reader)?, lifetime });
+                }
+            }
+            reader.at = end;
+        }
+        Some(records)
+    }
+
+    fn read_data(&self, reader: &mut Reader<'_>) -> Option<Data> {
+        Some(match self.kind {
+            Kind::A => Data::Address(Ipv4Addr::from(reader.take::<4>()?).into()),
+            Kind::Aaaa => Data::Address(Ipv6Addr::from(reader.take::<16>()?).into()),
+            Kind::Srv => Data::Service {
+                priority: reader.number()?,
+                weight: reader.number()?,
+                port: reader.number()?,
+                host: reader.name()?,
+            },
+        })
+    }
+}
+
+/// A place in a message.
+struct Reader<'a> {
+    message: &'a [u8],
+    at: usize,
+}
+
+impl Reader<'_> {
+    fn take<const COUNT: usize>(&mut self) -> Option<[u8; COUNT]> {
+        let bytes = self.message.get(self.at..)?.first_chunk()?;
+        self.at += COUNT;
+        Some(*bytes)
+    }
+
+    fn number(&mut self) -> Option<u16> {
+        self.take().map(u16::from_be_bytes)
+    }
+
+    /// A name in lower case. Its end may be that of a name before it (RFC 1035 §4.1.4), always one further to the front, so
+    /// that there is an end.
+    fn name(&mut self) -> Option<String> {
+        let (mut name, mut at, mut before, mut end) = (String::new(), self.at, self.at, None);
+        loop {
+            let length = *self.message.get(at)?;
+            match length {
+                0 => {
+                    self.at = end.unwrap_or(at + 1);
+                    return Some(name);
+                }
+                1..=63 => {
+                    let label = self.message.get(at + 1..at + 1 + usize::from(length))?;
+                    if name.len() + label.len() >= LONGEST_NAME || !label.iter().all(|byte| byte.is_ascii_graphic()) {
+                        return None;
+                    }
+                    if !name.is_empty() {
+                        name.push('.');
+                    }
+                    name.extend(label.iter().map(|byte| char::from(byte.to_ascii_lowercase())));
+                    at += 1 + label.len();
+                }
+                0xc0.. => {
+                    let pointer = usize::from(length & 0x3f) << 8 | usize::from(*self.message.get(at + 1)?);
+                    if pointer >= before {
+                        return None;
+                    }
+                    end.get_or_insert(at + 2);
+                    (at, before) = (pointer, pointer);
+                }
+                _ => return None,
+            }
+        }
+    }
+}
+
+impl fmt::Display for InvalidName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("it is no name of a host; letters beyond ASCII are written as in xn--bcher-kva.example")
+    }
+}
+
+impl Error for InvalidName {}
+
+/// Letters of a name (RFC 1035 §2.3.4: 255 bytes in a message, which has a length before each part and one at the end).
+const LONGEST_NAME: usize = 253;
+
+const HEADER_LENGTH: usize = 12;
+
+const RESPONSE: u16 = 1 << 15;
+const TRUNCATED: u16 = 1 << 9;
+const RECURSION_DESIRED: u16 = 1 << 8;
+
+const INTERNET: u16 = 1;
+const CNAME: u16 = 5;
+
+#[cfg(test)]
+mod tests;

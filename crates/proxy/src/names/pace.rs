@@ -1,0 +1,57 @@
+//! When a name is looked up again. Pure.
+
+use std::time::Duration;
+
+/// How the look-ups of one name went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Pace {
+    /// Failures since the last answer.
+    failures: u32,
+}
+
+impl Pace {
+    /// There is an answer that holds for so long. Says how long to wait.
+    pub(super) fn handle_answer(&mut self, lifetime: Duration) -> Duration {
+        self.failures = 0;
+        lifetime.clamp(SHORTEST, LONGEST)
+    }
+
+    /// There is none. Says how long to wait, each time twice as long, and whether that is news.
+    pub(super) fn handle_failure(&mut self) -> (Duration, bool) {
+        let pause = SHORTEST.saturating_mul(1 << self.failures.min(16)).min(LONGEST);
+        self.failures = self.failures.saturating_add(1);
+        (pause, self.failures == 1)
+    }
+}
+
+/// Answers that hold for no time at all are common; asking for each once a second is no burden.
+const SHORTEST: Duration = Duration::from_secs(1);
+
+/// Whoever moves a server does not want to wait for longer than this, and looking up costs nothing.
+const LONGEST: Duration = Duration::from_secs(300);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_hold_for_between_a_second_and_five_minutes() {
+        for (lifetime, expected) in [(0, 1), (1, 1), (60, 60), (300, 300), (86_400, 300)] {
+            let found = Pace::default().handle_answer(Duration::from_secs(lifetime));
+            assert_eq!(found, Duration::from_secs(expected), "{lifetime}");
+        }
+    }
+
+    #[test]
+    fn failures_are_told_once_and_take_longer_and_longer() {
+        let mut pace = Pace::default();
+        for _ in 0..2 {
+            for (place, seconds) in [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300].into_iter().enumerate() {
+                assert_eq!(pace.handle_failure(), (Duration::from_secs(seconds), place == 0), "{place}");
+            }
+            pace.handle_answer(Duration::ZERO);
+        }
+        let mut long = Pace { failures: u32::MAX };
+        assert_eq!(long.handle_failure(), (LONGEST, false));
+    }
+}
