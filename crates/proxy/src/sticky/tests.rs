@@ -40,11 +40,16 @@ fn with_names(text: &str, names: [&str; 3]) -> String {
     ["<1>", "<2>", "<3>"].into_iter().zip(names).fold(text.to_owned(), |text, (place, name)| text.replace(place, name))
 }
 
+/// Who sets the cookie, what stands in the request, which server that names, and what the server sees of it.
+type RequestCase = (StickyMode, &'static [&'static str], Option<usize>, &'static [&'static str]);
+
+/// Who sets the cookie, which server the request named, what the server set, and what the client gets.
+type ResponseCase = (StickyMode, Option<usize>, &'static [&'static str], &'static [&'static str]);
+
 #[test]
 fn cookies_name_servers_and_servers_do_not_see_that() {
     use StickyMode::{Insert, Prefix, Rewrite};
-    // Who, what stands in the request, which server that names, and what the server sees of it.
-    let cases: &[(StickyMode, &[&str], Option<usize>, &[&str])] = &[
+    let cases: &[RequestCase] = &[
         (Insert, &[], None, &[]),
         (Insert, &["a=1"], None, &["a=1"]),
         (Insert, &["route=<1>"], Some(0), &[]),
@@ -102,8 +107,7 @@ fn a_prefix_is_told_from_the_servers_own_value() {
 #[test]
 fn responses_name_the_server() {
     use StickyMode::{Insert, Prefix, Rewrite};
-    // Who, which server the request named, what the server set, and what the client gets; the second server answers.
-    let cases: &[(StickyMode, Option<usize>, &[&str], &[&str])] = &[
+    let cases: &[ResponseCase] = &[
         (Insert, None, &[], &["route=<2>; Path=/; HttpOnly; SameSite=Lax"]),
         (Insert, Some(1), &["a=1"], &["a=1"]),
         (Insert, Some(0), &["a=1"], &["a=1", "route=<2>; Path=/; HttpOnly; SameSite=Lax"]),
