@@ -1,4 +1,5 @@
 //! Requests through a proxy to real servers.
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 mod support;
 

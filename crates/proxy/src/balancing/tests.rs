@@ -1,5 +1,6 @@
 //! How requests are shared out, with made-up servers.
 
+mod properties;
 mod ring;
 
 use std::time::Duration;
@@ -239,4 +240,19 @@ fn who_is_slow_is_left_alone_but_not_for_ever() {
     assert_eq!(asked(Duration::ZERO), 0);
     assert_eq!(asked(Duration::from_secs(40)), 0);
     assert!(asked(Duration::from_secs(50)) > 400);
+}
+
+#[test]
+fn choosing_takes_no_memory() {
+    let servers = servers(&[3, 1, 2]);
+    let candidates = all(&servers);
+    for method in methods() {
+        let mut balancer = Balancer::new(&method, &servers, 1);
+        let counted = allocation_counter::measure(|| {
+            for key in 0..100 {
+                assert!(balancer.choose(&candidates, key << 24, NOW).is_some());
+            }
+        });
+        assert_eq!(counted.count_total, 0, "{method:?}");
+    }
 }
