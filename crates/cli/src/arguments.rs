@@ -1,18 +1,25 @@
 //! The options of the commands, as they are written. What they mean is found out in `settings.rs`.
 
 mod admin;
+mod balancing;
 mod bench;
 mod caching;
 mod content;
+mod forwarding;
+mod health;
 mod http;
 mod limits;
 mod listening;
 mod logging;
+mod proxy;
+mod retries;
 mod run;
 mod settings_file;
+mod sticky;
 mod supervise;
 mod timeouts;
 mod tls;
+mod upstream;
 mod waterfall;
 
 use std::{
@@ -28,21 +35,28 @@ use crate::written::{Bare, word};
 
 pub(crate) use self::{
     admin::{AdminArguments, DoorArguments, StatusArguments},
+    balancing::{BalanceArgument, BalancingArguments},
     bench::{
         BenchArguments, BenchCommand, ConnectionArguments, LoadArguments, ReportArguments, RequestArguments,
         ServerArguments,
     },
     caching::CachingArguments,
     content::{ContentArguments, ListingArgument, SymlinksArgument},
+    forwarding::{ForwardedArgument, ForwardingArguments},
+    health::{CheckArgument, CheckStartArgument, HealthArguments},
     http::{HttpArguments, VersionsOfHttp},
     limits::LimitArguments,
     listening::ListeningArguments,
     logging::{LevelArgument, LogArgument, LoggingArguments},
+    proxy::ProxyArguments,
+    retries::RetryArguments,
     run::RunArguments,
     settings_file::{CheckArguments, SettingsFileArguments},
+    sticky::{StickyArgument, StickyArguments, StickyValueArgument},
     supervise::{SuperviseArguments, SupervisorFiles},
     timeouts::TimeoutArguments,
     tls::{CertificateArgument, ClientArgument, TlsArguments, VersionsArgument},
+    upstream::{SendProxyArgument, UpstreamArguments, UpstreamTlsArguments},
     waterfall::WaterfallArguments,
 };
 

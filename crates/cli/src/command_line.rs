@@ -7,7 +7,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use crate::{
     admin,
     arguments::{
-        BenchArguments, CheckArguments, DoorArguments, FilesArguments, RunArguments, StatusArguments,
+        BenchArguments, CheckArguments, DoorArguments, FilesArguments, ProxyArguments, RunArguments, StatusArguments,
         SuperviseArguments,
     },
     failure::Failure,
@@ -38,6 +38,13 @@ pub(crate) enum Command {
     /// access log, where that is asked for with `--access-log -`.
     #[command(override_usage = "serow [files] [DIR] [OPTIONS]", after_help = FILES_EXAMPLES)]
     Files(Box<FilesArguments>),
+    /// Hand requests to other servers, and share them out among several.
+    ///
+    /// At http://127.0.0.1:8080/, on all cores, without another option. Servers that fail are left alone for a time, and
+    /// their requests go to others where that is safe. Errors of its own are 502 (no server could be reached, or what it said
+    /// was no response), 503 (all are down or busy) and 504 (too slow).
+    #[command(override_usage = "serow proxy [OPTIONS] UPSTREAM...", after_help = PROXY_EXAMPLES)]
+    Proxy(Box<ProxyArguments>),
     /// Make load for a web server and measure how it answers; the options and the report are wrk's, and more.
     ///
     /// Each connection sends the next request as soon as it has its response; with -R, requests are sent at planned
@@ -120,6 +127,7 @@ Examples:
   serow                      serve this folder at http://127.0.0.1:8080/
   serow public --listen :80  serve another one to everybody
   serow ./files              serve a folder that is named like a command
+  serow proxy app:9000       hand requests to another server
   serow files -h             all options in short (--help: at length)";
 
 const FILES_EXAMPLES: &str = "\
@@ -141,6 +149,32 @@ Values:
 
 Asking how it is:
   serow --admin unix:/run/user/1000/serow.sock
+  serow status --admin unix:/run/user/1000/serow.sock
+
+Signals:
+  TERM, INT  stop: finish what runs, then end; a second one ends at once
+  USR1       open the file of the access log anew, after it was moved away";
+
+const PROXY_EXAMPLES: &str = "\
+Examples:
+  serow proxy 127.0.0.1:9000
+      one server, seen at http://127.0.0.1:8080/
+  serow proxy 127.0.0.1:9000,weight=2 127.0.0.1:9001 127.0.0.1:9002,backup --listen :80
+      three, of which the first gets twice as much, and the last only what the others cannot take
+  serow proxy unix:/run/app.sock,max=20 --buffer-requests --strip-prefix /app
+      an application server with twenty processes: what is more waits here, and so do slow clients
+  serow proxy app1:9000 app2:9000 --check http --check-path /up --sticky insert
+      servers are asked whether they are well, and clients stay with theirs
+  serow proxy https://app1 https://app2 --balance latency --host server --retry-on connect,timeout,5xx
+      the better of two, over HTTP/2; what fails is tried again
+  serow proxy h2c://127.0.0.1:50051 --listen :443 --tls site.pem,site.key --check grpc
+      gRPC
+
+Values:
+  durations: 500ms 10s 5m 24h 30d; sizes: 500 64k 1M 2G
+
+Asking how it is, and changing it while it runs:
+  serow proxy app1:9000 app2:9000 --admin unix:/run/user/1000/serow.sock
   serow status --admin unix:/run/user/1000/serow.sock
 
 Signals:

@@ -28,6 +28,11 @@ impl Shares {
         }
     }
 
+    /// The same where requests are handed to other servers: each connection may need another one to a server.
+    pub(crate) fn with_upstreams(self) -> Self {
+        Self { connections: self.connections.div_ceil(2), ..self }
+    }
+
     /// A low limit goes half to connections; and of what is left beside the workers' own, half to files that are being
     /// sent and no longer, or not yet, kept.
     fn of_limit(limit: usize, workers: usize, wanted_files: usize) -> Self {

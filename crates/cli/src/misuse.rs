@@ -8,8 +8,9 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 pub(crate) fn line(command: &str, error: &clap::Error) -> String {
     let help = format!("see serow {command} --help");
     let option = text(error, ContextKind::InvalidArg).unwrap_or_default();
-    // `--listen <ADDR>` and `[DIR]` in clap's context.
+    // `--listen <ADDR>`, `[DIR]` and `<UPSTREAM>...` in clap's context.
     let name = option.split_once([' ', '=']).map_or(option.as_str(), |(name, _)| name);
+    let name = name.trim_end_matches("...").trim_matches(['<', '>']);
     let value = text(error, ContextKind::InvalidValue).unwrap_or_default();
     match error.kind() {
         ErrorKind::UnknownArgument => unknown(error, name, &help),
@@ -30,6 +31,7 @@ pub(crate) fn line(command: &str, error: &clap::Error) -> String {
         }
         ErrorKind::MissingRequiredArgument => match option.as_str() {
             "<URL>" | "<URL>..." => format!("a URL is missing; write one, as in http://127.0.0.1:8080/; {help}"),
+            "<UPSTREAM>..." => format!("a server is missing; name one, as in serow proxy 127.0.0.1:9000; {help}"),
             missing => format!("{missing} is missing; {help}"),
         },
         _ => first_line(error, &help),

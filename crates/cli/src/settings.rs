@@ -1,9 +1,12 @@
 //! What was written means: the settings of the parts, checked. This is the only place that sees both, for the options of
 //! a command line and for a settings file alike.
 
+mod check;
 mod contradiction;
 mod folder;
 mod listeners;
+mod proxy;
+mod upstream;
 
 use std::time::Duration;
 
@@ -14,6 +17,8 @@ pub(crate) use self::{
     contradiction::Contradiction,
     folder::{FolderSettings, folder_settings},
     listeners::{ListenerSettings, Purpose},
+    proxy::ProxySettings,
+    upstream::upstream_settings,
 };
 use crate::{
     access_log::{Destination, Format},

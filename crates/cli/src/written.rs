@@ -4,15 +4,23 @@
 mod amount;
 mod codings;
 mod count;
+mod expected_field;
 mod field;
 pub(crate) mod form;
+mod hash_key;
+mod host;
 mod listener;
 mod mode;
+mod network;
 mod paced;
+mod prefix;
+mod retry_causes;
 mod rules;
 mod seconds;
+mod server;
 mod size;
 mod span;
+mod statuses;
 pub(crate) mod words;
 
 use std::{error, fmt};
@@ -21,15 +29,23 @@ pub(crate) use self::{
     amount::{Amount, Period, Rate},
     codings::Codings,
     count::Count,
+    expected_field::ExpectedField,
     field::Field,
     form::{Bare, Written, in_settings_file},
+    hash_key::HashRule,
+    host::HostRule,
     listener::{ListenAddress, ListenRule},
     mode::Mode,
+    network::NetworkRule,
     paced::Paced,
+    prefix::PathPrefix,
+    retry_causes::{RetryCause, RetryCauses},
     rules::{CacheControlRule, ExpiresRule, MediaTypeRule, RewriteRule},
     seconds::Seconds,
+    server::ServerRule,
     size::Size,
     span::Span,
+    statuses::Statuses,
     words::word,
 };
 

@@ -1,10 +1,11 @@
 //! Header fields: `Name: value`.
 
-use std::str::FromStr;
+use std::{fmt, str::FromStr};
 
+use serde_json::{Value, json};
 use serow::is_token_byte;
 
-use super::Unreadable;
+use super::{Unreadable, Written, in_settings_file};
 
 /// A header field as it is to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +27,24 @@ impl FromStr for Field {
         Ok(Self { name: name.to_owned(), value: value.trim().to_owned() })
     }
 }
+
+impl fmt::Display for Field {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.name, self.value)
+    }
+}
+
+impl Written for Field {
+    fn expected() -> String {
+        r#"a header field in quotes, as in "Name: value""#.to_owned()
+    }
+
+    fn schema() -> Value {
+        json!({ "type": "string", "pattern": "^[^ :]+:" })
+    }
+}
+
+in_settings_file!(Field, "Field");
 
 #[cfg(test)]
 mod tests {

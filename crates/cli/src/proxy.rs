@@ -1,0 +1,15 @@
+//! `serow proxy`: hands requests to other servers until it is told to stop.
+
+use serow_proxy::{Proxy, Upkeep, Upstream};
+
+use crate::{error_log, failure::Failure, serving, settings::ProxySettings};
+
+/// Proxies until TERM or INT.
+pub(crate) fn serve(settings: ProxySettings) -> Result<(), Failure> {
+    let ProxySettings { upstream, forwarding, server } = settings;
+    error_log::begin(server.level);
+    let served = upstream.servers.iter().map(|server| server.address.to_string()).collect::<Vec<_>>().join(", ");
+    let upstream = Upstream::new(upstream);
+    let _upkeep = Upkeep::start(vec![upstream.clone()]).map_err(Failure::System)?;
+    serving::serve(server, Proxy::new(upstream, forwarding), &served)
+}

@@ -1,0 +1,84 @@
+//! How requests are handed to other servers.
+
+use serow_proxy::{BufferSettings, Forwarded, ForwardedFields, ForwardingSettings, UpstreamSettings};
+use serow_router::HeaderChanges;
+
+use super::{Contradiction, ServerSettings, shares, upstream_settings};
+use crate::{
+    arguments::{ForwardedArgument, ForwardingArguments, ProxyArguments},
+    failure::Failure,
+    written::Field,
+};
+
+/// What `serow proxy` asks, and how.
+pub(crate) struct ProxySettings {
+    /// The servers.
+    pub(crate) upstream: UpstreamSettings,
+    /// How requests are changed on their way.
+    pub(crate) forwarding: ForwardingSettings,
+    /// How the server serves.
+    pub(crate) server: ServerSettings,
+}
+
+impl ProxySettings {
+    /// Finds out what the options mean together.
+    pub(crate) fn new(arguments: ProxyArguments) -> Result<Self, Failure> {
+        let ProxyArguments { servers, upstream, forwarding, general } = arguments;
+        let shares = shares(&general.listening, 0).with_upstreams();
+        let upstream = upstream_settings(UPSTREAM.to_owned(), &servers, upstream);
+        Ok(Self {
+            // On a command line they have no name.
+            upstream: upstream
+                .map_err(|found| Contradiction { text: found.text.replace("`servers`", "UPSTREAM"), ..found })?,
+            forwarding: forwarding_settings(forwarding)?,
+            server: ServerSettings::new(general, shares)?,
+        })
+    }
+}
+
+/// How requests are changed on their way.
+pub(super) fn forwarding_settings(written: ForwardingArguments) -> Result<ForwardingSettings, Contradiction> {
+    let ForwardingArguments {
+        host,
+        strip_prefix,
+        add_prefix,
+        forwarded,
+        trust,
+        set_header,
+        set_response_header,
+        buffer_requests,
+    } = written;
+    let trusted = trust.into_iter().map(|network| network.0).collect();
+    let fields = match forwarded {
+        ForwardedArgument::X => ForwardedFields::X,
+        ForwardedArgument::Standard => ForwardedFields::Standard,
+        ForwardedArgument::Both => ForwardedFields::Both,
+        ForwardedArgument::Off => ForwardedFields::Off,
+    };
+    if let Some(number) = set_header.iter().position(|field| field.name.eq_ignore_ascii_case("host")) {
+        let text = "`set-header` cannot set Host: write `host`";
+        return Err(Contradiction::new("set-header", text).of_element(number));
+    }
+    Ok(ForwardingSettings {
+        host: host.0,
+        strip_prefix: strip_prefix.map(|prefix| prefix.0),
+        add_prefix: add_prefix.map(|prefix| prefix.0),
+        forwarded: Forwarded { fields, trusted },
+        request_headers: fields_to_set("set-header", set_header)?,
+        response_headers: fields_to_set("set-response-header", set_response_header)?,
+        buffering: buffer_requests.then(BufferSettings::default),
+    })
+}
+
+/// Fields that may be set.
+fn fields_to_set(key: &'static str, fields: Vec<Field>) -> Result<Vec<(String, String)>, Contradiction> {
+    for (number, Field { name, value }) in fields.iter().enumerate() {
+        let others = fields.iter().take(number).map(|field| (&field.name, &field.value));
+        HeaderChanges::new(others.chain([(name, value)]))
+            .map_err(|error| Contradiction::new(key, format!("`{key}`: {error}")).of_element(number))?;
+    }
+    Ok(fields.into_iter().map(|Field { name, value }| (name, value)).collect())
+}
+
+/// What the servers of a command line are called together.
+const UPSTREAM: &str = "upstream";

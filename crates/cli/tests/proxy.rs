@@ -1,0 +1,57 @@
+//! `serow proxy`, in front of real servers.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+
+mod running;
+
+use running::{Running, output, serow, site};
+
+/// A proxy for these servers.
+fn proxy(servers: &[&str], options: &[&str]) -> Running {
+    let mut command = serow(["proxy"]);
+    command.args(servers).args(["--listen", "127.0.0.1:0", "--workers", "1"]).args(options);
+    Running::of(command)
+}
+
+#[test]
+fn what_servers_answer_comes_through() {
+    let folder = site();
+    let socket = folder.path().join("app.sock");
+    let (one, other) = (
+        Running::start(folder.path(), &[]),
+        Running::start(folder.path(), &["--listen", &format!("unix:{}", socket.display())]),
+    );
+    assert!(other.announcement.contains("unix:"), "{}", other.announcement);
+    let proxy = proxy(&[one.address(), &format!("unix:{},weight=2", socket.display())], &[]);
+    assert!(proxy.announcement.contains(&format!("Serving {}, unix:", one.address())), "{}", proxy.announcement);
+    for _ in 0..6 {
+        let answer = proxy.get("/a.txt");
+        assert_eq!((answer.status(), answer.text()), (200, "a"), "{}", answer.head);
+    }
+    assert_eq!(proxy.get("/missing").status(), 404);
+}
+
+#[test]
+fn a_server_that_is_not_there() {
+    let folder = site();
+    let closed = Running::start(folder.path(), &[]).address().to_owned();
+    let proxy = proxy(&[&closed], &["--access-log", "-"]);
+    assert_eq!(proxy.get("/").status(), 502);
+}
+
+#[test]
+fn servers_that_mean_nothing() {
+    let cases: [(&[&str], &str); 7] = [
+        (&[], "a server is missing; name one, as in serow proxy 127.0.0.1:9000; see serow proxy --help"),
+        (&["9000"], r#"UPSTREAM: "9000" is no server: write its host too, as in 127.0.0.1:9000"#),
+        (&["a:1", "a:1,weight=2"], "UPSTREAM: a:1 is there twice: leave one out, and give the other a weight"),
+        (&["a:1,id=x", "b:1,id=x"], "UPSTREAM: the id x is there twice: write another one"),
+        (&["a:1,backup"], "UPSTREAM: all of them are backups: leave out the word at one that is asked first"),
+        (&["a:1", "--hash-key", "path"], "--hash-key needs --balance hash: write both, or none"),
+        (&["a:1", "--check-rise", "5"], "--check-rise needs --check: write tcp, http or grpc there"),
+    ];
+    for (arguments, expected) in cases {
+        let output = output(["proxy"].iter().chain(arguments));
+        assert_eq!(String::from_utf8(output.stderr).unwrap(), format!("serow: {expected}\n"));
+        assert_eq!(output.status.code(), Some(2), "{expected}");
+    }
+}
