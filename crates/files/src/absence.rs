@@ -1,6 +1,6 @@
 //! What is answered where nothing is: the fallback of a single-page application, the owner's page, or a line of text.
 
-use serow_message::{Known, Request, Response, StatusCode};
+use serow_message::{Known, Request, Response, StatusCode, weight::weighted};
 
 use crate::{
     cache::Answer,
@@ -9,7 +9,6 @@ use crate::{
     representation::put,
     resource::Form,
     site::Site,
-    weight::weighted,
 };
 
 /// Answers what is missing.

@@ -1,6 +1,6 @@
 //! Content codings, and which of them a client prefers (RFC 9110 §12.5.3).
 
-use crate::weight::weighted;
+use serow_message::weight::weighted;
 
 /// A content coding that files are sent in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

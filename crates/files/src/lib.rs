@@ -65,7 +65,6 @@ mod settings;
 mod site;
 mod steady;
 mod validator;
-mod weight;
 
 pub use serow_message::Pattern;
 

@@ -31,6 +31,7 @@ mod pattern;
 pub mod percent;
 mod priority;
 mod target;
+pub mod weight;
 
 pub use content::BodyLength;
 pub use field::{FieldName, InvalidHeader, Known, is_token_byte};

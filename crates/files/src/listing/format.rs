@@ -1,9 +1,9 @@
 //! As what a listing is written: a page or json.
 
-use serow_message::{Known, Request};
+use serow_message::{Known, Request, weight::weighted};
 
 use super::query::parameter;
-use crate::{settings::Listing, weight::weighted};
+use crate::settings::Listing;
 
 /// How a listing is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,8 @@
 //! What a client prefers among several: members of a list with a weight each (RFC 9110 §12.4.2).
 
 /// A member of a list with weights, and its quality in thousandths (RFC 9110 §12.4.2); 0 where it is not to be read.
-pub(crate) fn weighted(member: &[u8]) -> (&[u8], u16) {
+#[must_use]
+pub fn weighted(member: &[u8]) -> (&[u8], u16) {
     let mut parts = member.split(|&byte| byte == b';').map(<[u8]>::trim_ascii);
     let name = parts.next().unwrap_or_default();
     let weight = parts.find_map(|part| part.strip_prefix(b"q=").or_else(|| part.strip_prefix(b"Q=")));
