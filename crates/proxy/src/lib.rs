@@ -8,6 +8,7 @@ mod balancing;
 mod cookies;
 mod counters;
 mod failure;
+mod failure_page;
 mod forwarded;
 mod forwarding;
 mod health;

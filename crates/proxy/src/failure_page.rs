@@ -1,0 +1,214 @@
+//! What clients are told where no server answers: a page, JSON (RFC 9457) or a line of text, as they prefer, and clients of
+//! gRPC a status of theirs.
+
+use serow_message::{Body, Headers, Known, Response, StatusCode, weight::weighted};
+
+/// The response with this status to a request with these fields. It names no server: that is in the log.
+pub(crate) fn respond(status: StatusCode, request: &Headers) -> Response {
+    if let Some(content_type) = request.get(Known::ContentType).filter(|value| is_grpc(value)) {
+        return grpc(status, content_type);
+    }
+    if status.is_success() {
+        return Response::new(status);
+    }
+    let form = Form::of(request);
+    let response = Response::new(status)
+        .with(Known::ContentType, form.media_type())
+        // RFC 9110 §15.1: some of these might be kept otherwise.
+        .with(Known::CacheControl, "no-store")
+        .body(form.body(status));
+    match status {
+        StatusCode::SERVICE_UNAVAILABLE => response.with(Known::RetryAfter, RETRY_AFTER),
+        _ => response,
+    }
+}
+
+/// As what it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Html,
+    Json,
+    Text,
+}
+
+impl Form {
+    /// What the client prefers of those it names; text, where it takes anything, since that is a program's habit.
+    fn of(request: &Headers) -> Self {
+        let quality = |wanted: &[&str]| {
+            let members = request.list(Known::Accept).map(weighted);
+            let named = members.filter(|(name, _)| wanted.iter().any(|one| name.eq_ignore_ascii_case(one.as_bytes())));
+            named.map(|(_, quality)| quality).max().unwrap_or(0)
+        };
+        let html = quality(&["text/html", "application/xhtml+xml"]);
+        let json = quality(&["application/problem+json", "application/json"]);
+        let text = quality(&["text/plain"]);
+        match html.max(json).max(text) {
+            0 => Self::Text,
+            most if most == html => Self::Html,
+            most if most == json => Self::Json,
+            _ => Self::Text,
+        }
+    }
+
+    fn media_type(self) -> &'static str {
+        match self {
+            Self::Html => "text/html; charset=utf-8",
+            Self::Json => "application/problem+json",
+            Self::Text => "text/plain; charset=utf-8",
+        }
+    }
+
+    /// All that is put together here is text of this program, in which nothing has to be escaped.
+    fn body(self, status: StatusCode) -> Body {
+        let (number, reason) = (status.as_str(), status.canonical_reason().unwrap_or("Error"));
+        let detail = detail(status);
+        match self {
+            Self::Html => [PAGE[0], number, " ", reason, PAGE[1], STYLE, PAGE[2], reason, PAGE[3], detail, PAGE[4]]
+                .concat()
+                .into(),
+            Self::Json => format!(
+                "{{\"type\":\"about:blank\",\"title\":\"{reason}\",\"status\":{number},\"detail\":\"{detail}\"}}\n"
+            )
+            .into(),
+            Self::Text => format!("{number} {reason}: {detail}\n").into(),
+        }
+    }
+}
+
+/// What somebody can do about it who does not run the server.
+fn detail(status: StatusCode) -> &'static str {
+    match status {
+        StatusCode::BAD_GATEWAY => "The server behind this address cannot be reached, or gave no proper answer.",
+        StatusCode::SERVICE_UNAVAILABLE => "There is no room at the moment. Please try again in a few seconds.",
+        StatusCode::GATEWAY_TIMEOUT => "The server behind this address took too long to answer.",
+        StatusCode::BAD_REQUEST => "This request cannot be understood.",
+        StatusCode::PAYLOAD_TOO_LARGE => "This is more than is taken here.",
+        StatusCode::NOT_IMPLEMENTED => "Requests of this kind are not passed on here.",
+        StatusCode::INSUFFICIENT_STORAGE => "There is no room for a request of this size at the moment.",
+        _ => "This request could not be answered.",
+    }
+}
+
+fn is_grpc(content_type: &[u8]) -> bool {
+    content_type.get(..GRPC.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(GRPC))
+}
+
+/// A response of headers only, as gRPC over HTTP/2 has it for errors (`Trailers-Only`).
+fn grpc(status: StatusCode, content_type: &[u8]) -> Response {
+    let code = match status {
+        StatusCode::GATEWAY_TIMEOUT => DEADLINE_EXCEEDED,
+        StatusCode::NOT_IMPLEMENTED => UNIMPLEMENTED,
+        StatusCode::PAYLOAD_TOO_LARGE | StatusCode::INSUFFICIENT_STORAGE => RESOURCE_EXHAUSTED,
+        StatusCode::BAD_REQUEST => INTERNAL,
+        _ => UNAVAILABLE,
+    };
+    let mut response = Response::new(StatusCode::OK);
+    // It was received as the value of a field.
+    let _ = response.headers.append(Known::ContentType, content_type);
+    response.with("grpc-status", code).with("grpc-message", detail(status))
+}
+
+const GRPC: &[u8] = b"application/grpc";
+
+// The codes of gRPC, and which of them stands for which status of HTTP, in its documents `statuscodes.md` and
+// `http-grpc-status-mapping.md`; the latter knows no timeout, which is what 504 says.
+const DEADLINE_EXCEEDED: &str = "4";
+const RESOURCE_EXHAUSTED: &str = "8";
+const UNIMPLEMENTED: &str = "12";
+const INTERNAL: &str = "13";
+const UNAVAILABLE: &str = "14";
+
+/// Seconds: a server that restarts is back by then, and a queue has moved on (it is waited in for 5 s by default).
+const RETRY_AFTER: &str = "5";
+
+/// Between these parts stand the status, the style, the reason and the detail.
+const PAGE: [&str; 5] = [
+    "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+     <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>",
+    "</title>\n<style>\n",
+    "</style>\n</head>\n<body>\n<main>\n<h1>",
+    "</h1>\n<p>",
+    "</p>\n</main>\n</body>\n</html>\n",
+];
+
+const STYLE: &str = include_str!("failure_page/style.css");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn accept(value: &str) -> Headers {
+        let mut headers = Headers::new();
+        headers.append("accept", value).unwrap();
+        headers
+    }
+
+    fn text(response: Response) -> String {
+        match response.body.into_kind() {
+            serow_message::BodyKind::Bytes(bytes) => String::from_utf8(bytes.to_vec()).unwrap(),
+            _ => String::new(),
+        }
+    }
+
+    #[test]
+    fn forms() {
+        let cases = [
+            ("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", Form::Html),
+            ("application/json", Form::Json),
+            ("application/json, text/plain, */*", Form::Json),
+            ("application/problem+json;q=0.9, text/html;q=0.8", Form::Json),
+            ("text/html, application/json", Form::Html),
+            ("text/plain", Form::Text),
+            ("text/html;q=0", Form::Text),
+            ("*/*", Form::Text),
+            ("image/webp", Form::Text),
+            ("", Form::Text),
+        ];
+        for (value, form) in cases {
+            assert_eq!(Form::of(&accept(value)), form, "{value}");
+        }
+        assert_eq!(Form::of(&Headers::new()), Form::Text);
+    }
+
+    #[test]
+    fn pages() {
+        let answer = respond(StatusCode::BAD_GATEWAY, &accept("text/html"));
+        assert_eq!(answer.status, StatusCode::BAD_GATEWAY);
+        assert_eq!(answer.headers.get_str(Known::ContentType), Some("text/html; charset=utf-8"));
+        assert!(!answer.headers.contains(Known::RetryAfter));
+        let page = text(answer);
+        assert!(page.contains("<title>502 Bad Gateway</title>") && page.contains("<h1>Bad Gateway</h1>"), "{page}");
+        assert!(page.len() < 2048 && page.ends_with("</html>\n"));
+
+        let answer = respond(StatusCode::GATEWAY_TIMEOUT, &accept("application/json"));
+        let expected = "{\"type\":\"about:blank\",\"title\":\"Gateway Timeout\",\"status\":504,\
+                        \"detail\":\"The server behind this address took too long to answer.\"}\n";
+        assert_eq!(answer.headers.get_str(Known::ContentType), Some("application/problem+json"));
+        assert_eq!(text(answer), expected);
+
+        let answer = respond(StatusCode::SERVICE_UNAVAILABLE, &Headers::new());
+        assert_eq!(answer.headers.get_str(Known::RetryAfter), Some("5"));
+        assert!(text(answer).starts_with("503 Service Unavailable: There is no room"));
+
+        let answer = respond(StatusCode::NO_CONTENT, &accept("text/html"));
+        assert!(answer.status == StatusCode::NO_CONTENT && answer.headers.is_empty() && answer.body.is_end());
+    }
+
+    #[test]
+    fn statuses_of_grpc() {
+        let cases = [(502, "14"), (503, "14"), (504, "4"), (400, "13"), (501, "12"), (507, "8"), (413, "8")];
+        for (status, code) in cases {
+            let mut headers = accept("text/html");
+            headers.append(Known::ContentType, "application/grpc+proto").unwrap();
+            let answer = respond(StatusCode::from_u16(status).unwrap(), &headers);
+            assert_eq!(
+                (answer.status, answer.headers.get_str("grpc-status")),
+                (StatusCode::OK, Some(code)),
+                "{status}"
+            );
+            assert_eq!(answer.headers.get_str(Known::ContentType), Some("application/grpc+proto"));
+            let message = answer.headers.get_str("grpc-message").unwrap();
+            assert!(!message.contains('%') && message.is_ascii() && answer.body.is_end());
+        }
+    }
+}
