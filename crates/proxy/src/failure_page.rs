@@ -3,8 +3,16 @@
 
 use serow_message::{Body, Headers, Known, Response, StatusCode, weight::weighted};
 
+use crate::{request_head, settings::ForwardingSettings};
+
 /// The response with this status to a request with these fields. It names no server: that is in the log.
-pub(crate) fn respond(status: StatusCode, request: &Headers) -> Response {
+pub(crate) fn respond(status: StatusCode, request: &Headers, settings: &ForwardingSettings) -> Response {
+    let mut response = unchanged(status, request);
+    request_head::apply(&settings.response_headers, &mut response.headers);
+    response
+}
+
+fn unchanged(status: StatusCode, request: &Headers) -> Response {
     if let Some(content_type) = request.get(Known::ContentType).filter(|value| is_grpc(value)) {
         return grpc(status, content_type);
     }
@@ -172,7 +180,7 @@ mod tests {
 
     #[test]
     fn pages() {
-        let answer = respond(StatusCode::BAD_GATEWAY, &accept("text/html"));
+        let answer = unchanged(StatusCode::BAD_GATEWAY, &accept("text/html"));
         assert_eq!(answer.status, StatusCode::BAD_GATEWAY);
         assert_eq!(answer.headers.get_str(Known::ContentType), Some("text/html; charset=utf-8"));
         assert!(!answer.headers.contains(Known::RetryAfter));
@@ -180,18 +188,28 @@ mod tests {
         assert!(page.contains("<title>502 Bad Gateway</title>") && page.contains("<h1>Bad Gateway</h1>"), "{page}");
         assert!(page.len() < 2048 && page.ends_with("</html>\n"));
 
-        let answer = respond(StatusCode::GATEWAY_TIMEOUT, &accept("application/json"));
+        let answer = unchanged(StatusCode::GATEWAY_TIMEOUT, &accept("application/json"));
         let expected = "{\"type\":\"about:blank\",\"title\":\"Gateway Timeout\",\"status\":504,\
                         \"detail\":\"The server behind this address took too long to answer.\"}\n";
         assert_eq!(answer.headers.get_str(Known::ContentType), Some("application/problem+json"));
         assert_eq!(text(answer), expected);
 
-        let answer = respond(StatusCode::SERVICE_UNAVAILABLE, &Headers::new());
+        let answer = unchanged(StatusCode::SERVICE_UNAVAILABLE, &Headers::new());
         assert_eq!(answer.headers.get_str(Known::RetryAfter), Some("5"));
         assert!(text(answer).starts_with("503 Service Unavailable: There is no room"));
 
-        let answer = respond(StatusCode::NO_CONTENT, &accept("text/html"));
+        let answer = unchanged(StatusCode::NO_CONTENT, &accept("text/html"));
         assert!(answer.status == StatusCode::NO_CONTENT && answer.headers.is_empty() && answer.body.is_end());
+    }
+
+    #[test]
+    fn fields_that_are_set_in_responses_are_set_here_too() {
+        let settings = ForwardingSettings {
+            response_headers: vec![("x-frame-options".to_owned(), "DENY".to_owned())],
+            ..ForwardingSettings::default()
+        };
+        let answer = respond(StatusCode::BAD_GATEWAY, &Headers::new(), &settings);
+        assert_eq!(answer.headers.get_str("X-Frame-Options"), Some("DENY"));
     }
 
     #[test]
@@ -200,7 +218,7 @@ mod tests {
         for (status, code) in cases {
             let mut headers = accept("text/html");
             headers.append(Known::ContentType, "application/grpc+proto").unwrap();
-            let answer = respond(StatusCode::from_u16(status).unwrap(), &headers);
+            let answer = unchanged(StatusCode::from_u16(status).unwrap(), &headers);
             assert_eq!(
                 (answer.status, answer.headers.get_str("grpc-status")),
                 (StatusCode::OK, Some(code)),

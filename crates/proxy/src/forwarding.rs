@@ -15,6 +15,7 @@ use crate::{
     answer::{Answer, Content},
     balancing::Balancing,
     failure::{Failure, Processed},
+    failure_page,
     http1::Exchange,
     local::Local,
     outlier::Outcome,
@@ -65,7 +66,7 @@ impl<'a> Forwarding<'a> {
         local: Rc<Local>,
         settings: &'a ForwardingSettings,
         mut request: Request,
-    ) -> Result<Self, StatusCode> {
+    ) -> Result<Self, Response> {
         let key = match &local.upstream.settings().balancing {
             Balancing::Hash(key) => key.of(&request),
             _ => 0,
@@ -74,7 +75,8 @@ impl<'a> Forwarding<'a> {
         let session = sticky.map(|sticky| Session::take(sticky, &mut request));
         let interim = request.interim().clone();
         let body = std::mem::take(&mut request.body);
-        let head = request_head::outgoing(&mut request, settings)?;
+        let head = request_head::outgoing(&mut request, settings)
+            .map_err(|status| failure_page::respond(status, &request.headers, settings))?;
         let connections = Connections::Any;
         let wish = Wish {
             key,
@@ -107,7 +109,7 @@ impl<'a> Forwarding<'a> {
             None => self.attempts().await,
             Some(until) => match timeout_at(until.into(), Box::pin(self.attempts())).await {
                 Ok(response) => response,
-                Err(_) => Response::plain_status(StatusCode::GATEWAY_TIMEOUT),
+                Err(_) => self.answer_with(StatusCode::GATEWAY_TIMEOUT),
             },
         }
     }
@@ -261,7 +263,7 @@ impl<'a> Forwarding<'a> {
             (Content::Body(body), _) => response.body = body,
             (Content::Tunnel(io, lease), Some(upgrade)) => tunnel::join(upgrade, io, lease),
             // The server changed its protocol, and nobody had asked for that: the machine refuses this before.
-            (Content::Tunnel(..), None) => return Response::plain_status(StatusCode::BAD_GATEWAY),
+            (Content::Tunnel(..), None) => return self.answer_with(StatusCode::BAD_GATEWAY),
         }
         response
     }
@@ -269,7 +271,7 @@ impl<'a> Forwarding<'a> {
     /// The last attempt failed.
     fn give_up(&self) -> Response {
         let status = self.failure.as_ref().map_or(StatusCode::BAD_GATEWAY, Failure::status);
-        Response::plain_status(status)
+        self.answer_with(status)
     }
 
     /// No server can be asked.
@@ -278,7 +280,12 @@ impl<'a> Forwarding<'a> {
             return self.give_up();
         }
         tracing::warn!(upstream = self.local.upstream.settings().name, "there is no server that could be asked");
-        Response::plain_status(status).with("retry-after", "5")
+        self.answer_with(status)
+    }
+
+    /// An answer of our own.
+    fn answer_with(&self, status: StatusCode) -> Response {
+        failure_page::respond(status, self.head.headers(), self.settings)
     }
 }
 

@@ -40,7 +40,7 @@ impl Handler for Proxy {
             // Boxed, since the future is moved before it is polled.
             match Forwarding::new(local, &shared.forwarding, request).map(Box::new) {
                 Ok(mut forwarding) => forwarding.respond().await,
-                Err(refusal) => Response::plain_status(refusal),
+                Err(refusal) => refusal,
             }
         }
     }

@@ -99,9 +99,9 @@ impl Outgoing {
         &self.head.method
     }
 
-    /// For what balancing and session cookies change.
-    pub(crate) fn headers_mut(&mut self) -> &mut Headers {
-        &mut self.head.headers
+    /// The fields, but for a host that depends on the server.
+    pub(crate) fn headers(&self) -> &Headers {
+        &self.head.headers
     }
 }
 
