@@ -151,8 +151,9 @@ impl ReceivedFields {
     /// A field that does not lie within the head.
     #[inline]
     pub fn to_headers(&self, head: Bytes) -> Result<Headers, InvalidHeader> {
-        // A copy that has the room it needs, and no more.
-        let fields = SmallVec::from_slice(&self.fields);
+        // A copy that has the room it needs, and some for what is added to requests that are passed on.
+        let mut fields = SmallVec::with_capacity(self.fields.len() + ROOM_TO_ADD);
+        fields.extend_from_slice(&self.fields);
         Self { fields, present: self.present, end: self.end }.into_headers(head)
     }
 
@@ -262,11 +263,16 @@ impl List {
             known,
             text: Text::Added,
         };
-        self.added.reserve(name.len() + value.len() + 4);
-        self.added.extend_from_slice(name);
-        self.added.extend_from_slice(b": ");
-        self.added.extend_from_slice(value);
-        self.added.extend_from_slice(b"\r\n");
+        // One line at a time, since each look for room costs as much as copying a field.
+        let line = name.len() + value.len() + 4;
+        self.added.resize(name_start + line, b' ');
+        if let Some(line) = self.added.get_mut(name_start..) {
+            let (name_part, behind) = line.split_at_mut(name.len());
+            name_part.copy_from_slice(name);
+            behind[0] = b':';
+            behind[2..2 + value.len()].copy_from_slice(value);
+            behind[2 + value.len()..].copy_from_slice(b"\r\n");
+        }
         self.present |= known.map_or(0, Known::bit);
         self.fields.push(field);
         Ok(())
@@ -321,6 +327,9 @@ const FIRST_LINES: usize = 96;
 
 /// What the fields of a browser's request need, is kept for the next ones; that is 640 bytes.
 const MOST_KEPT: usize = 32;
+
+/// `X-Forwarded-For`, `-Proto` and `-Host`, `Via`, and one more.
+const ROOM_TO_ADD: usize = 5;
 
 /// Fields of a usual response.
 const FIRST_FIELDS: usize = 4;
