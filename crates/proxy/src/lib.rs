@@ -1,4 +1,40 @@
 //! Requests that other servers answer: balancing, health, retries.
+//!
+//! ```no_run
+//! use serow::Server;
+//! use serow_proxy::{ForwardingSettings, Proxy, ServerSettings, Upkeep, Upstream, UpstreamSettings};
+//!
+//! let servers = ["127.0.0.1:9000", "unix:/run/app.sock"].map(str::parse).map(|address| address.map(ServerSettings::new));
+//! let servers = servers.into_iter().collect::<Result<_, _>>()?;
+//! let upstream = Upstream::new(UpstreamSettings::new("app", servers));
+//! // Checks servers, and looks names up again.
+//! let _upkeep = Upkeep::start(vec![upstream.clone()]);
+//! Server::new().listen("127.0.0.1:8080").run(Proxy::new(upstream, ForwardingSettings::default()))?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # The way of a request
+//!
+//! | step | file |
+//! | --- | --- |
+//! | what a thread has of the upstream is found: its connections, its turn | `local.rs` |
+//! | the head for servers is made: without the fields of the client's connection, with what servers are told of the client | `request_head.rs`, `forwarded.rs`, `path_prefix.rs`, `via.rs` |
+//! | servers that are healthy, wanted and not full are candidates; a session has its own; where all are full, the request waits | `selection.rs`, `sticky.rs`, `queue.rs` |
+//! | one of them is chosen | `balancing.rs`, `balancing/` |
+//! | a connection that is idle is taken, or one is opened | `pool.rs`, `forwarding.rs` |
+//! | the request goes out, as its body comes in; the response's head comes back, interim ones before it | `http1.rs`, `http2/` |
+//! | where the attempt failed: whether there is another, and within which budget | `failure.rs`, `retry.rs` |
+//! | what the attempt tells of the server is noted, for all threads | `outlier.rs`, `latency.rs`, `counters.rs` |
+//! | the response's head is made the client's, its body is handed over as the client takes it; a changed protocol becomes a tunnel | `response_head.rs`, `http1.rs`, `http2/`, `tunnel.rs` |
+//! | or the client is told why there is none | `failure_page.rs` |
+//!
+//! Beside the requests, one thread checks servers and looks names up: `upkeep.rs`, `health/`, `names/`.
+//!
+//! # Who owns what
+//!
+//! An [`Upstream`] is shared by all threads: its [`Server`]s are atomics (verdict of the checks, requests under way, counters,
+//! latency), and the list of them is behind a lock that a thread takes only when its version has changed. Connections and turns
+//! belong to a thread each, so nothing on the way of a request waits for another thread.
 #![forbid(unsafe_code)]
 #![allow(dead_code)]
 
