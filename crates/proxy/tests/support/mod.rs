@@ -1,11 +1,11 @@
 //! Real servers, a proxy before them, and clients of it.
-#![allow(dead_code, unreachable_pub, reason = "each test needs a part of this")]
+#![allow(clippy::unwrap_used, dead_code, unreachable_pub, reason = "each test needs a part of this")]
 
 use std::{
     io::Read,
     net::{SocketAddr, TcpListener, TcpStream},
     thread::{self, JoinHandle},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use serow::{BoundServer, Handler, Server, Status, Stopper};
@@ -22,8 +22,12 @@ pub struct Origin {
 impl Origin {
     /// Serves with this handler, on one thread.
     pub fn serve(handler: impl Handler + Send) -> Self {
-        let bound = Server::new().listen("127.0.0.1:0").workers(1).ignore_signals().bind().unwrap();
-        Self::run(bound, handler)
+        Self::with(Server::new().listen("127.0.0.1:0"), handler)
+    }
+
+    /// Serves with this handler and these settings, on one thread.
+    pub fn with(server: Server, handler: impl Handler + Send) -> Self {
+        Self::run(server.workers(1).ignore_signals().bind().unwrap(), handler)
     }
 
     fn run(bound: BoundServer, handler: impl Handler + Send) -> Self {
@@ -116,4 +120,13 @@ pub fn read_response(client: &mut TcpStream) -> String {
     let mut body = vec![0; length.unwrap_or(0)];
     client.read_exact(&mut body).unwrap();
     head + &String::from_utf8(body).unwrap()
+}
+
+/// Waits until this is so; ten seconds at most.
+pub fn until(is_so: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < Duration::from_secs(10), "that takes too long");
+        thread::sleep(Duration::from_millis(2));
+    }
 }
