@@ -1,4 +1,5 @@
-//! The receiving side of the PROXY protocol, versions 1 and 2: how a TCP proxy says for whom it connects.
+//! The PROXY protocol, versions 1 and 2: how a proxy says for whom it connects. This is the receiving side; the sending
+//! one is in `proxy_protocol/write.rs`.
 //!
 //! The source of every rule here is HAProxy's `doc/proxy-protocol.txt`, called "the specification" below.
 //!
@@ -8,6 +9,10 @@
 use std::error::Error;
 use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+
+mod write;
+
+pub use self::write::{write_version_1, write_version_2};
 
 /// What the proxy says about the connection it made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

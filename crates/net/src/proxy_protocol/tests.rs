@@ -149,3 +149,34 @@ fn only_forwarded_connections_have_a_source() {
     assert_eq!(Header::Local.source(), None);
     assert_eq!(Header::Unknown.source(), None);
 }
+
+#[test]
+fn what_is_written_is_read() {
+    let long = "[ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff]:65535";
+    let headers = [
+        (proxied("192.0.2.1:56324", "192.0.2.2:443"), None),
+        (proxied("[2001:db8::1]:65535", "[::2]:0"), None),
+        (proxied("192.0.2.1:1", "[2001:db8::1]:2"), None),
+        (proxied("[2001:db8::1]:2", "192.0.2.1:1"), None),
+        (proxied(long, long), None),
+        (Header::Unknown, None),
+        (Header::Local, Some(Header::Unknown)),
+    ];
+    for (header, in_version_1) in headers {
+        let (mut line, mut binary) = (Vec::new(), Vec::new());
+        write_version_1(&header, &mut line);
+        write_version_2(&header, &mut binary);
+        assert_eq!(parse(&line), Ok(Some((in_version_1.unwrap_or(header), line.len()))), "{}", line.escape_ascii());
+        assert_eq!(parse(&binary), Ok(Some((header, binary.len()))), "{}", binary.escape_ascii());
+    }
+}
+
+#[test]
+fn version_2_is_written_byte_by_byte() {
+    let mut output = Vec::new();
+    write_version_2(&proxied("192.0.2.1:56324", "192.0.2.2:443"), &mut output);
+    assert_eq!(output, version_2(0x21, 0x11, &INET));
+    output.clear();
+    write_version_2(&Header::Local, &mut output);
+    assert_eq!(output, version_2(0x20, 0, &[]));
+}
