@@ -4,7 +4,7 @@ use std::{error::Error, fmt, future::poll_fn, io, rc::Rc, time::Duration};
 
 use bytes::BytesMut;
 use serow_net::{
-    Buffers, Destination, Wire,
+    Buffers, Destination, More, Wire,
     tls::{Protocol, TlsConnector, TlsError, TlsSession},
 };
 use tokio::time::timeout;
@@ -71,7 +71,20 @@ impl Dialer {
     ///
     /// Outside a tokio runtime with I/O and time enabled.
     pub async fn dial(&self, buffers: &Rc<Buffers>) -> Result<Wire, DialError> {
-        self.dial_observed(buffers, || ()).await
+        self.open_in_time(buffers, &[], || ()).await
+    }
+
+    /// As [`Self::dial`]; these bytes go first, in the clear: a PROXY header, which says for whom the connection is.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::dial`].
+    ///
+    /// # Panics
+    ///
+    /// As [`Self::dial`].
+    pub async fn dial_with_preamble(&self, buffers: &Rc<Buffers>, preamble: &[u8]) -> Result<Wire, DialError> {
+        self.open_in_time(buffers, preamble, || ()).await
     }
 
     /// As [`Self::dial`]; says when the connection is there, before TLS begins.
@@ -84,13 +97,27 @@ impl Dialer {
     ///
     /// As [`Self::dial`].
     pub async fn dial_observed(&self, buffers: &Rc<Buffers>, connected: impl FnOnce()) -> Result<Wire, DialError> {
-        let opened = timeout(self.patience, self.open(buffers, connected)).await;
+        self.open_in_time(buffers, &[], connected).await
+    }
+
+    async fn open_in_time(
+        &self,
+        buffers: &Rc<Buffers>,
+        preamble: &[u8],
+        connected: impl FnOnce(),
+    ) -> Result<Wire, DialError> {
+        let opened = timeout(self.patience, self.open(buffers, preamble, connected)).await;
         opened.map_err(|_| DialError::TimedOut(self.patience))?
     }
 
-    async fn open(&self, buffers: &Rc<Buffers>, connected: impl FnOnce()) -> Result<Wire, DialError> {
+    async fn open(&self, buffers: &Rc<Buffers>, preamble: &[u8], connected: impl FnOnce()) -> Result<Wire, DialError> {
         let mut wire = Wire::new(self.destination.connect().await.map_err(DialError::Connect)?);
         connected();
+        let mut unsent = preamble;
+        while !unsent.is_empty() {
+            let sent = poll_fn(|context| wire.poll_send(context, unsent, More::Nothing, buffers)).await;
+            unsent = unsent.get(sent.map_err(DialError::Connect)?..).unwrap_or_default();
+        }
         if let Some(encryption) = &self.encryption {
             let session = TlsSession::connect(&encryption.connector, &encryption.server_name);
             wire.encrypt(session.map_err(DialError::ServerName)?, BytesMut::new());

@@ -8,7 +8,7 @@ use std::{
 
 use serow_client::{ClientEncryption, Dialer, Http1};
 use serow_http1::Limits;
-use serow_message::{Body, Interim, Method, Request, Response, Scheme, StatusCode};
+use serow_message::{Body, Connection, Interim, Method, Request, Response, Scheme, StatusCode};
 use tokio::time::timeout_at;
 
 use crate::{
@@ -38,6 +38,8 @@ pub(crate) struct Forwarding<'a> {
     body: Body,
     has_body: bool,
     interim: Interim,
+    /// The connection that the request came on.
+    client: Connection,
     session: Option<Session>,
     wish: Wish,
     attempts: u32,
@@ -68,12 +70,13 @@ impl<'a> Forwarding<'a> {
         mut request: Request,
     ) -> Result<Self, Response> {
         let key = match &local.upstream.settings().balancing {
-            Balancing::Hash(key) => key.of(&request),
+            Balancing::Hash(key) => key.of(&request, &settings.forwarded),
             _ => 0,
         };
         let sticky = local.members.borrow().sticky.clone();
         let session = sticky.map(|sticky| Session::take(sticky, &mut request));
         let interim = request.interim().clone();
+        let client = request.connection().clone();
         let body = std::mem::take(&mut request.body);
         let head = request_head::outgoing(&mut request, settings)
             .map_err(|status| failure_page::respond(status, &request.headers, settings))?;
@@ -94,6 +97,7 @@ impl<'a> Forwarding<'a> {
             body,
             has_body,
             interim,
+            client,
             session,
             wish,
             attempts: 0,
@@ -188,7 +192,8 @@ impl<'a> Forwarding<'a> {
         };
         let dialer =
             Dialer { destination: server.destination().clone(), encryption, patience: settings.timeouts.connect };
-        let wire = dialer.dial(&self.local.thread.buffers).await.map_err(Failure::dial)?;
+        let header = settings.proxy_header.map(|header| header.for_request(&self.client)).unwrap_or_default();
+        let wire = dialer.dial_with_preamble(&self.local.thread.buffers, &header).await.map_err(Failure::dial)?;
         server.counters.connections.add(1);
         Ok(Box::new(Http1::new(wire, Rc::clone(&self.local.thread.buffers), Limits::default())))
     }

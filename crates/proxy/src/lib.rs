@@ -57,6 +57,7 @@ mod outlier;
 mod path_prefix;
 mod pool;
 mod proxy;
+mod proxy_header;
 mod queue;
 mod report;
 mod request_head;

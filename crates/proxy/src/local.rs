@@ -106,7 +106,8 @@ impl Local {
     pub(crate) fn keep_connection(&self, server: &Server, connection: Box<Http1>) {
         let keep = self.upstream.settings().keep;
         let is_there = self.members.borrow().servers.iter().any(|other| other.number() == server.number());
-        if is_there {
+        // What begins with a PROXY header is for one client.
+        if is_there && self.upstream.settings().proxy_header.is_none() {
             self.pools.borrow_mut().entry(server.number()).or_default().give(connection, self.now(), keep.idle);
         }
     }

@@ -2,15 +2,15 @@
 
 use std::{io::Write, net::IpAddr};
 
-use serow_message::{Peer, Request};
+use serow_message::Request;
 
 use super::murmur::murmur2;
-use crate::cookies;
+use crate::{cookies, forwarded::Forwarded};
 
 /// What of a request decides.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum HashKey {
-    /// The client's address, without its port.
+    /// The client's address, without its port; that which a trusted peer names ([`crate::Forwarded::trusted`]).
     #[default]
     Client,
     /// The path, without the query.
@@ -32,12 +32,9 @@ pub(crate) const NO_KEY: u64 = u64::MAX;
 
 impl HashKey {
     /// The value of a request as a number: the hash that Tengine's `consistent_hash` has of it, or [`NO_KEY`].
-    pub(crate) fn of(&self, request: &Request) -> u64 {
+    pub(crate) fn of(&self, request: &Request, forwarded: &Forwarded) -> u64 {
         match self {
-            Self::Client => match request.connection().peer() {
-                Peer::Tcp(address) => of_address(address.ip()),
-                Peer::Unix => NO_KEY,
-            },
+            Self::Client => forwarded.client_address(&request.headers, request.connection()).map_or(NO_KEY, of_address),
             Self::Path => of_text(Some(request.target.path_bytes())),
             Self::Target => of_text(Some(request.target.as_str().as_bytes())),
             Self::Host => request.host().map_or(NO_KEY, of_host),
@@ -85,7 +82,7 @@ const LONGEST_ADDRESS: usize = 39;
 
 #[cfg(test)]
 mod tests {
-    use serow_message::{Body, Connection, Headers, Method, RequestHead, Scheme, Target, Version};
+    use serow_message::{Body, Connection, Headers, Method, Peer, RequestHead, Scheme, Target, Version};
 
     use super::*;
 
@@ -125,7 +122,7 @@ mod tests {
         ];
         for (key, expected) in cases {
             let expected = expected.map_or(NO_KEY, |text| u64::from(murmur2(text.as_bytes())));
-            assert_eq!(key.of(&request), expected, "{key:?}");
+            assert_eq!(key.of(&request, &Forwarded::default()), expected, "{key:?}");
         }
     }
 
@@ -140,14 +137,22 @@ mod tests {
         ];
         for (peer, expected) in clients {
             let expected = expected.map_or(NO_KEY, |text| u64::from(murmur2(text.as_bytes())));
-            assert_eq!(HashKey::Client.of(&request("/", &[], peer)), expected, "{peer:?}");
+            assert_eq!(HashKey::Client.of(&request("/", &[], peer), &Forwarded::default()), expected, "{peer:?}");
         }
+        let trusting = Forwarded { trusted: vec!["10.0.0.0/8".parse().unwrap()], ..Forwarded::default() };
+        let behind = request("/", &[("x-forwarded-for", "192.0.2.7, 10.0.0.1")], tcp("10.0.0.2:1"));
+        assert_eq!(HashKey::Client.of(&behind, &trusting), u64::from(murmur2(b"192.0.2.7")));
+        assert_eq!(HashKey::Client.of(&behind, &Forwarded::default()), u64::from(murmur2(b"10.0.0.2")));
         let hosts = [("a", "a"), ("a:80", "a"), ("[::1]", "[::1]"), ("[::A]:80", "[::a]"), ("a:", "a")];
         for (host, expected) in hosts {
             let request = request("/", &[("host", host)], Peer::Unix);
-            assert_eq!(HashKey::Host.of(&request), u64::from(murmur2(expected.as_bytes())), "{host}");
+            assert_eq!(
+                HashKey::Host.of(&request, &Forwarded::default()),
+                u64::from(murmur2(expected.as_bytes())),
+                "{host}"
+            );
         }
-        assert_eq!(HashKey::Host.of(&request("/", &[], Peer::Unix)), NO_KEY);
-        assert_eq!(HashKey::Query("a".to_owned()).of(&request("/", &[], Peer::Unix)), NO_KEY);
+        assert_eq!(HashKey::Host.of(&request("/", &[], Peer::Unix), &Forwarded::default()), NO_KEY);
+        assert_eq!(HashKey::Query("a".to_owned()).of(&request("/", &[], Peer::Unix), &Forwarded::default()), NO_KEY);
     }
 }

@@ -8,7 +8,10 @@ use serow_net::{Wire, tls::TlsSession};
 use tokio::time::timeout;
 
 use super::{CheckKind, CheckSettings, HttpCheck, failure::CheckFailure, grpc, http::Question};
-use crate::{server::Server, settings::UpstreamSettings};
+use crate::{
+    server::Server,
+    settings::{ProxyHeader, UpstreamSettings},
+};
 
 /// Checks a server once, on a connection of its own.
 pub(super) async fn check(
@@ -29,7 +32,8 @@ async fn attempt(
 ) -> Result<(), CheckFailure> {
     let address = &server.settings().address;
     let dialer = dialer(server, upstream, settings);
-    let wire = dialer.dial(buffers).await.map_err(CheckFailure::Dial)?;
+    let preamble = upstream.proxy_header.map(ProxyHeader::for_check).unwrap_or_default();
+    let wire = dialer.dial_with_preamble(buffers, &preamble).await.map_err(CheckFailure::Dial)?;
     match &settings.kind {
         CheckKind::Tcp => Ok(()),
         CheckKind::Http(check) => {

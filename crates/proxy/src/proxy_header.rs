@@ -1,0 +1,60 @@
+//! The PROXY header that a connection to a server begins with: for whom it is made.
+
+use serow_message::{Connection, Peer};
+use serow_net::proxy_protocol::{Header, write_version_1, write_version_2};
+
+use crate::settings::ProxyHeader;
+
+impl ProxyHeader {
+    /// For a request that came on this connection. The server's connection is of no use for a request of another client.
+    pub(crate) fn for_request(self, connection: &Connection) -> Vec<u8> {
+        self.text(&match (connection.peer(), connection.local()) {
+            (Peer::Tcp(source), Some(destination)) => Header::Proxied { source, destination },
+            // Of a program on this machine there is no address to be told.
+            _ => Header::Unknown,
+        })
+    }
+
+    /// For a connection that the proxy makes for itself: a check.
+    pub(crate) fn for_check(self) -> Vec<u8> {
+        self.text(&Header::Local)
+    }
+
+    fn text(self, header: &Header) -> Vec<u8> {
+        let mut output = Vec::new();
+        match self {
+            Self::Version1 => write_version_1(header, &mut output),
+            Self::Version2 => write_version_2(header, &mut output),
+        }
+        output
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serow_message::Scheme;
+    use serow_net::proxy_protocol::parse;
+
+    use super::*;
+
+    #[test]
+    fn connections() {
+        let (source, destination) = ("192.0.2.1:1234".parse().unwrap(), "192.0.2.2:80".parse().unwrap());
+        let proxied = Header::Proxied { source, destination };
+        let cases = [
+            (Peer::Tcp(source), Some(destination), proxied),
+            (Peer::Tcp(source), None, Header::Unknown),
+            (Peer::Unix, None, Header::Unknown),
+            (Peer::Unix, Some(destination), Header::Unknown),
+        ];
+        for (peer, local, expected) in cases {
+            let connection = Connection::new(peer, local, Scheme::Http);
+            for version in [ProxyHeader::Version1, ProxyHeader::Version2] {
+                let written = version.for_request(&connection);
+                assert_eq!(parse(&written), Ok(Some((expected, written.len()))), "{peer:?} {local:?} {version:?}");
+            }
+        }
+        assert_eq!(parse(&ProxyHeader::Version2.for_check()), Ok(Some((Header::Local, 16))));
+        assert_eq!(ProxyHeader::Version1.for_check(), b"PROXY UNKNOWN\r\n");
+    }
+}
