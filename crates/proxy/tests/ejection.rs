@@ -1,0 +1,117 @@
+//! Servers that fail are left alone for a while, and tried again.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+
+mod support;
+
+use std::{
+    io::Write,
+    net::{SocketAddr, TcpStream},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use serow::{Request, Response, StatusCode};
+use serow_proxy::{ForwardingSettings, PassiveSettings, ServerReport, ServerState, UpstreamSettings};
+use support::{Origin, Proxied, read_response, server, until, unused_address};
+
+/// A server that may be ill, and counts its requests.
+struct Patient {
+    origin: Origin,
+    is_ill: Arc<AtomicBool>,
+    asked: Arc<AtomicUsize>,
+}
+
+impl Patient {
+    fn new() -> Self {
+        let (is_ill, asked) = (Arc::<AtomicBool>::default(), Arc::<AtomicUsize>::default());
+        let (ill, count) = (Arc::clone(&is_ill), Arc::clone(&asked));
+        let origin = Origin::serve(move |_: Request| {
+            count.fetch_add(1, Ordering::Relaxed);
+            let is_ill = ill.load(Ordering::Relaxed);
+            async move {
+                if is_ill { Response::plain_status(StatusCode::SERVICE_UNAVAILABLE) } else { Response::text("well") }
+            }
+        });
+        Self { origin, is_ill, asked }
+    }
+
+    fn asked(&self) -> usize {
+        self.asked.load(Ordering::Relaxed)
+    }
+}
+
+fn proxied(servers: &[SocketAddr], passive: PassiveSettings) -> Proxied {
+    let mut settings = UpstreamSettings::new("app", servers.iter().map(|address| server(*address)).collect());
+    settings.passive = passive;
+    Proxied::with(settings, ForwardingSettings::default())
+}
+
+/// Whether a request is answered well.
+fn ask(client: &mut TcpStream) -> bool {
+    client.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").unwrap();
+    read_response(client).starts_with("HTTP/1.1 200")
+}
+
+fn report(proxied: &Proxied, place: usize) -> ServerReport {
+    proxied.upstream.report().servers.remove(place)
+}
+
+#[test]
+fn a_server_that_fails_is_left_alone_until_it_is_well() {
+    let (ill, well) = (Patient::new(), Patient::new());
+    let passive = PassiveSettings { failures: 3, ejection: Duration::from_millis(500) };
+    let proxied = proxied(&[ill.origin.address(), well.origin.address()], passive);
+    let mut client = proxied.connect();
+    ill.is_ill.store(true, Ordering::Relaxed);
+    let failed = (0..30).filter(|_| !ask(&mut client)).count();
+    assert_eq!((failed, ill.asked()), (3, 3));
+    let found = report(&proxied, 0);
+    assert_eq!((found.state, found.failures), (ServerState::Ejected, 3));
+    assert_eq!(found.last_failure.as_deref(), Some("3 requests in a row failed"));
+
+    // When its time is over one request tries it, and it is left alone for longer.
+    until(|| {
+        ask(&mut client.try_clone().unwrap());
+        ill.asked() == 4
+    });
+    assert_eq!(report(&proxied, 0).last_failure.as_deref(), Some("the request failed with which it was tried"));
+    ill.is_ill.store(false, Ordering::Relaxed);
+    until(|| {
+        assert!(ask(&mut client.try_clone().unwrap()));
+        report(&proxied, 0).state == ServerState::Up
+    });
+    assert_eq!(ill.asked(), 5);
+    let before = ill.asked();
+    assert!((0..10).all(|_| ask(&mut client)));
+    assert_eq!(ill.asked() - before, 5, "it has its share again");
+}
+
+#[test]
+fn at_most_half_of_the_servers_are_left_alone() {
+    for (all, most) in [(1, 1), (2, 1), (3, 2), (4, 2)] {
+        let servers: Vec<_> = (0..all).map(|_| unused_address()).collect();
+        let passive = PassiveSettings { failures: 2, ejection: Duration::from_secs(60) };
+        let proxied = proxied(&servers, passive);
+        let mut client = proxied.connect();
+        for _ in 0..20 {
+            assert!(!ask(&mut client));
+        }
+        let ejected = |server: &ServerReport| server.state == ServerState::Ejected;
+        assert_eq!(proxied.upstream.report().servers.iter().filter(|server| ejected(server)).count(), most, "of {all}");
+    }
+}
+
+#[test]
+fn the_only_server_is_asked_all_the_same() {
+    let ill = Patient::new();
+    let proxied = proxied(&[ill.origin.address()], PassiveSettings { failures: 1, ejection: Duration::from_secs(60) });
+    let mut client = proxied.connect();
+    ill.is_ill.store(true, Ordering::Relaxed);
+    assert!(!ask(&mut client));
+    assert_eq!(report(&proxied, 0).state, ServerState::Ejected);
+    ill.is_ill.store(false, Ordering::Relaxed);
+    assert!(ask(&mut client));
+}
