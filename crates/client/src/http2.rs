@@ -60,6 +60,21 @@ impl Http2 {
         Ok(stream)
     }
 
+    /// Whether a request could be sent now, as far as the connection goes.
+    ///
+    /// # Errors
+    ///
+    /// Where none can be sent, or not now.
+    pub fn check_room(&self) -> Result<(), OpenError> {
+        self.machine.check_room()
+    }
+
+    /// Whether [`Self::poll_flush`] has something to do, apart from bodies.
+    #[must_use]
+    pub fn has_unsent(&self) -> bool {
+        self.machine.has_control() || self.link.has_unsent()
+    }
+
     /// Whether a piece of the request's body can be taken: at first, and then whenever the one before has been written,
     /// as the windows and the kernel allow. So whoever makes the body is as fast as whoever reads it.
     #[must_use]

@@ -77,17 +77,8 @@ impl Client {
         if connect && asking.protocol.is_none() && head.target.form() != TargetForm::Authority {
             return Err(OpenError::Misuse);
         }
-        if connection.leaving != Leaving::Stay || connection.peer_leaves {
-            return Err(OpenError::Leaving);
-        }
-        let most = connection.allowed.max_concurrent_streams.unwrap_or(STREAMS_UNTIL_TOLD);
-        if connection.streams.len() >= most as usize {
-            return Err(OpenError::WouldBlock);
-        }
+        connection.check_room()?;
         let highest = connection.streams.highest();
-        if highest >= LAST_STREAM {
-            return Err(OpenError::Leaving);
-        }
         let id = if highest.is_connection() { StreamId::new(1) } else { StreamId::new(highest.get() + 2) };
         let mut stream = connection.new_stream(id);
         stream.receiving = Receiving::Head;
@@ -191,6 +182,15 @@ impl Client {
         }
     }
 
+    /// Whether a request could be sent now, as far as the connection goes.
+    ///
+    /// # Errors
+    ///
+    /// Where none can be sent, or not now.
+    pub fn check_room(&self) -> Result<(), OpenError> {
+        self.connection.check_room()
+    }
+
     /// Whether the server's settings have come: what it allows is known (RFC 9113 §6.5).
     #[must_use]
     pub fn has_settings(&self) -> bool {
@@ -229,6 +229,17 @@ impl Client {
     fn give_up(&mut self, stream: StreamId, code: ErrorCode) -> ClientEvent {
         self.connection.cut_off(stream, code);
         ClientEvent::Reset { stream, code }
+    }
+}
+
+impl Connection {
+    /// Whether a client may open a stream.
+    fn check_room(&self) -> Result<(), OpenError> {
+        if self.leaving != Leaving::Stay || self.peer_leaves || self.streams.highest() >= LAST_STREAM {
+            return Err(OpenError::Leaving);
+        }
+        let most = self.allowed.max_concurrent_streams.unwrap_or(STREAMS_UNTIL_TOLD);
+        if self.streams.len() >= most as usize { Err(OpenError::WouldBlock) } else { Ok(()) }
     }
 }
 
