@@ -99,6 +99,7 @@ impl Client {
         connection.streams.note_opened(id);
         connection.streams.push(stream);
         connection.counters.opened += 1;
+        connection.idle_frames.earn(EARNED_BY_REQUEST);
         self.write_request(id, head, length, asking, authority);
         Ok(id)
     }
@@ -254,6 +255,9 @@ impl fmt::Display for OpenError {
 }
 
 impl core::error::Error for OpenError {}
+
+/// A response may well come with a few frames that bring nothing, as for a server's side.
+const EARNED_BY_REQUEST: u32 = 4;
 
 /// RFC 9113 §6.5.2 advises servers to allow no fewer than this.
 const STREAMS_UNTIL_TOLD: u32 = 100;
