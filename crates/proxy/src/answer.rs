@@ -1,6 +1,16 @@
 //! What a server answered, whichever version of HTTP it speaks.
 
-use serow_message::{Body, ResponseHead, UpgradedIo};
+use std::{
+    collections::VecDeque,
+    convert::Infallible,
+    mem,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use bytes::{Bytes, BytesMut};
+use http_body::Frame;
+use serow_message::{Body, Headers, Interim, ResponseHead, UpgradedIo};
 
 use crate::server::Lease;
 
@@ -18,4 +28,66 @@ pub(crate) enum Content {
     Body(Body),
     /// Another protocol: the response has status 101.
     Tunnel(Box<dyn UpgradedIo>, Lease),
+}
+
+/// What came of a body and was not handed over.
+#[derive(Default)]
+pub(crate) struct Received {
+    pub(crate) pieces: VecDeque<Bytes>,
+    /// Once it has ended, its trailers.
+    pub(crate) end: Option<Option<Headers>>,
+}
+
+impl Received {
+    /// A body that is whole.
+    pub(crate) fn into_body(self) -> Body {
+        let Self { pieces, end } = self;
+        let data = joined(pieces);
+        match end.flatten() {
+            None => data.into(),
+            Some(trailers) => Body::stream(WithTrailers { data, trailers: Some(trailers) }),
+        }
+    }
+}
+
+/// A body that is whole, with trailers.
+struct WithTrailers {
+    data: Bytes,
+    trailers: Option<Headers>,
+}
+
+impl http_body::Body for WithTrailers {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        if !self.data.is_empty() {
+            return Poll::Ready(Some(Ok(Frame::data(mem::take(&mut self.data)))));
+        }
+        Poll::Ready(self.trailers.take().map(|trailers| Ok(Frame::trailers(trailers.into()))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.data.is_empty() && self.trailers.is_none()
+    }
+}
+
+fn joined(mut pieces: VecDeque<Bytes>) -> Bytes {
+    match (pieces.pop_front(), pieces.is_empty()) {
+        (None, _) => Bytes::new(),
+        (Some(only), true) => only,
+        (Some(first), false) => {
+            let mut whole = BytesMut::with_capacity(first.len() + pieces.iter().map(Bytes::len).sum::<usize>());
+            whole.extend_from_slice(&first);
+            pieces.iter().for_each(|piece| whole.extend_from_slice(piece));
+            whole.freeze()
+        }
+    }
+}
+
+/// Interim responses that servers send for themselves stay here: 100 is answered by whoever reads the body.
+pub(crate) fn pass_on(interim: &Interim, head: ResponseHead) {
+    let ResponseHead { status, mut headers, .. } = head;
+    serow_message::hop_by_hop::remove(&mut headers);
+    interim.send(status, headers);
 }

@@ -1,6 +1,6 @@
 //! Why an attempt came to nothing: at which step, and whose fault it was.
 
-use std::{fmt, time::Duration};
+use std::{fmt, rc::Rc, time::Duration};
 
 use serow_client::{Broken, DialError};
 use serow_message::{BoxError, StatusCode};
@@ -40,10 +40,12 @@ pub(crate) enum Processed {
 /// What happened.
 #[derive(Debug)]
 pub(crate) enum Cause {
-    /// There is no connection.
-    Dial(DialError),
-    /// The connection is of no more use.
-    Broken(Broken),
+    /// There is no connection; several may have waited for it.
+    Dial(Rc<DialError>),
+    /// The connection is of no more use, to all that were on it.
+    Broken(Rc<Broken>),
+    /// The server allows no more requests at a time on its connections, and none ended within this time.
+    Busy(Duration),
     /// The response did not begin in time.
     TimedOut(Duration),
     /// The server refused the stream, or cut it off (RFC 9113 §8.7).
@@ -56,8 +58,8 @@ pub(crate) enum Cause {
 
 impl Failure {
     /// There is no connection.
-    pub(crate) fn dial(error: DialError) -> Self {
-        Self { step: Step::Connect, cause: Cause::Dial(error), processed: Processed::Never }
+    pub(crate) fn dial(error: impl Into<Rc<DialError>>) -> Self {
+        Self { step: Step::Connect, cause: Cause::Dial(error.into()), processed: Processed::Never }
     }
 
     /// The request was on its way, or sent.
@@ -65,10 +67,17 @@ impl Failure {
         Self { step: Step::Head, cause, processed }
     }
 
+    /// The request cannot be said to this server.
+    pub(crate) fn unsayable(why: impl Into<String>) -> Self {
+        Self::of_exchange(Cause::Unsayable(why.into()), Processed::Never)
+    }
+
     /// What the client is told.
     pub(crate) fn status(&self) -> StatusCode {
         match &self.cause {
-            Cause::Dial(DialError::TimedOut(_)) | Cause::TimedOut(_) => StatusCode::GATEWAY_TIMEOUT,
+            Cause::Dial(error) if matches!(**error, DialError::TimedOut(_)) => StatusCode::GATEWAY_TIMEOUT,
+            Cause::TimedOut(_) => StatusCode::GATEWAY_TIMEOUT,
+            Cause::Busy(_) => StatusCode::SERVICE_UNAVAILABLE,
             Cause::Dial(_) | Cause::Broken(_) | Cause::Reset(_) => StatusCode::BAD_GATEWAY,
             Cause::Body(_) => StatusCode::BAD_REQUEST,
             Cause::Unsayable(_) => StatusCode::NOT_IMPLEMENTED,
@@ -77,7 +86,7 @@ impl Failure {
 
     /// Whether the server is to blame.
     pub(crate) fn is_servers(&self) -> bool {
-        !matches!(self.cause, Cause::Body(_) | Cause::Unsayable(_))
+        !matches!(self.cause, Cause::Body(_) | Cause::Unsayable(_) | Cause::Busy(_))
     }
 }
 
@@ -95,6 +104,7 @@ impl fmt::Display for Cause {
         match self {
             Self::Dial(error) => error.fmt(formatter),
             Self::Broken(error) => error.fmt(formatter),
+            Self::Busy(time) => write!(formatter, "the server has no room for another request within {time:?}"),
             Self::TimedOut(time) => write!(formatter, "there is no answer within {time:?}"),
             Self::Reset(text) | Self::Unsayable(text) => formatter.write_str(text),
             Self::Body(error) => write!(formatter, "the client's body: {error}"),

@@ -6,17 +6,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serow_client::{ClientEncryption, Dialer, Http1};
+use serow_client::{Http1, Protocol};
 use serow_http1::Limits;
-use serow_message::{Body, Connection, Interim, Method, Request, Response, Scheme, StatusCode};
+use serow_message::{Body, Connection, Interim, Method, Request, Response, StatusCode};
 use tokio::time::timeout_at;
 
 use crate::{
     answer::{Answer, Content},
     balancing::Balancing,
     failure::{Failure, Processed},
-    failure_page,
-    http1::Exchange,
+    failure_page, http1, http2,
     local::Local,
     outlier::Outcome,
     pool::Care,
@@ -163,6 +162,12 @@ impl<'a> Forwarding<'a> {
     async fn attempt(&mut self, lease: Lease) -> Result<Answer, Failure> {
         let server = lease.server().clone();
         server.counters.requests.add(1);
+        if let Some(connections) = self.local.multiplexed(&server)
+            && let Some(stream) = self.open_stream(&connections, &server).await?
+        {
+            let exchange = http2::Exchange::new(Rc::clone(&self.local), lease, stream, self.until);
+            return exchange.answer(&mut self.body).await;
+        }
         let idle = match self.connections {
             Connections::Any => self.local.idle_connection(&server, self.care()),
             Connections::New => None,
@@ -173,28 +178,36 @@ impl<'a> Forwarding<'a> {
             // What is seldom done is kept out of the way of what is not: a future is as large as its largest part.
             None => Box::pin(self.connect(&server)).await?,
         };
-        let mut exchange = Exchange::new(Rc::clone(&self.local), lease, connection, is_reused, self.until);
+        let mut exchange = http1::Exchange::new(Rc::clone(&self.local), lease, connection, is_reused, self.until);
         let head = self.head.head_for(&server.settings().address);
         let response = exchange.response(head, &mut self.body, &self.interim).await?;
         exchange.into_answer(response)
     }
 
+    /// Begins the request on a stream; `None` where the server turns out to speak HTTP/1.1.
+    async fn open_stream(
+        &mut self,
+        connections: &Rc<http2::Connections>,
+        server: &Server,
+    ) -> Result<Option<http2::Stream>, Failure> {
+        // Connections that change their protocol are one client's.
+        if self.head.upgrade.is_some() {
+            return match server.settings().address.protocol {
+                None => Ok(None),
+                Some(_) => Err(Failure::unsayable("the server speaks HTTP/2, which knows no upgrade")),
+            };
+        }
+        let head = self.head.head_for(&server.settings().address);
+        match connections.begin(head, &self.body, &self.interim)? {
+            Some(stream) => Ok(Some(stream)),
+            None => Box::pin(connections.begin_later(&self.local, head, &self.body, &self.interim)).await,
+        }
+    }
+
     async fn connect(&self, server: &Server) -> Result<Box<Http1>, Failure> {
-        let settings = self.local.upstream.settings();
-        let address = &server.settings().address;
-        let encryption = match (address.scheme, &settings.encryption) {
-            (Scheme::Https, Some(connector)) => Some(ClientEncryption {
-                connector: connector.clone(),
-                server_name: address.server_name(),
-                protocol: address.protocol,
-            }),
-            _ => None,
-        };
-        let dialer =
-            Dialer { destination: server.destination().clone(), encryption, patience: settings.timeouts.connect };
-        let header = settings.proxy_header.map(|header| header.for_request(&self.client)).unwrap_or_default();
-        let wire = dialer.dial_with_preamble(&self.local.thread.buffers, &header).await.map_err(Failure::dial)?;
-        server.counters.connections.add(1);
+        let header = self.local.upstream.settings().proxy_header;
+        let header = header.map(|header| header.for_request(&self.client)).unwrap_or_default();
+        let wire = self.local.dial(server, Some(Protocol::Http1), &header).await.map_err(Failure::dial)?;
         Ok(Box::new(Http1::new(wire, Rc::clone(&self.local.thread.buffers), Limits::default())))
     }
 

@@ -4,27 +4,22 @@
 //! is moved by a task of its own, which hands it over piece by piece, as the client takes it.
 
 use std::{
-    collections::VecDeque,
     future::poll_fn,
     rc::Rc,
     task::{Context, Poll},
     time::Instant,
 };
 
-use bytes::{Bytes, BytesMut};
 use serow_client::{Broken, Http1};
 use serow_http1::{Event, Framing, Next, ReceivedResponse};
-use serow_message::{
-    Body, BodyLength, BoxError, Feeder, Headers, Incoming, IncomingError, Interim, RequestHead, ResponseHead,
-    StatusCode, Wanted,
-};
-use serow_net::Deadline;
-use tokio::time::timeout_at;
+use serow_message::{Body, BodyLength, BoxError, Feeder, Incoming, Interim, RequestHead, StatusCode, Wanted};
 
 use crate::{
-    answer::{Answer, Content},
+    answer::{Answer, Content, Received, pass_on},
     failure::{Cause, Failure, Processed},
+    feeding::{Cut, Fed, fed_by},
     local::Local,
+    patience::{Patience, Waiting},
     server::Lease,
 };
 
@@ -34,9 +29,8 @@ pub(crate) struct Exchange {
     lease: Lease,
     /// Boxed, since it is moved often.
     connection: Box<Http1>,
-    deadline: Deadline,
+    patience: Patience,
     request: Outgoing,
-    waiting: Waiting,
     is_reused: bool,
     /// Bytes that had come before.
     received_before: u64,
@@ -53,19 +47,6 @@ enum Outgoing {
     Refused(Broken),
 }
 
-/// What the server is waited for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Waiting {
-    /// Nothing: it is the client's turn.
-    Nothing,
-    /// It is to take of the request.
-    Taking,
-    /// It is to begin with the response.
-    Beginning,
-    /// It is to go on with the response.
-    GoingOn,
-}
-
 impl Exchange {
     /// An exchange on this connection, which served others before, or did not.
     pub(crate) fn new(
@@ -75,10 +56,9 @@ impl Exchange {
         is_reused: bool,
         until: Option<Instant>,
     ) -> Self {
-        let deadline = local.thread.deadlines.register();
-        let (request, waiting) = (Outgoing::Whole, Waiting::Nothing);
+        let (patience, request) = (Patience::new(&local), Outgoing::Whole);
         let received_before = connection.received();
-        Self { local, lease, connection, deadline, request, waiting, is_reused, received_before, until }
+        Self { local, lease, connection, patience, request, is_reused, received_before, until }
     }
 
     /// Sends the request, and waits for the response. The body is taken from where it is only when something of it is
@@ -108,14 +88,14 @@ impl Exchange {
             return Ok(Answer { head, content: Content::Tunnel(Box::new(connection.into_tunnel()), lease) });
         }
         let body = self.into_body(framing);
-        let body = body.map_err(|broken| Failure::of_exchange(Cause::Broken(broken), Processed::Maybe))?;
+        let body = body.map_err(|broken| Failure::of_exchange(Cause::Broken(broken.into()), Processed::Maybe))?;
         Ok(Answer { head, content: Content::Body(body) })
     }
 
     fn poll_head(&mut self, context: &mut Context<'_>, interim: &Interim) -> Poll<Result<ReceivedResponse, Failure>> {
         loop {
             match self.poll_send(context) {
-                Ok(waiting) => self.wait_for(waiting),
+                Ok(waiting) => self.patience.wait_for(waiting),
                 Err(error) => return Poll::Ready(Err(Failure::of_exchange(Cause::Body(error), Processed::Maybe))),
             }
             match self.connection.poll_receive(context) {
@@ -125,11 +105,10 @@ impl Exchange {
                 Poll::Ready(Ok(Event::Data(_) | Event::End(_))) => {}
                 Poll::Ready(Err(broken)) => return Poll::Ready(Err(self.broken(broken))),
                 Poll::Pending => {
-                    return self.poll_overdue(context).map(|()| {
-                        let timeouts = self.local.upstream.settings().timeouts;
-                        let time = if self.waiting == Waiting::Taking { timeouts.transfer } else { timeouts.response };
-                        Err(Failure::of_exchange(Cause::TimedOut(time), Processed::Maybe))
-                    });
+                    return self
+                        .patience
+                        .poll_over(context)
+                        .map(|time| Err(Failure::of_exchange(Cause::TimedOut(time), Processed::Maybe)));
                 }
             }
         }
@@ -156,7 +135,7 @@ impl Exchange {
                     Ok(data) => {
                         self.connection.send_data(&data)?;
                         // It took what there was: its time begins again.
-                        self.waiting = Waiting::Nothing;
+                        self.patience.note_progress();
                         continue;
                     }
                     Err(frame) => frame.trailers_ref().and_then(|trailers| trailers.try_into().ok()),
@@ -168,24 +147,6 @@ impl Exchange {
         }
     }
 
-    /// Its time begins when what is waited for changes.
-    fn wait_for(&mut self, waiting: Waiting) {
-        if self.waiting == waiting {
-            return;
-        }
-        self.waiting = waiting;
-        let timeouts = &self.local.upstream.settings().timeouts;
-        match waiting {
-            Waiting::Nothing => self.deadline.clear(),
-            Waiting::Taking | Waiting::GoingOn => self.deadline.set(timeouts.transfer),
-            Waiting::Beginning => self.deadline.set(timeouts.response),
-        }
-    }
-
-    fn poll_overdue(&self, context: &mut Context<'_>) -> Poll<()> {
-        if self.waiting == Waiting::Nothing { Poll::Pending } else { self.deadline.poll_expired(context) }
-    }
-
     /// What a connection that broke before the response says of the request.
     fn broken(&mut self, broken: Broken) -> Failure {
         let nothing_came = self.connection.received() == self.received_before;
@@ -195,7 +156,7 @@ impl Exchange {
             Outgoing::Refused(first) => first,
             Outgoing::Body(_) | Outgoing::Whole => broken,
         };
-        Failure::of_exchange(Cause::Broken(cause), processed)
+        Failure::of_exchange(Cause::Broken(cause.into()), processed)
     }
 
     /// The body behind the head. What came along with the head is taken at once: most responses are whole by then.
@@ -216,7 +177,7 @@ impl Exchange {
             return Ok(received.into_body());
         }
         let (feeder, incoming) = Incoming::channel(framing.length());
-        self.wait_for(Waiting::Nothing);
+        self.patience.wait_for(Waiting::Nothing);
         tokio::task::spawn_local(self.feed(received, feeder));
         Ok(incoming.into())
     }
@@ -224,23 +185,10 @@ impl Exchange {
     /// Hands the response over as it is asked for.
     async fn feed(mut self, mut received: Received, feeder: Feeder) {
         let until = self.until;
-        let feeding = poll_fn(|context| self.poll_feed(&mut received, &feeder, context));
-        let fed = match until {
-            None => feeding.await,
-            Some(until) => timeout_at(until.into(), feeding).await.unwrap_or_else(|_| {
-                Err(Cut { error: IncomingError::TimedOut, cause: "it took longer than all of it may".to_owned() })
-            }),
-        };
-        match fed {
+        match fed_by(until, poll_fn(|context| self.poll_feed(&mut received, &feeder, context))).await {
             Ok(Fed::Whole) => self.finish(),
             Ok(Fed::Abandoned) => {}
-            Err(Cut { error, cause }) => {
-                let server = self.lease.server();
-                let upstream = &self.local.upstream.settings().name;
-                server.counters.cut.add(1);
-                tracing::warn!(upstream, server = server.name(), "the response was cut off: {cause}");
-                feeder.fail(error);
-            }
+            Err(cut) => cut.tell(&feeder, &self.local, self.lease.server()),
         }
     }
 
@@ -259,7 +207,7 @@ impl Exchange {
                 Poll::Ready(Wanted::More) => {}
                 Poll::Ready(Wanted::Nothing) => return Poll::Ready(Ok(Fed::Abandoned)),
                 Poll::Pending => {
-                    self.wait_for(Waiting::Nothing);
+                    self.patience.wait_for(Waiting::Nothing);
                     return Poll::Pending;
                 }
             }
@@ -273,23 +221,20 @@ impl Exchange {
             }
             match self.connection.poll_receive(context) {
                 Poll::Ready(Ok(Event::Data(data))) => {
-                    self.waiting = Waiting::Nothing;
+                    self.patience.note_progress();
                     received.pieces.push_back(data);
                 }
                 Poll::Ready(Ok(Event::End(trailers))) => received.end = Some(trailers),
                 Poll::Ready(Ok(Event::Head(_))) => {}
                 Poll::Ready(Err(broken)) => {
-                    return Poll::Ready(Err(Cut { error: IncomingError::Disconnected, cause: broken.to_string() }));
+                    return Poll::Ready(Err(Cut::lost(&broken)));
                 }
                 Poll::Pending => {
-                    self.wait_for(Waiting::GoingOn);
+                    self.patience.wait_for(Waiting::GoingOn);
                     if feeder.poll_abandoned(context).is_ready() {
                         return Poll::Ready(Ok(Fed::Abandoned));
                     }
-                    return self.deadline.poll_expired(context).map(|()| {
-                        let time = self.local.upstream.settings().timeouts.transfer;
-                        Err(Cut { error: IncomingError::TimedOut, cause: format!("nothing came for {time:?}") })
-                    });
+                    return self.patience.poll_over(context).map(|time| Err(Cut::silent(time)));
                 }
             }
         }
@@ -297,55 +242,10 @@ impl Exchange {
 
     /// The exchange is over: the connection may serve another.
     fn finish(self) {
-        let Self { local, lease, mut connection, deadline, .. } = self;
-        drop(deadline);
+        let Self { local, lease, mut connection, patience, .. } = self;
+        drop(patience);
         if !connection.has_unsent() && connection.begin_next() == Next::Reuse {
             local.keep_connection(lease.server(), connection);
         }
     }
-}
-
-/// How feeding ended.
-enum Fed {
-    Whole,
-    /// Nobody wants the rest.
-    Abandoned,
-}
-
-/// The response cannot be finished.
-struct Cut {
-    error: IncomingError,
-    cause: String,
-}
-
-/// What came of a body and was not handed over.
-#[derive(Default)]
-struct Received {
-    pieces: VecDeque<Bytes>,
-    /// Once it has ended, its trailers.
-    end: Option<Option<Headers>>,
-}
-
-impl Received {
-    /// A body that is whole.
-    fn into_body(mut self) -> Body {
-        match (self.pieces.pop_front(), self.pieces.is_empty()) {
-            (None, _) => Body::empty(),
-            (Some(only), true) => only.into(),
-            (Some(first), false) => {
-                let mut whole =
-                    BytesMut::with_capacity(first.len() + self.pieces.iter().map(Bytes::len).sum::<usize>());
-                whole.extend_from_slice(&first);
-                self.pieces.iter().for_each(|piece| whole.extend_from_slice(piece));
-                whole.freeze().into()
-            }
-        }
-    }
-}
-
-/// Interim responses that servers send for themselves stay here: 100 is answered by whoever reads the body.
-fn pass_on(interim: &Interim, head: ResponseHead) {
-    let ResponseHead { status, mut headers, .. } = head;
-    serow_message::hop_by_hop::remove(&mut headers);
-    interim.send(status, headers);
 }

@@ -8,12 +8,14 @@ use std::{
     time::Duration,
 };
 
-use serow_client::{Buffers, Http1};
-use serow_net::{Clock, Deadlines, Moment};
+use serow_client::{Buffers, ClientEncryption, DialError, Dialer, Http1, Protocol};
+use serow_message::Scheme;
+use serow_net::{Clock, Deadlines, Moment, Wire};
 use tokio::task::JoinHandle;
 
 use crate::{
     balancing::Balancer,
+    http2,
     pool::{Care, Pool},
     server::Server,
     sticky::Sticky,
@@ -26,6 +28,8 @@ pub(crate) struct Local {
     pub(crate) thread: Rc<Thread>,
     pub(crate) members: RefCell<Members>,
     pools: RefCell<HashMap<u64, Pool>>,
+    /// Of servers that speak HTTP/2, or may.
+    multiplexed: RefCell<HashMap<u64, Rc<http2::Connections>>>,
 }
 
 /// The servers as this thread knows them.
@@ -70,6 +74,7 @@ impl Local {
             upstream: upstream.clone(),
             members: RefCell::new(Members::new(upstream, thread.next_seed())),
             pools: RefCell::default(),
+            multiplexed: RefCell::default(),
             thread: Rc::clone(&thread),
         });
         let mut locals = thread.locals.borrow_mut();
@@ -89,11 +94,58 @@ impl Local {
         let members = self.members.borrow();
         let is_there = |number: &u64| members.servers.iter().any(|server| server.number() == *number);
         self.pools.borrow_mut().retain(|number, _| is_there(number));
+        self.multiplexed.borrow_mut().retain(|number, connections| {
+            let stays = is_there(number);
+            if !stays {
+                connections.retire();
+            }
+            stays
+        });
     }
 
     /// The moment of the request that is being worked at.
     pub(crate) fn now(&self) -> Moment {
         self.thread.clock.now()
+    }
+
+    /// Opens a connection to this server, on which this is spoken; or what TLS agrees upon, where nothing is said. It begins
+    /// with this PROXY header.
+    pub(crate) async fn dial(
+        &self,
+        server: &Server,
+        protocol: Option<Protocol>,
+        header: &[u8],
+    ) -> Result<Wire, DialError> {
+        let settings = self.upstream.settings();
+        let address = &server.settings().address;
+        let encryption = match (address.scheme, &settings.encryption) {
+            (Scheme::Https, Some(connector)) => Some(ClientEncryption {
+                connector: match protocol {
+                    Some(protocol) => connector.offering(&[protocol]),
+                    None => connector.offering(&[Protocol::Http2, Protocol::Http1]),
+                },
+                server_name: address.server_name(),
+                // A server that knows nothing of ALPN speaks HTTP/1.1.
+                protocol: protocol.filter(|protocol| *protocol == Protocol::Http2),
+            }),
+            _ => None,
+        };
+        let dialer =
+            Dialer { destination: server.destination().clone(), encryption, patience: settings.timeouts.connect };
+        let wire = dialer.dial_with_preamble(&self.thread.buffers, header).await?;
+        server.counters.connections.add(1);
+        Ok(wire)
+    }
+
+    /// The connections to this server that carry many requests at a time; `None` where it speaks HTTP/1.1.
+    pub(crate) fn multiplexed(&self, server: &Arc<Server>) -> Option<Rc<http2::Connections>> {
+        if server.settings().address.protocol == Some(Protocol::Http1) {
+            return None;
+        }
+        let mut multiplexed = self.multiplexed.borrow_mut();
+        let connections =
+            multiplexed.entry(server.number()).or_insert_with(|| Rc::new(http2::Connections::new(Arc::clone(server))));
+        (connections.protocol() != Some(Protocol::Http1)).then(|| Rc::clone(connections))
     }
 
     /// An idle connection to this server.

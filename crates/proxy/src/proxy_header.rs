@@ -15,8 +15,8 @@ impl ProxyHeader {
         })
     }
 
-    /// For a connection that the proxy makes for itself: a check.
-    pub(crate) fn for_check(self) -> Vec<u8> {
+    /// For a connection that is no single client's: a check, or one that carries requests of many.
+    pub(crate) fn for_itself(self) -> Vec<u8> {
         self.text(&Header::Local)
     }
 
@@ -54,7 +54,7 @@ mod tests {
                 assert_eq!(parse(&written), Ok(Some((expected, written.len()))), "{peer:?} {local:?} {version:?}");
             }
         }
-        assert_eq!(parse(&ProxyHeader::Version2.for_check()), Ok(Some((Header::Local, 16))));
-        assert_eq!(ProxyHeader::Version1.for_check(), b"PROXY UNKNOWN\r\n");
+        assert_eq!(parse(&ProxyHeader::Version2.for_itself()), Ok(Some((Header::Local, 16))));
+        assert_eq!(ProxyHeader::Version1.for_itself(), b"PROXY UNKNOWN\r\n");
     }
 }

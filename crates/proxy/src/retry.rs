@@ -114,7 +114,7 @@ impl RetrySettings {
 impl From<&Failure> for Fault {
     fn from(failure: &Failure) -> Self {
         match failure.cause {
-            Cause::Dial(_) => Self::Connect,
+            Cause::Dial(_) | Cause::Busy(_) => Self::Connect,
             Cause::TimedOut(_) => Self::TimedOut,
             Cause::Broken(_) | Cause::Reset(_) => Self::Broken,
             Cause::Body(_) | Cause::Unsayable(_) => Self::Request,

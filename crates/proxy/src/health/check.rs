@@ -32,7 +32,7 @@ async fn attempt(
 ) -> Result<(), CheckFailure> {
     let address = &server.settings().address;
     let dialer = dialer(server, upstream, settings);
-    let preamble = upstream.proxy_header.map(ProxyHeader::for_check).unwrap_or_default();
+    let preamble = upstream.proxy_header.map(ProxyHeader::for_itself).unwrap_or_default();
     let wire = dialer.dial_with_preamble(buffers, &preamble).await.map_err(CheckFailure::Dial)?;
     match &settings.kind {
         CheckKind::Tcp => Ok(()),

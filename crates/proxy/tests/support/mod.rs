@@ -1,6 +1,9 @@
 //! Real servers, a proxy before them, and clients of it.
 #![allow(clippy::unwrap_used, dead_code, unreachable_pub, reason = "each test needs a part of this")]
 
+pub mod multiplexed;
+pub mod script;
+
 use std::{
     io::Read,
     net::{SocketAddr, TcpListener, TcpStream},
@@ -71,6 +74,12 @@ impl Proxied {
         Self::with(UpstreamSettings::new("test", servers), ForwardingSettings::default())
     }
 
+    /// Before a server at this address that speaks HTTP/2 in the clear.
+    pub fn multiplexing(server: SocketAddr) -> Self {
+        let settings = UpstreamSettings::new("test", vec![multiplexing_server(server)]);
+        Self::with(settings, ForwardingSettings::default())
+    }
+
     /// With these settings.
     pub fn with(upstream: UpstreamSettings, forwarding: ForwardingSettings) -> Self {
         let upstream = Upstream::new(upstream);
@@ -95,6 +104,11 @@ pub fn server(address: SocketAddr) -> ServerSettings {
     let mut found: ServerAddress = "127.0.0.1:1".parse().unwrap();
     found.place = Place::Tcp(address);
     ServerSettings::new(found)
+}
+
+/// A server at this address that speaks HTTP/2 in the clear.
+pub fn multiplexing_server(address: SocketAddr) -> ServerSettings {
+    ServerSettings::new(format!("h2c://{address}").parse().unwrap())
 }
 
 /// An address where nobody listens.

@@ -1,0 +1,47 @@
+//! Servers that speak HTTP/2: many exchanges at once on few connections.
+//!
+//! | what | file |
+//! | --- | --- |
+//! | the connections of one thread to one server: which takes the next request, when another is opened | `http2/connections.rs` |
+//! | one of them: what its exchanges share, and the task that receives and sends | `http2/connection.rs` |
+//! | a stream of it, in the hands of an exchange | `http2/stream.rs` |
+//! | an exchange: the request on its way to the server, and the response on its way back | `http2/exchange.rs` |
+//! | what has come of a response and nobody has taken yet | `http2/slot.rs` |
+//! | when a silent connection is asked whether it is there, and when an idle one is closed | `http2/liveness.rs` |
+//!
+//! The task of a connection does nothing but move frames: it wakes the exchanges whose turn it is; they take what came, as
+//! their clients take it, and give what is to be sent, as their clients send it. Each exchange is held up by its own client
+//! and server only: the window of a connection is as large as those of all its streams together.
+
+mod connection;
+mod connections;
+mod exchange;
+mod liveness;
+mod slot;
+mod stream;
+
+use serow_http2::Limits;
+
+pub(crate) use self::{connections::Connections, exchange::Exchange, stream::Stream};
+
+/// What a server may send.
+fn limits() -> Limits {
+    Limits {
+        window: WINDOW,
+        stream_window: STREAM_WINDOW,
+        largest_stream_window: STREAM_WINDOW,
+        // A server cuts off what we have asked for, so never more than that.
+        resets: u32::MAX,
+        ..Limits::default()
+    }
+}
+
+/// Streams at once on one connection; servers as a rule allow 100 to 250.
+const MOST_STREAMS: u32 = 128;
+
+/// What of one response may be in memory while its client does not read: 256 KiB, which fills a gigabit over 2 ms, or ten
+/// within a data centre. So a connection holds 32 MiB at most.
+const STREAM_WINDOW: u32 = 256 * 1024;
+
+/// The window of a connection, so that no stream waits for another: half of it may have been used and not been given back.
+const WINDOW: u32 = 2 * MOST_STREAMS * STREAM_WINDOW;

@@ -1,0 +1,229 @@
+//! The connections of one thread to one server.
+
+use std::{
+    cell::{Cell, RefCell},
+    rc::Rc,
+    sync::Arc,
+    time::Duration,
+};
+
+use serow_client::{DialError, Http1, Protocol};
+use serow_http1::Limits;
+use serow_http2::OpenError;
+use serow_message::{Body, Interim, RequestHead, Scheme};
+use serow_net::{Moment, Wire, tls::TlsSession};
+use tokio::{
+    sync::Notify,
+    time::{Instant, timeout_at},
+};
+
+use super::{connection::Connection, stream::Stream};
+use crate::{
+    failure::{Cause, Failure, Processed},
+    local::Local,
+    server::Server,
+    settings::ProxyHeader,
+};
+
+/// The connections of one thread to one server. The first that has room takes a request; another is opened where none has,
+/// by a task of its own, so that it does not matter which of those who wait for it give up.
+pub(crate) struct Connections {
+    server: Arc<Server>,
+    open: RefCell<Vec<Rc<Connection>>>,
+    /// What the server agreed to speak the last time, where it may choose.
+    agreed: Cell<Option<Protocol>>,
+    is_dialing: Cell<bool>,
+    failure: RefCell<Option<LastFailure>>,
+    /// Requests that wait for room.
+    waiting: Cell<usize>,
+    room: Notify,
+}
+
+/// Why the last connection that failed could not be opened.
+struct LastFailure {
+    error: Rc<DialError>,
+    at: Moment,
+    /// How many have failed.
+    number: u64,
+}
+
+impl Connections {
+    /// None so far.
+    pub(crate) fn new(server: Arc<Server>) -> Self {
+        Self {
+            server,
+            open: RefCell::default(),
+            agreed: Cell::new(None),
+            is_dialing: Cell::new(false),
+            failure: RefCell::default(),
+            waiting: Cell::new(0),
+            room: Notify::new(),
+        }
+    }
+
+    /// What the server speaks; `None` where that is still to be agreed upon.
+    pub(crate) fn protocol(&self) -> Option<Protocol> {
+        self.server.settings().address.protocol.or(self.agreed.get())
+    }
+
+    /// Begins a request, if there is room for it now and nobody has waited for longer.
+    pub(crate) fn begin(
+        self: &Rc<Self>,
+        head: &RequestHead,
+        body: &Body,
+        interim: &Interim,
+    ) -> Result<Option<Stream>, Failure> {
+        if self.waiting.get() == 0 { self.begin_in_turn(head, body, interim) } else { Ok(None) }
+    }
+
+    /// Begins a request as soon as there is room for it: a connection is opened, or another request ends. `None` where the
+    /// server turns out to speak HTTP/1.1.
+    pub(crate) async fn begin_later(
+        self: &Rc<Self>,
+        local: &Rc<Local>,
+        head: &RequestHead,
+        body: &Body,
+        interim: &Interim,
+    ) -> Result<Option<Stream>, Failure> {
+        let settings = local.upstream.settings();
+        let patience = settings.timeouts.connect + settings.queue.patience;
+        let until = Instant::now() + patience;
+        let failures = self.failures();
+        let _queued = Queued::enter(self);
+        loop {
+            self.dial_if_needed(local);
+            if timeout_at(until, self.room.notified()).await.is_err() {
+                return Err(Failure::of_exchange(Cause::Busy(patience), Processed::Never));
+            }
+            if let Some(failure) = &*self.failure.borrow()
+                && failure.number != failures
+                && self.open.borrow().is_empty()
+            {
+                return Err(Failure::dial(Rc::clone(&failure.error)));
+            }
+            if self.protocol() == Some(Protocol::Http1) {
+                return Ok(None);
+            }
+            if let Some(stream) = self.begin_in_turn(head, body, interim)? {
+                // There may be room for the next as well.
+                self.pass_on();
+                return Ok(Some(stream));
+            }
+        }
+    }
+
+    /// Begins a request on the first connection that has room, if any has.
+    fn begin_in_turn(&self, head: &RequestHead, body: &Body, interim: &Interim) -> Result<Option<Stream>, Failure> {
+        let scheme = match self.server.settings().address.scheme {
+            Scheme::Http => "http",
+            Scheme::Https => "https",
+        };
+        for connection in &*self.open.borrow() {
+            match connection.open(head, body, scheme, interim) {
+                Ok(stream) => return Ok(Some(stream)),
+                Err(OpenError::WouldBlock | OpenError::Leaving) => {}
+                Err(error @ OpenError::Misuse) => return Err(Failure::unsayable(error.to_string())),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Opens a connection, if there may be another.
+    fn dial_if_needed(self: &Rc<Self>, local: &Rc<Local>) {
+        let open = self.open.borrow().len();
+        let failed = self.failure.borrow().as_ref().is_some_and(|failure| local.now().since(failure.at) < PAUSE);
+        // Where there is one at least, those who wait do so for it.
+        if open >= MOST_CONNECTIONS || open > 0 && failed || self.is_dialing.replace(true) {
+            return;
+        }
+        let (connections, local) = (Rc::clone(self), Rc::clone(local));
+        tokio::task::spawn_local(async move {
+            let protocol = connections.server.settings().address.protocol;
+            let header = local.upstream.settings().proxy_header.map(ProxyHeader::for_itself).unwrap_or_default();
+            let dialed = local.dial(&connections.server, protocol, &header).await;
+            connections.is_dialing.set(false);
+            match dialed {
+                Ok(wire) => connections.run(wire, &local).await,
+                Err(error) => connections.note_failure(error, local.now()),
+            }
+        });
+    }
+
+    /// Lets a connection work until its end.
+    async fn run(&self, wire: Wire, local: &Local) {
+        if !self.speaks_http2(&wire) {
+            let connection = Box::new(Http1::new(wire, Rc::clone(&local.thread.buffers), Limits::default()));
+            local.keep_connection(&self.server, connection);
+            return self.room.notify_waiters();
+        }
+        let connection = Rc::new(Connection::new(wire, &local.thread));
+        self.open.borrow_mut().push(Rc::clone(&connection));
+        self.pass_on();
+        let keep = local.upstream.settings().keep.idle_time;
+        connection.run(&local.thread, keep, || self.pass_on()).await;
+        self.open.borrow_mut().retain(|other| !Rc::ptr_eq(other, &connection));
+        // Somebody may have to open another.
+        self.room.notify_one();
+    }
+
+    /// Whether HTTP/2 is spoken on this connection; remembers what was agreed upon.
+    fn speaks_http2(&self, wire: &Wire) -> bool {
+        let said = self.server.settings().address.protocol;
+        let agreed = || wire.session().and_then(TlsSession::protocol).unwrap_or(Protocol::Http1);
+        let protocol = said.unwrap_or_else(agreed);
+        self.agreed.set(Some(protocol));
+        protocol == Protocol::Http2
+    }
+
+    /// Those who wait for a connection hear of it, and those who come later do not.
+    fn note_failure(&self, error: DialError, at: Moment) {
+        let number = self.failures() + 1;
+        self.failure.replace(Some(LastFailure { error: Rc::new(error), at, number }));
+        self.room.notify_waiters();
+    }
+
+    fn failures(&self) -> u64 {
+        self.failure.borrow().as_ref().map_or(0, |failure| failure.number)
+    }
+
+    /// Lets the next of those who wait look for room, if there is any.
+    fn pass_on(&self) {
+        let has_room = |connection: &Rc<Connection>| connection.check_room().is_ok();
+        if self.waiting.get() > 0 && self.open.borrow().iter().any(has_room) {
+            self.room.notify_one();
+        }
+    }
+
+    /// Begins no more requests on the connections that there are.
+    pub(crate) fn retire(&self) {
+        self.open.borrow().iter().for_each(|connection| connection.begin_shutdown());
+    }
+
+    /// Whether there is no connection, and nobody waits for one.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.open.borrow().is_empty() && !self.is_dialing.get() && self.waiting.get() == 0
+    }
+}
+
+/// A request that waits for room, until this is dropped.
+struct Queued<'a>(&'a Connections);
+
+impl<'a> Queued<'a> {
+    fn enter(connections: &'a Connections) -> Self {
+        connections.waiting.set(connections.waiting.get() + 1);
+        Self(connections)
+    }
+}
+
+impl Drop for Queued<'_> {
+    fn drop(&mut self) {
+        self.0.waiting.set(self.0.waiting.get() - 1);
+    }
+}
+
+/// Connections of one thread to one server. With those of all threads, servers that allow a hundred streams each get some
+/// thousand requests at a time; more would be of no use to them.
+const MOST_CONNECTIONS: usize = 8;
+
+/// From one attempt to open a further connection to the next, where the first failed.
+const PAUSE: Duration = Duration::from_secs(1);

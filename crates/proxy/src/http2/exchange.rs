@@ -1,0 +1,169 @@
+//! An exchange over HTTP/2: the request on its way to a server, and the response on its way back.
+//!
+//! Until the head of the response is there, the task of the client's connection does the work. What is left of both bodies
+//! then is moved by a task of its own.
+
+use std::{
+    future::poll_fn,
+    rc::Rc,
+    task::{Context, Poll},
+    time::Instant,
+};
+
+use serow_http2::ReceivedResponse;
+use serow_message::{Body, BoxError, Feeder, Incoming, Wanted};
+
+use super::{
+    slot::Next,
+    stream::{Request, Stream},
+};
+use crate::{
+    answer::{Answer, Content},
+    failure::{Cause, Failure, Processed},
+    feeding::{Cut, Fed, fed_by},
+    local::Local,
+    patience::{Patience, Waiting},
+    server::Lease,
+};
+
+/// An exchange that is under way.
+pub(crate) struct Exchange {
+    local: Rc<Local>,
+    lease: Lease,
+    stream: Stream,
+    patience: Patience,
+    /// When all of it has to be over.
+    until: Option<Instant>,
+}
+
+impl Exchange {
+    /// The exchange of a request that was begun on this stream.
+    pub(crate) fn new(local: Rc<Local>, lease: Lease, stream: Stream, until: Option<Instant>) -> Self {
+        let patience = Patience::new(&local);
+        Self { local, lease, stream, patience, until }
+    }
+
+    /// Sends the body, and waits for the response. Where there is none, the body is left as it was, or it is empty if some of
+    /// it is gone.
+    pub(crate) async fn answer(mut self, body: &mut Body) -> Result<Answer, Failure> {
+        let answered = poll_fn(|context| self.poll_head(body, context)).await;
+        let response = answered.inspect_err(|_| {
+            if matches!(self.stream.request(), Request::Begun | Request::Ended) {
+                *body = Body::empty();
+            }
+        });
+        let ReceivedResponse { head, length, .. } = response?;
+        let body = if self.stream.request() == Request::Whole { Body::empty() } else { std::mem::take(body) };
+        Ok(Answer { head, content: Content::Body(self.into_body(body, length)) })
+    }
+
+    fn poll_head(&mut self, body: &mut Body, context: &mut Context<'_>) -> Poll<Result<ReceivedResponse, Failure>> {
+        self.stream.watch(context);
+        match self.stream.take_head() {
+            Ok(Some(head)) => return Poll::Ready(Ok(head)),
+            Ok(None) => {}
+            Err(failure) => return Poll::Ready(Err(failure)),
+        }
+        match self.poll_send(body, context) {
+            Ok(waiting) => self.patience.wait_for(waiting),
+            Err(error) => return Poll::Ready(Err(Failure::of_exchange(Cause::Body(error), Processed::Maybe))),
+        }
+        let over = self.patience.poll_over(context);
+        over.map(|time| Err(Failure::of_exchange(Cause::TimedOut(time), Processed::Maybe)))
+    }
+
+    /// Moves the request's body on; says what is waited for then. The error is the client's.
+    fn poll_send(&mut self, body: &mut Body, context: &mut Context<'_>) -> Result<Waiting, BoxError> {
+        if self.stream.wants_data() {
+            // The server took what there was.
+            self.patience.note_progress();
+        }
+        match self.stream.poll_send(body, context) {
+            Poll::Pending => Ok(Waiting::Nothing),
+            Poll::Ready(Err(error)) => Err(error),
+            Poll::Ready(Ok(())) if self.stream.request().is_whole() => Ok(Waiting::Beginning),
+            Poll::Ready(Ok(())) => Ok(Waiting::Taking),
+        }
+    }
+
+    /// The body behind the head. Most responses are whole by now; what is left of others is moved by a task.
+    fn into_body(mut self, request: Body, length: Option<u64>) -> Body {
+        self.patience.wait_for(Waiting::Nothing);
+        if let Some(received) = self.stream.take_whole() {
+            if !self.stream.request().is_whole() {
+                tokio::task::spawn_local(self.send_rest(request));
+            }
+            return received.into_body();
+        }
+        let (feeder, incoming) = Incoming::channel(length);
+        tokio::task::spawn_local(self.feed(request, feeder));
+        incoming.into()
+    }
+
+    /// Hands the response over as it is asked for.
+    async fn feed(mut self, mut request: Body, feeder: Feeder) {
+        let until = self.until;
+        match fed_by(until, poll_fn(|context| self.poll_feed(&mut request, &feeder, context))).await {
+            Ok(Fed::Whole) => self.send_rest(request).await,
+            Ok(Fed::Abandoned) => {}
+            Err(cut) => cut.tell(&feeder, &self.local, self.lease.server()),
+        }
+    }
+
+    fn poll_feed(&mut self, request: &mut Body, feeder: &Feeder, context: &mut Context<'_>) -> Poll<Result<Fed, Cut>> {
+        self.stream.watch(context);
+        loop {
+            // The client may still be sending; where it fails, it will hear of it elsewhere.
+            if self.poll_send(request, context).is_err() {
+                return Poll::Ready(Ok(Fed::Abandoned));
+            }
+            match feeder.poll_wanted(context) {
+                Poll::Ready(Wanted::More) => {}
+                Poll::Ready(Wanted::Nothing) => return Poll::Ready(Ok(Fed::Abandoned)),
+                Poll::Pending => {
+                    self.patience.wait_for(Waiting::Nothing);
+                    return Poll::Pending;
+                }
+            }
+            match self.stream.next() {
+                Next::Piece(piece) => {
+                    self.patience.note_progress();
+                    feeder.push(piece, context);
+                }
+                Next::End(trailers) => {
+                    feeder.finish(trailers);
+                    return Poll::Ready(Ok(Fed::Whole));
+                }
+                Next::Lost(lost) => return Poll::Ready(Err(Cut::lost(&lost))),
+                Next::Awaited => {
+                    self.patience.wait_for(Waiting::GoingOn);
+                    if feeder.poll_abandoned(context).is_ready() {
+                        return Poll::Ready(Ok(Fed::Abandoned));
+                    }
+                    return self.patience.poll_over(context).map(|time| Err(Cut::silent(time)));
+                }
+            }
+        }
+    }
+
+    /// The response is whole, and the request is not: the server may still want it (RFC 9113 §8.1).
+    async fn send_rest(mut self, mut request: Body) {
+        let until = self.until;
+        let sending = poll_fn(|context| {
+            self.stream.watch(context);
+            if self.stream.is_lost() {
+                return Poll::Ready(Ok(Fed::Abandoned));
+            }
+            match self.poll_send(&mut request, context) {
+                Err(_) => Poll::Ready(Ok(Fed::Abandoned)),
+                Ok(Waiting::Beginning) => Poll::Ready(Ok(Fed::Whole)),
+                Ok(waiting) => {
+                    self.patience.wait_for(waiting);
+                    self.patience.poll_over(context).map(|time| Err(Cut::silent(time)))
+                }
+            }
+        });
+        // The client has its response, so whatever comes of this is nothing to tell.
+        let _ = fed_by(until, sending).await;
+    }
+}

@@ -1,0 +1,147 @@
+//! Whether a connection is still there, and still needed.
+
+use std::time::Duration;
+
+use serow_net::Moment;
+
+/// What is known of the server at the other end.
+///
+/// ```text
+///                    nothing for SILENCE: a PING          the answer, and nothing else
+///   Listening ─────────────────────────────────▶ Asked ────────────────────────────────▶ Sure, until ASKED_AGAIN
+///       ▲ ▲                                       │ │                                      │
+///       │ └───────────── anything more ───────────┘ └── nothing for ANSWER: it is gone     │
+///       └────────────────────────────── anything ──────────────────────────────────────────┘
+/// ```
+#[derive(Debug)]
+pub(super) struct Liveness {
+    stage: Stage,
+    /// When the stage began.
+    since: Moment,
+    /// Bytes received by then.
+    received: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// No stream is open.
+    Idle,
+    /// What comes shows that the server is there.
+    Listening,
+    /// It was asked.
+    Asked,
+    /// It is there, and has nothing to say.
+    Sure,
+}
+
+/// What is to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// Nothing; to be looked at again after this time, or when something comes.
+    Wait(Duration),
+    /// The server is asked whether it is there.
+    Ask,
+    /// It is not.
+    Dead,
+    /// Nobody has needed the connection for long.
+    Idle,
+}
+
+impl Liveness {
+    pub(super) fn new(now: Moment) -> Self {
+        Self { stage: Stage::Idle, since: now, received: 0 }
+    }
+
+    /// What is to be done now, when so many bytes have come in all; connections without streams are kept for this time.
+    pub(super) fn judge(&mut self, received: u64, is_active: bool, keep: Duration, now: Moment) -> Verdict {
+        let news = received - self.received;
+        let next = match self.stage {
+            Stage::Idle if is_active => Some(Stage::Listening),
+            Stage::Idle => None,
+            _ if !is_active => Some(Stage::Idle),
+            Stage::Asked if news == PING_FRAME => Some(Stage::Sure),
+            Stage::Listening | Stage::Asked | Stage::Sure if news > 0 => Some(Stage::Listening),
+            Stage::Listening | Stage::Asked | Stage::Sure => None,
+        };
+        if let Some(next) = next {
+            self.begin(next, received, now);
+        }
+        let (time, then) = match self.stage {
+            Stage::Idle => (keep, Verdict::Idle),
+            Stage::Listening => (SILENCE, Verdict::Ask),
+            Stage::Asked => (ANSWER, Verdict::Dead),
+            Stage::Sure => (ASKED_AGAIN, Verdict::Ask),
+        };
+        match time.checked_sub(now.since(self.since)) {
+            Some(left) if !left.is_zero() => return Verdict::Wait(left),
+            _ => {}
+        }
+        if then == Verdict::Ask {
+            self.begin(Stage::Asked, received, now);
+        }
+        then
+    }
+
+    fn begin(&mut self, stage: Stage, received: u64, now: Moment) {
+        *self = Self { stage, since: now, received };
+    }
+}
+
+/// Until a connection with open streams is asked; 30 s: half of what a response may take by default, so that those who wait
+/// on a connection that is gone still hear of it in time.
+const SILENCE: Duration = Duration::from_secs(30);
+
+/// How long the answer may take; 10 s, with lost packets and a busy server.
+const ANSWER: Duration = Duration::from_secs(10);
+
+/// Until a server that was there and has said nothing since is asked again. gRPC's servers take more than two PING within
+/// five minutes, with no data in between, for an attack.
+const ASKED_AGAIN: Duration = Duration::from_secs(330);
+
+/// RFC 9113 §4.1, §6.7.
+const PING_FRAME: u64 = 9 + 8;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_course() {
+        let keep = Duration::from_secs(55);
+        let wait = |seconds| Verdict::Wait(Duration::from_secs(seconds));
+        // At this second, with so many bytes received, and streams open or not.
+        let course = [
+            (0, 0, false, wait(55)),
+            (50, 100, false, wait(5)),
+            (54, 100, true, wait(30)),
+            (80, 200, true, wait(30)),
+            (100, 200, true, wait(10)),
+            (110, 200, true, Verdict::Ask),
+            (111, 200, true, wait(9)),
+            (112, 217, true, wait(330)),
+            (200, 217, true, wait(242)),
+            (442, 217, true, Verdict::Ask),
+            (443, 234, true, wait(330)),
+            (500, 300, true, wait(30)),
+            (530, 300, true, Verdict::Ask),
+            (531, 400, true, wait(30)),
+            (561, 400, true, Verdict::Ask),
+            (571, 400, true, Verdict::Dead),
+        ];
+        let mut liveness = Liveness::new(Moment::from_milliseconds(0));
+        for (second, received, is_active, expected) in course {
+            let now = Moment::from_milliseconds(second * 1000);
+            assert_eq!(liveness.judge(received, is_active, keep, now), expected, "{second}");
+        }
+    }
+
+    #[test]
+    fn what_nobody_needs_is_closed() {
+        let keep = Duration::from_secs(1);
+        let at = Moment::from_milliseconds;
+        let mut liveness = Liveness::new(at(0));
+        assert_eq!(liveness.judge(50, true, keep, at(900)), Verdict::Wait(SILENCE));
+        assert_eq!(liveness.judge(50, false, keep, at(2000)), Verdict::Wait(keep));
+        assert_eq!(liveness.judge(90, false, keep, at(3000)), Verdict::Idle);
+    }
+}

@@ -1,0 +1,143 @@
+//! What has come of a response and nobody has taken yet: the task of the connection puts it in, the exchange takes it out.
+
+use std::{
+    cell::RefCell,
+    fmt,
+    rc::Rc,
+    task::{Context, Waker},
+};
+
+use bytes::Bytes;
+use serow_client::Broken;
+use serow_http2::{ErrorCode, ReceivedResponse};
+use serow_message::{Headers, Interim};
+
+use crate::answer::{Received, pass_on};
+
+/// What has come of one response.
+#[derive(Default)]
+pub(super) struct Slot {
+    state: RefCell<State>,
+    /// Where interim responses go.
+    interim: Interim,
+}
+
+#[derive(Default)]
+struct State {
+    head: Option<ReceivedResponse>,
+    /// Not more than the window allows.
+    received: Received,
+    lost: Option<Lost>,
+    exchange: Option<Waker>,
+}
+
+/// Why a stream is over before its end.
+#[derive(Clone, Debug)]
+pub(super) enum Lost {
+    /// The server cut it off.
+    Reset(ErrorCode),
+    /// The connection is of no more use.
+    Broken(Rc<Broken>),
+}
+
+impl fmt::Display for Lost {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Reset(ErrorCode::REFUSED_STREAM) => formatter.write_str("the server refused the stream"),
+            Self::Reset(code) => write!(formatter, "the server cut the stream off: {code}"),
+            Self::Broken(broken) => broken.fmt(formatter),
+        }
+    }
+}
+
+/// What comes next of a body.
+pub(super) enum Next {
+    Piece(Bytes),
+    End(Option<Headers>),
+    Lost(Lost),
+    /// It is still to come.
+    Awaited,
+}
+
+impl Slot {
+    pub(super) fn new(interim: Interim) -> Self {
+        Self { state: RefCell::default(), interim }
+    }
+
+    pub(super) fn put_head(&self, response: ReceivedResponse) {
+        if response.is_interim() {
+            return pass_on(&self.interim, response.head);
+        }
+        let mut state = self.state.borrow_mut();
+        if !response.has_body {
+            state.received.end = Some(None);
+        }
+        state.head = Some(response);
+        state.wake();
+    }
+
+    pub(super) fn put_piece(&self, piece: Bytes) {
+        let mut state = self.state.borrow_mut();
+        state.received.pieces.push_back(piece);
+        state.wake();
+    }
+
+    pub(super) fn put_end(&self, trailers: Option<Headers>) {
+        let mut state = self.state.borrow_mut();
+        state.received.end = Some(trailers);
+        state.wake();
+    }
+
+    /// Nothing more comes, and nothing more is taken.
+    pub(super) fn put_loss(&self, lost: Lost) {
+        let mut state = self.state.borrow_mut();
+        state.lost.get_or_insert(lost);
+        state.wake();
+    }
+
+    /// The exchange is to be polled.
+    pub(super) fn wake(&self) {
+        self.state.borrow_mut().wake();
+    }
+
+    /// The task of `context` is woken, once, when something comes.
+    pub(super) fn watch(&self, context: &Context<'_>) {
+        match &mut self.state.borrow_mut().exchange {
+            Some(waker) if waker.will_wake(context.waker()) => {}
+            slot => *slot = Some(context.waker().clone()),
+        }
+    }
+
+    pub(super) fn take_head(&self) -> Option<ReceivedResponse> {
+        self.state.borrow_mut().head.take()
+    }
+
+    /// What has come of the body, if all of it has.
+    pub(super) fn take_whole(&self) -> Option<Received> {
+        let mut state = self.state.borrow_mut();
+        state.received.end.is_some().then(|| std::mem::take(&mut state.received))
+    }
+
+    pub(super) fn lost(&self) -> Option<Lost> {
+        self.state.borrow().lost.clone()
+    }
+
+    pub(super) fn next(&self) -> Next {
+        let mut state = self.state.borrow_mut();
+        if let Some(piece) = state.received.pieces.pop_front() {
+            return Next::Piece(piece);
+        }
+        if let Some(trailers) = state.received.end.take() {
+            return Next::End(trailers);
+        }
+        state.lost.clone().map_or(Next::Awaited, Next::Lost)
+    }
+}
+
+impl State {
+    fn wake(&mut self) {
+        if let Some(exchange) = self.exchange.take() {
+            exchange.wake();
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! A stream as its exchange has it; it is cut off when this is dropped, unless it is over.
+
+use std::{
+    rc::Rc,
+    task::{Context, Poll, ready},
+};
+
+use bytes::Bytes;
+use serow_client::Broken;
+use serow_http2::{ErrorCode, ReceivedResponse, StreamId};
+use serow_message::{Body, BoxError};
+
+use super::{
+    connection::Connection,
+    slot::{Lost, Next, Slot},
+};
+use crate::{
+    answer::Received,
+    failure::{Cause, Failure, Processed},
+};
+
+/// A stream of a connection.
+pub(crate) struct Stream {
+    connection: Rc<Connection>,
+    id: StreamId,
+    slot: Rc<Slot>,
+    request: Request,
+    /// Where others were answered on the connection before: how much had come by then.
+    received_before: Option<u64>,
+}
+
+/// What of the request has been given to the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Request {
+    /// All of it at once.
+    Whole,
+    /// Its head; its body comes later.
+    Untouched,
+    /// Something of that.
+    Begun,
+    /// All of that.
+    Ended,
+}
+
+impl Request {
+    pub(super) fn is_whole(self) -> bool {
+        matches!(self, Self::Whole | Self::Ended)
+    }
+}
+
+impl Stream {
+    pub(super) fn new(
+        connection: Rc<Connection>,
+        id: StreamId,
+        slot: Rc<Slot>,
+        request: Request,
+        received_before: Option<u64>,
+    ) -> Self {
+        Self { connection, id, slot, request, received_before }
+    }
+
+    pub(super) fn request(&self) -> Request {
+        self.request
+    }
+
+    /// Whether the next piece of the body can be taken.
+    pub(super) fn wants_data(&self) -> bool {
+        !self.request.is_whole() && self.connection.wants_data(self.id)
+    }
+
+    /// The task of `context` is woken when the server has said something, or has room.
+    pub(super) fn watch(&self, context: &Context<'_>) {
+        self.slot.watch(context);
+    }
+
+    /// Moves the body on, as far as the server takes it and the client gives it. Ready when the server is to do something:
+    /// to take more, or to answer, where the request is whole. The error is the client's.
+    pub(super) fn poll_send(&mut self, body: &mut Body, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        while self.wants_data() {
+            let trailers = match ready!(body.poll_next(context)).transpose()? {
+                Some(frame) => match frame.into_data() {
+                    Ok(data) => {
+                        self.request = Request::Begun;
+                        self.connection.send_data(self.id, data)?;
+                        continue;
+                    }
+                    Err(frame) => frame.trailers_ref().and_then(|trailers| trailers.try_into().ok()),
+                },
+                None => None,
+            };
+            self.connection.send_end(self.id, trailers)?;
+            self.request = Request::Ended;
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// The head of the response, if it has come; the error says why it will not.
+    pub(super) fn take_head(&self) -> Result<Option<ReceivedResponse>, Failure> {
+        match self.slot.take_head() {
+            Some(head) => Ok(Some(head)),
+            None => self.slot.lost().map_or(Ok(None), |lost| Err(self.failure(&lost))),
+        }
+    }
+
+    /// The body of the response, if all of it has come.
+    pub(super) fn take_whole(&self) -> Option<Received> {
+        let received = self.slot.take_whole()?;
+        self.note_consumed(received.pieces.iter().map(Bytes::len).sum());
+        Some(received)
+    }
+
+    /// What comes next of the body. A piece is taken for used.
+    pub(super) fn next(&self) -> Next {
+        let next = self.slot.next();
+        if let Next::Piece(piece) = &next {
+            self.note_consumed(piece.len());
+        }
+        next
+    }
+
+    /// Whether the server takes no more of the request.
+    pub(super) fn is_lost(&self) -> bool {
+        self.slot.lost().is_some()
+    }
+
+    fn note_consumed(&self, bytes: usize) {
+        if bytes > 0 {
+            self.connection.note_consumed(self.id, bytes);
+        }
+    }
+
+    fn failure(&self, lost: &Lost) -> Failure {
+        match lost {
+            // RFC 9113 §8.7: also where the server leaves, and has not looked at it.
+            Lost::Reset(ErrorCode::REFUSED_STREAM) => {
+                Failure::of_exchange(Cause::Reset(lost.to_string()), Processed::Never)
+            }
+            Lost::Reset(_) => Failure::of_exchange(Cause::Reset(lost.to_string()), Processed::Maybe),
+            Lost::Broken(broken) => {
+                let closed = matches!(**broken, Broken::Closed | Broken::Lost(_));
+                let nothing_came = self.received_before == Some(self.connection.received());
+                let processed = if closed && nothing_came { Processed::Unlikely } else { Processed::Maybe };
+                Failure::of_exchange(Cause::Broken(Rc::clone(broken)), processed)
+            }
+        }
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        self.connection.leave(self.id);
+    }
+}

@@ -1,0 +1,397 @@
+//! Requests through a proxy to servers that speak HTTP/2.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+
+mod support;
+
+use std::{
+    io::{Read, Write},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+        mpsc,
+    },
+    time::Duration,
+};
+
+use bytes::Bytes;
+use serow::{Body, Headers, Method, Request, Response, StatusCode};
+use serow_http2::{BodyLength, ErrorCode, Event, Limits, StreamId};
+use serow_proxy::{ForwardingSettings, KeepSettings, UpstreamSettings, UpstreamTimeouts};
+
+use support::{
+    Origin, Proxied,
+    multiplexed::{Client, End},
+    multiplexing_server, read_response,
+    script::Scripted,
+    unused_address,
+};
+
+/// Says what it was asked.
+async fn describe(mut request: Request) -> Response {
+    let body = std::mem::take(&mut request.body).collect(1 << 20).await.unwrap();
+    let priority = request.headers.get_str("priority").unwrap_or("none").to_owned();
+    let text = format!("{} {} {} {priority}", request.method, request.target.as_str(), body.len());
+    Response::text(text).with("x-origin", "1")
+}
+
+/// Says back what it hears, trailers too.
+async fn echo(request: Request) -> Response {
+    Response::new(StatusCode::OK).body(request.body)
+}
+
+#[test]
+fn many_exchanges_share_a_connection() {
+    let origin = Origin::serve(describe);
+    let proxied = Proxied::multiplexing(origin.address());
+    let client = Client::connect(proxied.address());
+    for _ in 0..3 {
+        let streams: Vec<_> = (0..100).map(|number| client.post(&format!("/{number}"), "hello")).collect();
+        for (number, stream) in streams.into_iter().enumerate() {
+            let got = client.response(stream);
+            assert_eq!((got.status, got.text()), (200, &*format!("POST /{number} 5 none")));
+            assert_eq!(got.headers.get_str("x-origin"), Some("1"));
+        }
+    }
+    assert_eq!(origin.connections(), 1);
+    // Over HTTP/1.1 as well, and what is said of priorities comes along.
+    let mut client = proxied.connect();
+    client.write_all(b"GET /one HTTP/1.1\r\nhost: a\r\npriority: u=1, i\r\n\r\n").unwrap();
+    assert!(read_response(&mut client).ends_with("GET /one 0 u=1, i"));
+    assert_eq!(origin.connections(), 1);
+}
+
+#[test]
+fn large_bodies_go_through_both_ways() {
+    let origin = Origin::serve(echo);
+    let proxied = Proxied::multiplexing(origin.address());
+    let sent: Vec<u8> = (0..3_000_000_u32).map(|number| (number % 251) as u8).collect();
+    let mut client = proxied.connect();
+    let mut writer = client.try_clone().unwrap();
+    let body = sent.clone();
+    let writing = std::thread::spawn(move || {
+        writer.write_all(b"PUT / HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-length: 3000000\r\n\r\n").unwrap();
+        writer.write_all(&body).unwrap();
+    });
+    let mut received = Vec::new();
+    client.read_to_end(&mut received).unwrap();
+    writing.join().unwrap();
+    let start = received.windows(4).position(|window| window == b"\r\n\r\n").unwrap() + 4;
+    assert!(received[start..] == sent, "{} bytes", received.len() - start);
+}
+
+#[test]
+fn messages_and_trailers_go_both_ways_as_they_come() {
+    let origin = Origin::serve(echo);
+    let proxied = Proxied::multiplexing(origin.address());
+    let client = Client::connect(proxied.address());
+    let stream = client.begin(Method::POST, "/", &[("te", "trailers")], BodyLength::Unknown);
+    client.head(stream);
+    for round in 1..=5 {
+        client.send(stream, "message");
+        assert_eq!(client.bytes(stream, 7 * round).body.len(), 7 * round);
+    }
+    let mut trailers = Headers::new();
+    trailers.append("x-sum", "35").unwrap();
+    client.end(stream, Some(trailers));
+    let got = client.response(stream);
+    assert_eq!(got.end, Some(End::Whole));
+    assert_eq!(got.trailers.unwrap().get_str("x-sum"), Some("35"));
+}
+
+#[test]
+fn a_short_response_has_its_trailers() {
+    let origin = Origin::serve(|_: Request| async move {
+        let (feeder, incoming) = serow_message::Incoming::channel(None);
+        let mut trailers = Headers::new();
+        trailers.append("grpc-status", "0").unwrap();
+        feeder.finish(Some(trailers));
+        Response::new(StatusCode::OK).body(Body::from(incoming))
+    });
+    let proxied = Proxied::multiplexing(origin.address());
+    let client = Client::connect(proxied.address());
+    let stream = client.begin(Method::POST, "/", &[("te", "trailers")], BodyLength::Known(0));
+    let got = client.response(stream);
+    assert_eq!((got.status, got.body.len()), (200, 0));
+    assert_eq!(got.trailers.unwrap().get_str("grpc-status"), Some("0"));
+}
+
+#[test]
+fn who_does_not_read_holds_up_its_own_response_only() {
+    const READERS: usize = 8;
+    let made = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&made);
+    let origin = Origin::serve(move |request: Request| {
+        let count = Arc::clone(&count);
+        async move {
+            match request.target.path() {
+                "/endless" => Response::new(StatusCode::OK).body(Body::stream(Endless(count))),
+                _ => Response::text("short"),
+            }
+        }
+    });
+    let proxied = Proxied::multiplexing(origin.address());
+    let client = Client::connect(proxied.address());
+    let streams: Vec<_> = (0..READERS).map(|_| client.get("/endless")).collect();
+    for stream in &streams {
+        client.stop_reading(*stream);
+    }
+    client.work_for(Duration::from_secs(1));
+    // What the origin holds in its socket, the proxy in its windows and the client in its own.
+    let most = READERS * (256 + 64 + 64) * 1024 + (8 << 20);
+    let before = made.load(Ordering::SeqCst);
+    assert!((READERS * 256 * 1024..most).contains(&before), "{before}");
+    for _ in 0..20 {
+        let other = Client::connect(proxied.address());
+        assert_eq!(other.response(other.get("/")).text(), "short");
+    }
+    assert_eq!(origin.connections(), 1);
+    // Who leaves makes the server stop.
+    for stream in streams {
+        client.leave(stream);
+    }
+    client.work_for(Duration::from_millis(300));
+    let after = made.load(Ordering::SeqCst);
+    client.work_for(Duration::from_millis(300));
+    assert_eq!(made.load(Ordering::SeqCst), after);
+}
+
+/// Pieces of 16 KiB, which are counted, for ever.
+struct Endless(Arc<AtomicUsize>);
+
+impl http_body::Body for Endless {
+    type Data = Bytes;
+    type Error = std::convert::Infallible;
+
+    fn poll_frame(
+        self: std::pin::Pin<&mut Self>,
+        _: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<Result<http_body::Frame<Bytes>, Self::Error>>> {
+        static PIECE: [u8; 16 * 1024] = [b'x'; 16 * 1024];
+        self.0.fetch_add(PIECE.len(), Ordering::SeqCst);
+        std::task::Poll::Ready(Some(Ok(http_body::Frame::data(Bytes::from_static(&PIECE)))))
+    }
+}
+
+#[test]
+fn a_server_that_does_not_read_holds_up_the_client() {
+    let origin = Scripted::serve(Limits::default(), |peer| {
+        let Some((stream, _)) = peer.request() else { return };
+        // Windows open only for what is read.
+        assert_eq!(peer.wait_for_reset(stream), ErrorCode::CANCEL);
+        let Some((stream, _)) = peer.request() else { return };
+        peer.answer(stream, "next");
+    });
+    let proxied = Proxied::multiplexing(origin.address());
+    let client = Client::connect(proxied.address());
+    let stream = client.begin(Method::POST, "/", &[], BodyLength::Unknown);
+    let mut sent = 0;
+    let began = std::time::Instant::now();
+    while began.elapsed() < Duration::from_secs(1) {
+        if client.wants(stream) {
+            client.send(stream, vec![0; 16 * 1024]);
+            sent += 16 * 1024;
+        }
+        client.work_for(Duration::from_millis(10));
+    }
+    // The server's window, the proxy's for the client, and a piece in each hand.
+    assert!((100_000..400_000).contains(&sent), "{sent}");
+    client.leave(stream);
+    assert_eq!(client.response(client.get("/")).text(), "next");
+}
+
+#[test]
+fn a_server_that_leaves_finishes_what_it_has() {
+    let origin = Scripted::serve(Limits::default(), |peer| {
+        let Some((first, path)) = peer.request() else { return };
+        if peer.number > 0 {
+            assert_eq!(path, "/second");
+            return peer.answer(first, "of the second connection");
+        }
+        peer.head(first, false);
+        peer.go_away(first);
+        peer.data(first, &Bytes::from_static(b"the first half"), false);
+        // The proxy sends nothing more here; the connection ends with the stream.
+        std::thread::sleep(Duration::from_millis(300));
+        peer.data(first, &Bytes::from_static(b", and the second"), true);
+        assert!(peer.request().is_none(), "a request behind GOAWAY");
+    });
+    let proxied = Proxied::multiplexing(origin.address());
+    let client = Client::connect(proxied.address());
+    let first = client.get("/first");
+    client.bytes(first, 14);
+    assert_eq!(client.response(client.get("/second")).text(), "of the second connection");
+    assert_eq!(client.response(first).text(), "the first half, and the second");
+}
+
+#[test]
+fn what_a_server_has_not_looked_at_is_sent_again() {
+    for refusal in ["reset", "go away"] {
+        let origin = Scripted::serve(Limits::default(), move |peer| {
+            let Some((stream, _)) = peer.request() else { return };
+            match (peer.number, refusal) {
+                (0, "reset") => {
+                    peer.reset(stream, ErrorCode::REFUSED_STREAM);
+                    let Some((stream, _)) = peer.request() else { return };
+                    peer.answer(stream, "at last");
+                }
+                (0, _) => peer.go_away(StreamId::CONNECTION),
+                _ => peer.answer(stream, "at last"),
+            }
+            while peer.event().is_some() {}
+        });
+        let proxied = Proxied::multiplexing(origin.address());
+        let client = Client::connect(proxied.address());
+        // Not idempotent, so not repeated for any other reason.
+        let got = client.response(client.begin(Method::POST, "/", &[], BodyLength::Known(0)));
+        assert_eq!((got.status, got.text()), (200, "at last"), "{refusal}");
+    }
+}
+
+#[test]
+fn what_was_taken_of_a_body_is_not_sent_again() {
+    let origin = Scripted::serve(Limits::default(), |peer| {
+        while let Some(event) = peer.event() {
+            if let Event::Data { stream, .. } = event {
+                peer.reset(stream, ErrorCode::REFUSED_STREAM);
+            }
+        }
+    });
+    let proxied = Proxied::multiplexing(origin.address());
+    let client = Client::connect(proxied.address());
+    let stream = client.begin(Method::PUT, "/", &[], BodyLength::Unknown);
+    client.send(stream, "something");
+    assert_eq!(client.response(stream).status, 502);
+}
+
+#[test]
+fn resets_before_and_behind_the_head() {
+    let origin = Scripted::serve(Limits::default(), |peer| {
+        while let Some((stream, path)) = peer.request() {
+            if path == "/late" {
+                peer.head(stream, false);
+                peer.data(stream, &Bytes::from_static(b"half"), false);
+            }
+            peer.reset(stream, ErrorCode::INTERNAL_ERROR);
+        }
+    });
+    let proxied = Proxied::multiplexing(origin.address());
+    let client = Client::connect(proxied.address());
+    assert_eq!(client.response(client.post("/early", "body")).status, 502);
+    // Head and data may or may not be there by then; never does it look whole.
+    let got = client.response(client.get("/late"));
+    assert!(matches!(got.end, Some(End::Reset(_))) || got.status == 502, "{got:?}");
+    assert_eq!(origin.connections(), 1);
+}
+
+#[test]
+fn a_server_that_dies() {
+    let origin = Scripted::serve(Limits::default(), |peer| {
+        let Some((first, _)) = peer.request() else { return };
+        let Some((second, _)) = peer.request() else { return };
+        peer.head(first, false);
+        peer.data(first, &Bytes::from_static(b"half"), false);
+        if peer.number > 0 {
+            peer.answer(second, "another");
+            while peer.event().is_some() {}
+        }
+    });
+    let proxied = Proxied::multiplexing(origin.address());
+    let client = Client::connect(proxied.address());
+    let (begun, unanswered) = (client.post("/", "body"), client.post("/", "body"));
+    // Head and data may or may not be there by then; never does it look whole.
+    let got = client.response(begun);
+    assert!(matches!(got.end, Some(End::Reset(_))) || got.status == 502, "{got:?}");
+    assert_eq!(client.response(unanswered).status, 502);
+    // The next go to a new connection.
+    let (begun, next) = (client.post("/", "body"), client.post("/", "body"));
+    assert_eq!(client.response(next).text(), "another");
+    assert_eq!(client.bytes(begun, 4).text(), "half");
+    // Nobody is there at all.
+    let proxied = Proxied::multiplexing(unused_address());
+    let client = Client::connect(proxied.address());
+    let streams: Vec<_> = (0..10).map(|_| client.get("/")).collect();
+    for stream in streams {
+        assert_eq!(client.response(stream).status, 502);
+    }
+}
+
+#[test]
+fn who_leaves_is_said_to_the_server() {
+    let (told, heard) = mpsc::channel();
+    let origin = Scripted::serve(Limits::default(), move |peer| {
+        let Some((waiting, _)) = peer.request() else { return };
+        told.send(peer.wait_for_reset(waiting)).unwrap();
+        let Some((reading, _)) = peer.request() else { return };
+        peer.head(reading, false);
+        peer.data(reading, &Bytes::from_static(b"half"), false);
+        told.send(peer.wait_for_reset(reading)).unwrap();
+        let Some((last, _)) = peer.request() else { return };
+        peer.answer(last, "still there");
+    });
+    let proxied = Proxied::multiplexing(origin.address());
+    let client = Client::connect(proxied.address());
+    let waiting = client.get("/");
+    client.work_for(Duration::from_millis(100));
+    client.leave(waiting);
+    assert_eq!(heard.recv(), Ok(ErrorCode::CANCEL));
+    let reading = client.get("/");
+    client.bytes(reading, 4);
+    client.leave(reading);
+    assert_eq!(heard.recv(), Ok(ErrorCode::CANCEL));
+    assert_eq!(client.response(client.get("/")).text(), "still there");
+}
+
+#[test]
+fn requests_wait_where_streams_are_few() {
+    let origin = Scripted::serve(Limits { streams: 2, ..Limits::default() }, |peer| {
+        let mut asked = Vec::new();
+        // Two at a time, so that there are always some that wait.
+        while let Some((stream, _)) = peer.request() {
+            asked.push(stream);
+            if asked.len() == 2 {
+                for stream in asked.drain(..) {
+                    peer.answer(stream, "answered");
+                }
+            }
+        }
+    });
+    let proxied = Proxied::multiplexing(origin.address());
+    let client = Client::connect(proxied.address());
+    // The server's settings come with the first response.
+    let first = [client.get("/"), client.get("/")];
+    for stream in first {
+        assert_eq!(client.response(stream).text(), "answered");
+    }
+    let streams: Vec<_> = (0..64).map(|_| client.get("/")).collect();
+    for stream in streams {
+        assert_eq!(client.response(stream).text(), "answered");
+    }
+    assert!((2..=8).contains(&origin.connections()), "{}", origin.connections());
+}
+
+#[test]
+fn times_are_kept() {
+    let origin = Scripted::serve(Limits::default(), |peer| {
+        while let Some((stream, path)) = peer.request() {
+            if path == "/half" {
+                peer.head(stream, false);
+                peer.data(stream, &Bytes::from_static(b"half"), false);
+            }
+            assert_eq!(peer.wait_for_reset(stream), ErrorCode::CANCEL);
+        }
+    });
+    let short = Duration::from_millis(300);
+    let mut settings = UpstreamSettings::new("test", vec![multiplexing_server(origin.address())]);
+    settings.timeouts = UpstreamTimeouts { response: short, transfer: short, ..UpstreamTimeouts::default() };
+    settings.retries.tries = 1;
+    settings.keep = KeepSettings { idle_time: short, ..KeepSettings::default() };
+    let proxied = Proxied::with(settings, ForwardingSettings::default());
+    let client = Client::connect(proxied.address());
+    assert_eq!(client.response(client.get("/")).status, 504);
+    assert!(matches!(client.response(client.get("/half")).end, Some(End::Reset(_))));
+    assert_eq!(origin.connections(), 1);
+    // One that nobody needs is closed.
+    client.work_for(Duration::from_secs(2));
+    assert_eq!(client.response(client.get("/")).status, 504);
+    assert_eq!(origin.connections(), 2);
+}
