@@ -88,22 +88,21 @@ impl Candidate<'_> {
 
     /// Requests that it has for each of its weight, as a number to compare with another's.
     fn load(&self) -> Load {
-        Load { cost: u128::from(self.server.active()), share: self.share() }
+        Load { cost: u64::from(self.server.active()), share: self.share() }
     }
 }
 
 /// What asking a server costs, in proportion to its share. Compared exactly, without a division.
 #[derive(Clone, Copy, Debug)]
 struct Load {
-    /// At most 96 bits: a product with a share must fit.
-    cost: u128,
+    cost: u64,
     share: u64,
 }
 
 impl Load {
     fn compare(self, other: Self) -> std::cmp::Ordering {
-        let ours = self.cost.saturating_mul(u128::from(other.share));
-        ours.cmp(&other.cost.saturating_mul(u128::from(self.share)))
+        let product = |cost: u64, share: u64| u128::from(cost) * u128::from(share);
+        product(self.cost, other.share).cmp(&product(other.cost, self.share))
     }
 }
 

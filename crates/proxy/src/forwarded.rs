@@ -79,6 +79,17 @@ impl Forwarded {
         client
     }
 
+    /// Whether the client's own connection is encrypted, as far as that can be believed: ours, or where the peer is trusted, what
+    /// X-Forwarded-Proto says first.
+    pub(crate) fn client_scheme(&self, headers: &Headers, connection: &Connection) -> Scheme {
+        let told = headers.list(Known::XForwardedProto).next().filter(|_| self.trusts(connection.peer()));
+        match told {
+            Some(b"https") => Scheme::Https,
+            Some(b"http") => Scheme::Http,
+            _ => connection.scheme(),
+        }
+    }
+
     fn trusts(&self, peer: Peer) -> bool {
         match peer {
             Peer::Tcp(address) => self.trusts_address(address.ip()),

@@ -73,7 +73,7 @@ impl<'a> Forwarding<'a> {
             _ => 0,
         };
         let sticky = local.members.borrow().sticky.clone();
-        let session = sticky.map(|sticky| Session::take(sticky, &mut request));
+        let session = sticky.map(|sticky| Session::take(sticky, &mut request, &settings.forwarded));
         let interim = request.interim().clone();
         let client = request.connection().clone();
         let body = std::mem::take(&mut request.body);

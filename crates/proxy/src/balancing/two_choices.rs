@@ -42,7 +42,7 @@ impl Candidate<'_> {
             (0, _) => UNKNOWN,
             (known, _) => known.min(UNKNOWN),
         };
-        Load { cost: u128::from(latency) * (u128::from(active) + 1), share: self.share() }
+        Load { cost: latency.saturating_mul(u64::from(active) + 1), share: self.share() }
     }
 }
 

@@ -198,3 +198,23 @@ fn clients() {
         assert_eq!(client.map(|address| address.to_string()).as_deref(), expected, "{trusted:?} {peer} {named}");
     }
 }
+
+#[test]
+fn schemes_of_clients() {
+    use Scheme::{Http, Https};
+    let cases = [
+        // trusted, the peer's own, X-Forwarded-Proto, the client's
+        (NONE, Http, "https", Http),
+        (NONE, Https, "http", Https),
+        (TEN, Http, "https", Https),
+        (TEN, Https, "http", Http),
+        (TEN, Http, "https, http", Https),
+        (TEN, Https, "", Https),
+        (TEN, Http, "ftp", Http),
+    ];
+    for (trusted, own, told, expected) in cases {
+        let forwarded = forwarded(ForwardedFields::X, trusted);
+        let found = forwarded.client_scheme(&headers(&[("x-forwarded-proto", told)]), &connection("10.0.0.1", own));
+        assert_eq!(found, expected, "{trusted:?} {own:?} {told}");
+    }
+}

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use serow_message::{Headers, Request, Scheme};
 
 use super::Sticky;
-use crate::server::Server;
+use crate::{forwarded::Forwarded, server::Server};
 
 /// The session that a request belongs to, until its response is there.
 #[derive(Debug)]
@@ -17,8 +17,9 @@ pub(crate) struct Session {
 
 impl Session {
     /// Finds it, and takes out of the request what is not the server's.
-    pub(crate) fn take(sticky: Rc<Sticky>, request: &mut Request) -> Self {
-        let (server, scheme) = (sticky.wanted(&request.headers), request.connection().scheme());
+    pub(crate) fn take(sticky: Rc<Sticky>, request: &mut Request, forwarded: &Forwarded) -> Self {
+        let server = sticky.wanted(&request.headers);
+        let scheme = forwarded.client_scheme(&request.headers, request.connection());
         sticky.prepare(&mut request.headers);
         Self { sticky, server, scheme }
     }
