@@ -13,7 +13,11 @@ mod message;
 mod pace;
 mod resolver;
 
-use std::{collections::HashMap, rc::Rc, sync::mpsc::Sender, time::Duration};
+use std::{
+    rc::Rc,
+    sync::{Arc, mpsc::Sender},
+    time::Duration,
+};
 
 use tokio::{
     task::{AbortHandle, spawn_local},
@@ -33,18 +37,18 @@ use crate::{address::Place, settings::ServerSettings, upstream::Upstream};
 pub(crate) async fn look_up_names(upstream: Upstream, settings: NameSettings, first: Sender<()>) {
     let resolver = Rc::new(Resolver::new(settings));
     let mut first = Some(first);
-    let mut under_way: HashMap<String, LookingUp> = HashMap::new();
+    let mut under_way: Vec<LookingUp> = Vec::new();
     loop {
         let mut changed = Box::pin(upstream.changed());
         changed.as_mut().enable();
         let named = upstream.named();
-        under_way.retain(|name, _| named.iter().any(|server| server.address.to_string() == *name));
+        under_way.retain(|known| named.iter().any(|server| known.is_for(server)));
         for server in named {
-            let name = server.address.to_string();
-            under_way.entry(name).or_insert_with(|| {
-                let looking_up = look_up_for_ever(upstream.clone(), server, Rc::clone(&resolver), first.clone());
-                LookingUp(spawn_local(looking_up).abort_handle())
-            });
+            if !under_way.iter().any(|known| known.is_for(&server)) {
+                let settings = Arc::clone(&server);
+                let task = look_up_for_ever(upstream.clone(), settings, Rc::clone(&resolver), first.clone());
+                under_way.push(LookingUp { server, task: spawn_local(task).abort_handle() });
+            }
         }
         first = None;
         changed.await;
@@ -52,17 +56,27 @@ pub(crate) async fn look_up_names(upstream: Upstream, settings: NameSettings, fi
 }
 
 /// The look-ups of a name, until this is dropped.
-struct LookingUp(AbortHandle);
+struct LookingUp {
+    server: Arc<ServerSettings>,
+    task: AbortHandle,
+}
+
+impl LookingUp {
+    /// One that was taken out and given again is not the same: its servers are gone.
+    fn is_for(&self, server: &Arc<ServerSettings>) -> bool {
+        Arc::ptr_eq(&self.server, server)
+    }
+}
 
 impl Drop for LookingUp {
     fn drop(&mut self) {
-        self.0.abort();
+        self.task.abort();
     }
 }
 
 async fn look_up_for_ever(
     upstream: Upstream,
-    settings: ServerSettings,
+    settings: Arc<ServerSettings>,
     resolver: Rc<Resolver>,
     mut first: Option<Sender<()>>,
 ) {

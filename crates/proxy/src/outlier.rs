@@ -62,6 +62,15 @@ pub(crate) struct Outlier {
     record: Mutex<Record>,
 }
 
+/// What a request changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// The server is left alone from now on, or for longer.
+    Ejected(Ejection),
+    /// The server was left alone, and is asked again as all others.
+    Recovered,
+}
+
 /// Why and for how long a server is left alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ejection {
@@ -110,7 +119,7 @@ struct Record {
 }
 
 impl Outlier {
-    /// A request came to this. The server is left alone only where `may_eject` allows it. Says when that begins.
+    /// A request came to this. The server is left alone only where `may_eject` allows it. Says what that changes.
     #[inline]
     pub(crate) fn note(
         &self,
@@ -118,7 +127,7 @@ impl Outlier {
         now: Moment,
         settings: &PassiveSettings,
         may_eject: impl FnOnce() -> bool,
-    ) -> Option<Ejection> {
+    ) -> Option<Turn> {
         if outcome == Outcome::Success && self.phase.load(Ordering::Relaxed) == Phase::Calm as u8 {
             return None;
         }
@@ -126,11 +135,8 @@ impl Outlier {
             return None;
         }
         match outcome {
-            Outcome::Success => {
-                self.note_success(now);
-                None
-            }
-            Outcome::Failure => self.note_failure(now, settings, may_eject),
+            Outcome::Success => self.note_success(now),
+            Outcome::Failure => self.note_failure(now, settings, may_eject).map(Turn::Ejected),
         }
     }
 
@@ -161,6 +167,11 @@ impl Outlier {
         self.change(Phase::Trial, Phase::HalfOpen);
     }
 
+    /// Something else than a request found the server well: it is tried at once.
+    pub(crate) fn shorten(&self) {
+        self.change(Phase::Ejected, Phase::HalfOpen);
+    }
+
     /// Whether it is left alone, or tried: not asked as all others. Takes no lock.
     pub(crate) fn is_out(&self) -> bool {
         matches!(self.phase(), Phase::Ejected | Phase::HalfOpen | Phase::Trial)
@@ -178,17 +189,24 @@ impl Outlier {
     }
 
     #[cold]
-    fn note_success(&self, now: Moment) {
+    fn note_success(&self, now: Moment) -> Option<Turn> {
         let mut record = self.record();
         record.failures_in_a_row = 0;
         match self.phase() {
             // Of a request from before, or one that came here since no server was left: it proves nothing.
-            Phase::Calm | Phase::Ejected => {}
-            Phase::Watching if now.since(record.window) >= WINDOW => self.set(Phase::Calm),
-            Phase::Watching => record.requests = record.requests.saturating_add(1),
+            Phase::Calm | Phase::Ejected => None,
+            Phase::Watching if now.since(record.window) >= WINDOW => {
+                self.set(Phase::Calm);
+                None
+            }
+            Phase::Watching => {
+                record.requests = record.requests.saturating_add(1);
+                None
+            }
             Phase::HalfOpen | Phase::Trial => {
                 record.recovered = now;
                 self.set(Phase::Calm);
+                Some(Turn::Recovered)
             }
         }
     }

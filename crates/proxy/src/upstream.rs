@@ -11,7 +11,7 @@ use tokio::sync::{Notify, futures::Notified};
 
 use crate::{
     address::Place,
-    outlier::Outcome,
+    outlier::{Ejection, Outcome, Turn},
     queue::Room,
     retry::Budget,
     server::Server,
@@ -31,7 +31,7 @@ struct Shared {
     settings: UpstreamSettings,
     servers: Mutex<Arc<[Arc<Server>]>>,
     /// Those that are given by name, and stand for as many servers as the name has addresses.
-    named: Mutex<Vec<ServerSettings>>,
+    named: Mutex<Vec<Arc<ServerSettings>>>,
     /// Counts the changes of the servers, so that threads look only when there is something to see.
     version: AtomicU64,
     /// Tells of them.
@@ -52,7 +52,7 @@ impl Upstream {
         });
         let servers = Mutex::new(servers.collect());
         let named = settings.servers.iter().filter(|server| known_destination(server).is_none());
-        let named = Mutex::new(named.cloned().collect());
+        let named = Mutex::new(named.cloned().map(Arc::new).collect());
         let number = NEXT.fetch_add(1, Ordering::Relaxed) as usize;
         let (version, changed, budget) = (AtomicU64::new(1), Notify::new(), Budget::default());
         Self { shared: Arc::new(Shared { number, settings, servers, named, version, changed, room, budget }) }
@@ -76,8 +76,22 @@ impl Upstream {
     }
 
     /// Those of its servers that are given by name.
-    pub(crate) fn named(&self) -> Vec<ServerSettings> {
+    pub(crate) fn named(&self) -> Vec<Arc<ServerSettings>> {
         self.shared.named.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Changes those that are given by name. The servers of a name that is gone are gone with it; those of a new one come when
+    /// it has been looked up.
+    pub(crate) fn change_named(&self, change: impl FnOnce(&mut Vec<Arc<ServerSettings>>)) {
+        change(&mut self.shared.named.lock().unwrap_or_else(PoisonError::into_inner));
+        let named = self.named();
+        self.change_servers(|servers| {
+            let stays = |server: &&Arc<Server>| {
+                let settings = server.settings();
+                known_destination(settings).is_some() || named.iter().any(|named| named.address == settings.address)
+            };
+            servers.iter().filter(stays).cloned().collect()
+        });
     }
 
     /// A server that is to be one of this upstream's.
@@ -119,9 +133,16 @@ impl Upstream {
             let ejected = servers.iter().filter(|server| server.outlier.is_out()).count();
             ejected < servers.len().div_ceil(2)
         };
-        if let Some(ejection) = server.outlier.note(outcome, now, &self.settings().passive, may_eject) {
-            let (upstream, time) = (&self.settings().name, ejection.length);
-            tracing::warn!(upstream, "{} is left alone for {time:?}: {}", server.name(), ejection.reason);
+        let upstream = &self.settings().name;
+        match server.outlier.note(outcome, now, &self.settings().passive, may_eject) {
+            None => {}
+            Some(Turn::Ejected(Ejection { reason, length, .. })) => {
+                tracing::warn!(upstream, "{} is left alone for {length:?}: {reason}", server.name());
+            }
+            Some(Turn::Recovered) => {
+                server.note_up(now);
+                tracing::warn!(upstream, "{} is asked again", server.name());
+            }
         }
     }
 

@@ -18,13 +18,13 @@ use std::{
 };
 
 use bytes::Bytes;
-use serow::{Headers, Incoming, Request, Response, Server, StatusCode, TlsSettings};
+use serow::{Headers, Incoming, ProxyProtocol, Request, Response, Server, StatusCode, TlsSettings};
 use serow_client::{TlsClientSettings, TlsConnector, Trust};
 use serow_files::Files;
 use serow_net::tls::Protocol;
 use serow_proxy::{
-    CheckKind, CheckSettings, CheckStart, HttpCheck, ServerReport, ServerSettings, ServerState, Upkeep, Upstream,
-    UpstreamSettings,
+    CheckKind, CheckSettings, CheckStart, HttpCheck, ProxyHeader, ServerReport, ServerSettings, ServerState, Upkeep,
+    Upstream, UpstreamSettings,
 };
 use support::{Origin, until, unused_address};
 
@@ -209,6 +209,28 @@ fn another_port_and_unix_sockets() {
     });
     // Such a socket has no port, so that the other one is not asked.
     assert_eq!(verdict(&format!("unix:{}", path.display()), CheckSettings { port: Some(1), ..elsewhere }), None);
+}
+
+/// Servers that want a PROXY header get one for checks, too.
+#[test]
+fn checks_begin_with_a_header_where_requests_do() {
+    let listener = || Server::new().listen("127.0.0.1:0").proxy_protocol(ProxyProtocol::Required);
+    let origin = Origin::with(listener(), picky);
+    let check = http(HttpCheck { path: "/state".to_owned(), ..HttpCheck::default() });
+    for (header, expected) in [
+        (Some(ProxyHeader::Version1), ServerState::Up),
+        (Some(ProxyHeader::Version2), ServerState::Up),
+        (None, ServerState::Down),
+    ] {
+        let server = ServerSettings::new(origin.address().to_string().parse().unwrap());
+        let mut settings = UpstreamSettings::new("app", vec![server]);
+        settings.check = Some(quick(check.clone()));
+        settings.proxy_header = header;
+        let upstream = Upstream::new(settings);
+        let _upkeep = Upkeep::start(vec![upstream.clone()]).unwrap();
+        until(|| report(&upstream).state != ServerState::Starting);
+        assert_eq!(report(&upstream).state, expected, "{header:?}");
+    }
 }
 
 /// A server of `grpc.health.v1`: each service's name is what is answered.

@@ -63,6 +63,7 @@ async fn check_for_ever(
         clock.update();
         let change = server.health.note(result.map_err(|failure| failure.to_string()), &settings, clock.now());
         if change == Some(Change::CameUp) {
+            server.outlier.shorten();
             server.note_up(clock.now());
         }
         tell(change, &upstream, &server, &settings);
@@ -103,6 +104,42 @@ const PACE: Duration = Duration::from_millis(10);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{CheckKind, ServerSettings, Upkeep, UpstreamSettings};
+
+    /// Nobody listens there, so that a check says at once that the server is down.
+    fn refusing(upstream: &Upstream, port: u16) -> Arc<Server> {
+        let address = std::net::SocketAddr::from(([127, 0, 0, 1], port));
+        let settings = ServerSettings::new(address.to_string().parse().unwrap());
+        upstream.new_server(settings, serow_client::Destination::Tcp(address))
+    }
+
+    fn wait_until(is_so: impl Fn() -> bool) {
+        let began = std::time::Instant::now();
+        while !is_so() {
+            assert!(began.elapsed() < Duration::from_secs(10), "that takes too long");
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn servers_that_come_are_checked_and_those_that_go_are_not() {
+        let mut settings = UpstreamSettings::new("app", Vec::new());
+        let interval = Duration::from_millis(1);
+        settings.check = Some(CheckSettings { interval, fall: 1, ..CheckSettings::new(CheckKind::Tcp) });
+        let upstream = Upstream::new(settings);
+        let _upkeep = Upkeep::start(vec![upstream.clone()]).unwrap();
+        let (first, second) = (refusing(&upstream, 1), refusing(&upstream, 2));
+        assert!(first.health.is_up() && second.health.is_up());
+        upstream.change_servers(|_| vec![Arc::clone(&first)]);
+        wait_until(|| !first.health.is_up());
+        upstream.change_servers(|_| vec![Arc::clone(&second)]);
+        wait_until(|| !second.health.is_up());
+        // The check that was under way is given up, and there is no other.
+        let fall = first.health.report().fall;
+        let seen = second.health.report().fall;
+        wait_until(|| second.health.report().fall > seen + 5);
+        assert_eq!(first.health.report().fall, fall);
+    }
 
     #[test]
     fn first_checks_are_spread() {

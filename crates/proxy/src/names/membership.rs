@@ -51,13 +51,17 @@ pub(super) fn ordered(mut members: Vec<Member>) -> Vec<Member> {
 impl Upstream {
     /// The servers that a name stands for are these from now on; before, they were those. One that stays is the same as before, with
     /// its counts and its health; one that is gone finishes what it has.
-    pub(super) fn replace_members(&self, named: &ServerSettings, before: &[Member], members: &[Member]) {
+    pub(super) fn replace_members(&self, named: &Arc<ServerSettings>, before: &[Member], members: &[Member]) {
         if before == members {
             return;
         }
         let rank = |server: &Server| self.rank(server.settings());
         self.change_servers(|servers| {
             let is_of_name = |server: &&Arc<Server>| server.settings().address == named.address;
+            // It may have been taken out while it was looked up.
+            if !self.named().iter().any(|other| Arc::ptr_eq(other, named)) {
+                return servers.to_vec();
+            }
             let mut kept: Vec<_> = servers.iter().filter(|server| !is_of_name(server)).cloned().collect();
             for member in members {
                 let known = servers.iter().filter(is_of_name).find(|server| member.is(server));
@@ -77,7 +81,63 @@ impl Upstream {
     }
 
     fn new_member(&self, named: &ServerSettings, member: &Member) -> Arc<Server> {
-        let settings = ServerSettings { weight: member.weight, backup: member.backup, ..named.clone() };
+        let settings = ServerSettings { weight: member.weight, backup: member.backup, ..ServerSettings::clone(named) };
         self.new_server(settings, Destination::Tcp(member.address))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+    use crate::{Upkeep, UpstreamSettings};
+
+    #[test]
+    fn names_come_and_go_while_the_proxy_runs() {
+        let upstream = Upstream::new(UpstreamSettings::new("app", Vec::new()));
+        let _upkeep = Upkeep::start(vec![upstream.clone()]).unwrap();
+        let name = ServerSettings::new("localhost:1".parse().unwrap());
+        for _ in 0..3 {
+            upstream.change_named(|named| named.push(Arc::new(name.clone())));
+            let began = Instant::now();
+            while upstream.servers().is_empty() {
+                assert!(began.elapsed().as_secs() < 10, "that takes too long");
+                std::thread::yield_now();
+            }
+            assert!(upstream.servers().iter().any(|server| server.name() == "127.0.0.1:1"));
+            upstream.change_named(Vec::clear);
+            assert!(upstream.servers().is_empty());
+        }
+    }
+
+    /// What a name stood for, what it stands for, and which servers that makes; one that stays is the same.
+    #[test]
+    fn members_become_servers() {
+        let settings =
+            ["127.0.0.9:9", "app:1", "127.0.0.8:8"].map(|server| ServerSettings::new(server.parse().unwrap()));
+        let member = |last: u8| Member::of_host(IpAddr::from([127, 0, 0, last]), 1, &settings[1]);
+        let members = |lasts: &[u8]| ordered(lasts.iter().map(|last| member(*last)).collect());
+        let upstream = Upstream::new(UpstreamSettings::new("app", settings.to_vec()));
+        let named = upstream.named().remove(0);
+        let mut before = Vec::new();
+        let mut known: Vec<Arc<Server>> = upstream.servers().to_vec();
+        for lasts in [&[2, 1][..], &[1, 2, 2], &[3, 2], &[2, 3], &[], &[4]] {
+            let (now, version) = (members(lasts), upstream.version());
+            upstream.replace_members(&named, &before, &now);
+            let is_change = before != now;
+            assert_eq!(upstream.version(), version + u64::from(is_change), "{lasts:?}");
+            let servers = upstream.servers();
+            let names: Vec<_> = servers.iter().map(|server| server.name().to_owned()).collect();
+            let found = now.iter().map(|member| member.address.to_string());
+            let expected: Vec<_> =
+                ["127.0.0.9:9".to_owned()].into_iter().chain(found).chain(["127.0.0.8:8".to_owned()]).collect();
+            assert_eq!(names, expected);
+            for server in servers.iter() {
+                let same_name = known.iter().find(|other| other.name() == server.name());
+                assert!(same_name.is_none_or(|other| Arc::ptr_eq(other, server)), "{} is new", server.name());
+            }
+            (before, known) = (now, servers.to_vec());
+        }
     }
 }

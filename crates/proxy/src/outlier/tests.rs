@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serow_net::Moment;
 
-use super::{Ejection, Outcome, Outlier, PassiveSettings, Reason};
+use super::{Ejection, Outcome, Outlier, PassiveSettings, Reason, Turn};
 
 const SETTINGS: PassiveSettings = PassiveSettings { failures: 3, ejection: Duration::from_secs(10) };
 
@@ -14,16 +14,24 @@ fn at(second: u64) -> Moment {
 }
 
 /// Requests that all come to this at this second, and what the last says.
-fn note(outlier: &Outlier, outcome: Outcome, count: usize, second: u64) -> Option<Ejection> {
+fn note(outlier: &Outlier, outcome: Outcome, count: usize, second: u64) -> Option<Turn> {
     (0..count).map(|_| outlier.note(outcome, at(second), &SETTINGS, || true)).last().flatten()
 }
 
 fn failures(outlier: &Outlier, count: usize, second: u64) -> Option<Ejection> {
-    note(outlier, Outcome::Failure, count, second)
+    match note(outlier, Outcome::Failure, count, second) {
+        Some(Turn::Ejected(ejection)) => Some(ejection),
+        Some(Turn::Recovered) => panic!("a failure is no recovery"),
+        None => None,
+    }
 }
 
 fn successes(outlier: &Outlier, count: usize, second: u64) {
     assert_eq!(note(outlier, Outcome::Success, count, second), None);
+}
+
+fn recovery(outlier: &Outlier, second: u64) {
+    assert_eq!(note(outlier, Outcome::Success, 1, second), Some(Turn::Recovered));
 }
 
 /// Requests, each at a second (`+` well, `-` failed, `.` one second passes), and why the server is left alone at the end.
@@ -105,7 +113,7 @@ fn one_request_at_a_time_is_a_trial() {
     outlier.end_trial();
     assert!(!outlier.is_ejected(at(12)));
     assert!(outlier.begin_trial());
-    successes(&outlier, 1, 13);
+    recovery(&outlier, 13);
     outlier.end_trial();
     assert!(!outlier.is_ejected(at(13)));
     assert!(!outlier.begin_trial());
@@ -137,8 +145,22 @@ fn a_server_that_was_well_for_long_begins_anew() {
         let outlier = Outlier::default();
         failures(&outlier, 3, 1);
         assert!(!outlier.is_ejected(at(11)));
-        successes(&outlier, 1, 11);
+        recovery(&outlier, 11);
         let ejection = failures(&outlier, 3, 11 + well).unwrap();
         assert_eq!((ejection.length, ejection.since), (Duration::from_secs(length), at(11 + well)));
     }
+}
+
+#[test]
+fn a_server_that_is_found_well_by_other_means_is_tried_at_once() {
+    let outlier = Outlier::default();
+    outlier.shorten();
+    assert!(!outlier.begin_trial());
+    failures(&outlier, 3, 1);
+    outlier.shorten();
+    assert!(!outlier.is_ejected(at(1)));
+    assert!(outlier.begin_trial());
+    assert!(outlier.is_ejected(at(1)));
+    recovery(&outlier, 1);
+    assert!(!outlier.is_ejected(at(1)));
 }
