@@ -14,6 +14,7 @@
 //! | a file, standard output; a command; syslog | `sink.rs`, `sink/`, `syslog.rs`, `syslog/` |
 //! | SIGUSR1, and what is said of losses | `watch.rs` |
 
+mod attempts;
 mod combined;
 mod date;
 mod destination;

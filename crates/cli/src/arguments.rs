@@ -56,7 +56,10 @@ pub(crate) use self::{
     supervise::{SuperviseArguments, SupervisorFiles},
     timeouts::TimeoutArguments,
     tls::{CertificateArgument, ClientArgument, TlsArguments, VersionsArgument},
-    upstream::{SendProxyArgument, UpstreamArguments, UpstreamTlsArguments},
+    upstream::{
+        SendProxyArgument, UpstreamArguments, UpstreamConnectionArguments, UpstreamTimeoutArguments,
+        UpstreamTlsArguments,
+    },
     waterfall::WaterfallArguments,
 };
 

@@ -46,11 +46,12 @@ pub(crate) fn print_reference() -> Result<(), Failure> {
     io::stdout().write_all(configuration::reference().as_bytes()).map_err(Failure::Output)
 }
 
-/// `2 listeners, 1 site, 3 routes`
+/// `2 listeners, 1 upstream, 1 site, 3 routes`
 fn summary(configuration: &Configuration) -> String {
     let counted = |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
-    let Configuration { server, sites, routes, .. } = configuration;
-    [(server.listeners.len(), "listener"), (*sites, "site"), (*routes, "route")]
-        .map(|(count, noun)| counted(count, noun))
-        .join(", ")
+    let Configuration { server, upstreams, sites, routes, .. } = configuration;
+    let parts =
+        [(server.listeners.len(), "listener"), (upstreams.len(), "upstream"), (*sites, "site"), (*routes, "route")];
+    let parts = parts.into_iter().filter(|(count, _)| *count > 0).map(|(count, noun)| counted(count, noun));
+    parts.collect::<Vec<_>>().join(", ")
 }

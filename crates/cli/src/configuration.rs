@@ -4,8 +4,8 @@
 //! | --- | --- |
 //! | the text | `file.rs` |
 //! | a tree, which knows where in the text each part stands | `document.rs`, `place.rs`; `syntax.rs` where it is none |
-//! | the tree as types, by serde: those of the options, and a few more | `values.rs`, `tables.rs`; `root.rs`, `sites.rs`, `handlers.rs` |
-//! | what the types mean together | `meaning.rs`, `paths.rs`, `account.rs`, `routing.rs`, `../settings.rs` |
+//! | the tree as types, by serde: those of the options, and a few more | `values.rs`, `tables.rs`; `root.rs`, `upstreams.rs`, `sites.rs`, `handlers.rs` |
+//! | what the types mean together | `meaning.rs`, `paths.rs`, `account.rs`, `proxying.rs`, `routing.rs`, `../settings.rs` |
 //! | where the server is reached, of a file that may be wrong | `door.rs` |
 //! | the same for editors, and for readers | `schema.rs`, `shape.rs`, `description.rs`; `reference.rs` |
 //! | what is wrong is noted with its place, and all shown at the end | `problem.rs`, `names.rs`, `kinds.rs`, `excerpt.rs`, `error.rs` |
@@ -30,6 +30,7 @@ mod names;
 mod paths;
 mod place;
 mod problem;
+mod proxying;
 mod reference;
 mod root;
 mod route_handler;
@@ -40,11 +41,13 @@ mod sites;
 mod status;
 mod syntax;
 mod tables;
+mod upstreams;
 mod values;
 
 use std::{path::Path, time::Duration};
 
 use serde_json::Value;
+use serow_proxy::Upstream;
 use serow_router::Router;
 
 pub(crate) use self::{
@@ -68,6 +71,8 @@ pub(crate) struct Configuration {
     pub(crate) server: ServerSettings,
     /// What it serves. [`encryption::run`](crate::encryption::run) puts around it what TLS needs.
     pub(crate) router: Router<RouteHandler>,
+    /// The other servers that it asks.
+    pub(crate) upstreams: Vec<Upstream>,
     /// How many sites the router has.
     pub(crate) sites: usize,
     /// How many routes the sites have together.

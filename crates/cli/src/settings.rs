@@ -17,7 +17,7 @@ pub(crate) use self::{
     contradiction::Contradiction,
     folder::{FolderSettings, folder_settings},
     listeners::{ListenerSettings, Purpose},
-    proxy::ProxySettings,
+    proxy::{ProxySettings, forwarding_settings, reads_attempts},
     upstream::upstream_settings,
 };
 use crate::{

@@ -37,7 +37,7 @@ pub use content::BodyLength;
 pub use field::{FieldName, InvalidHeader, Known, is_token_byte};
 pub use head::{RequestHead, ResponseHead};
 pub use headers::{HeaderIter, Headers};
-pub use http::{Method, StatusCode, Version};
+pub use http::{Extensions, Method, StatusCode, Version};
 pub use list::{ReceivedFields, Span};
 pub use misuse::Misuse;
 pub use pattern::{Pattern, Template};

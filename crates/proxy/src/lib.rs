@@ -40,6 +40,7 @@
 
 mod address;
 mod answer;
+mod attempts;
 mod balancing;
 mod cookies;
 mod counters;
@@ -77,6 +78,7 @@ mod via;
 
 pub use self::{
     address::{Place, ServerAddress, ServerAddressError},
+    attempts::{Attempt, Attempts},
     balancing::{Balancing, HashKey},
     forwarded::{Forwarded, ForwardedFields},
     health::{CheckKind, CheckSettings, CheckStart, HttpCheck},

@@ -113,6 +113,8 @@ pub struct ForwardingSettings {
     pub response_headers: Vec<(String, String)>,
     /// Whether bodies of requests are taken whole before a server is asked.
     pub buffering: Option<BufferSettings>,
+    /// Whether responses have [`Attempts`](crate::Attempts) in their extensions, for the access log.
+    pub note_attempts: bool,
 }
 
 /// The host that servers are asked for.

@@ -1,11 +1,12 @@
 //! The seam of the access log.
 
 use std::{
+    mem,
     sync::atomic::{AtomicU64, Ordering},
     time::{Duration, Instant, SystemTime},
 };
 
-use serow_message::{Connection, Headers, Priority, RequestHead, StatusCode};
+use serow_message::{Connection, Extensions, Headers, Priority, RequestHead, StatusCode};
 
 use crate::exchange::Sent;
 
@@ -14,7 +15,7 @@ pub trait AccessLog: 'static {
     /// Called on the worker's thread: what takes long here, every connection of the core waits for.
     fn log(&self, served: &Served<'_>);
 
-    /// Whether it reads [`Served::response`], which is kept only where that is so.
+    /// Whether it reads [`Served::response`] and [`Served::extensions`], which are kept only where that is so.
     fn reads_response(&self) -> bool {
         false
     }
@@ -37,6 +38,8 @@ pub struct Served<'a> {
     /// `content-length` and those of the connection); `None` where there was no response, or
     /// [`AccessLog::reads_response`] does not ask for it.
     pub response: Option<&'a Headers>,
+    /// What the handler put into the response's extensions; `None` as with [`Self::response`].
+    pub extensions: Option<&'a Extensions>,
     /// Bytes of the response's head, as it was sent; 0 where the head was not the handler's.
     pub head_bytes: u64,
     /// Bytes of the response's body.
@@ -73,7 +76,7 @@ pub(crate) struct Record {
     connection_number: u64,
     request_number: u64,
     request: Option<RequestHead>,
-    response: Option<Headers>,
+    response: Option<(Headers, Extensions)>,
     stream: Option<ServedStream>,
     began: SystemTime,
     clock: Instant,
@@ -105,10 +108,10 @@ impl Record {
         self.stream = Some(ServedStream { number, priority });
     }
 
-    /// The response that will be sent.
-    pub(crate) fn note_response(&mut self, log: &dyn AccessLog, headers: &Headers) {
+    /// The response that will be sent. Its extensions are of no more use to anybody else.
+    pub(crate) fn note_response(&mut self, log: &dyn AccessLog, headers: &Headers, extensions: &mut Extensions) {
         if log.reads_response() {
-            self.response = Some(headers.clone());
+            self.response = Some((headers.clone(), mem::take(extensions)));
         }
     }
 
@@ -120,7 +123,8 @@ impl Record {
             request_number: self.request_number,
             request: self.request.as_ref(),
             status: sent.status,
-            response: self.response.as_ref(),
+            response: self.response.as_ref().map(|(headers, _)| headers),
+            extensions: self.response.as_ref().map(|(_, extensions)| extensions),
             head_bytes: sent.head_bytes,
             body_bytes: sent.body_bytes,
             stream: self.stream,

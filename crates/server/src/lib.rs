@@ -35,9 +35,9 @@ mod worker;
 
 pub use bytes::Bytes;
 pub use serow_message::{
-    Body, BodyKind, BoxError, Connection, Encryption, FieldName, FileChanged, FileRange, FileVersion, Handler,
-    HandlerExt, HandlerService, Headers, Incoming, IncomingError, Interim, InvalidHeader, Known, Method, OnUpgrade,
-    Peer, Priority, Request, RequestHead, Response, Scheme, ServiceHandler, StatusCode, Target, TargetForm,
+    Body, BodyKind, BoxError, Connection, Encryption, Extensions, FieldName, FileChanged, FileRange, FileVersion,
+    Handler, HandlerExt, HandlerService, Headers, Incoming, IncomingError, Interim, InvalidHeader, Known, Method,
+    OnUpgrade, Peer, Priority, Request, RequestHead, Response, Scheme, ServiceHandler, StatusCode, Target, TargetForm,
     UpgradeRefused, Upgraded, Version, is_token_byte,
 };
 pub use serow_net::{

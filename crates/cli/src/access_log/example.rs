@@ -3,15 +3,17 @@
 use std::time::{Duration, SystemTime};
 
 use serow::{
-    Connection, Encryption, Headers, Method, Peer, Priority, RequestHead, Scheme, Served, ServedStream, StatusCode,
-    Target, Version,
+    Connection, Encryption, Extensions, Headers, Method, Peer, Priority, RequestHead, Scheme, Served, ServedStream,
+    StatusCode, Target, Version,
 };
+use serow_proxy::{Attempts, ServerSettings, Upstream, UpstreamSettings};
 
 /// A `GET /` over HTTP/1.1, until it is changed.
 pub(super) struct Example {
     pub(super) connection: Connection,
     pub(super) request: RequestHead,
     pub(super) response: Headers,
+    pub(super) extensions: Extensions,
     pub(super) stream: Option<ServedStream>,
 }
 
@@ -32,7 +34,7 @@ impl Example {
             version: Version::HTTP_11,
             headers: Headers::new(),
         };
-        Self { connection, request, response: Headers::new(), stream: None }
+        Self { connection, request, response: Headers::new(), extensions: Extensions::new(), stream: None }
     }
 
     pub(super) fn header(&mut self, name: &str, value: &[u8]) {
@@ -43,6 +45,21 @@ impl Example {
         self.request.target = Target::parse(target.into(), false).unwrap();
     }
 
+    /// Two servers were asked for it: the first could not be reached.
+    pub(super) fn asked_servers(&mut self) {
+        let server = |text: &str| ServerSettings::new(text.parse().unwrap());
+        let servers = vec![server("127.0.0.1:9000"), server("unix:/run/a.sock")];
+        let servers = Upstream::new(UpstreamSettings::new("app", servers)).servers();
+        let attempts = Attempts::default();
+        attempts.begin(&servers[0]);
+        attempts.note_failure(StatusCode::BAD_GATEWAY, Duration::from_micros(1_500));
+        attempts.begin(&servers[1]);
+        attempts.note_connection(Duration::ZERO);
+        attempts.note_head(StatusCode::OK, Duration::from_millis(20));
+        attempts.note_end(Duration::from_millis(1_030));
+        self.extensions.insert(attempts);
+    }
+
     pub(super) fn served(&self) -> Served<'_> {
         Served {
             connection: &self.connection,
@@ -51,6 +68,7 @@ impl Example {
             request: Some(&self.request),
             status: StatusCode::OK,
             response: Some(&self.response),
+            extensions: Some(&self.extensions),
             head_bytes: 120,
             body_bytes: 13,
             stream: self.stream,

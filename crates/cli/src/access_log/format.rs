@@ -21,8 +21,18 @@ impl Format {
     /// Whether it needs the response's head.
     pub(super) fn reads_response(&self) -> bool {
         match self {
-            Self::Combined | Self::Json => false,
+            Self::Combined => false,
+            Self::Json => true,
             Self::Template(template) => template.reads_response(),
+        }
+    }
+
+    /// Whether it needs to know which servers were asked.
+    pub(crate) fn reads_attempts(&self) -> bool {
+        match self {
+            Self::Combined => false,
+            Self::Json => true,
+            Self::Template(template) => template.reads_attempts(),
         }
     }
 

@@ -5,6 +5,7 @@ use std::{io::Write, time::Duration};
 use serow::{Known, Peer, RequestHead, Served};
 
 use super::{
+    attempts,
     date::Date,
     variable::{digits, number, version},
 };
@@ -41,6 +42,7 @@ pub(super) fn write(served: &Served<'_>, date: &mut Date, line: &mut Vec<u8>) {
         line.extend_from_slice(b",\"urgency\":");
         number(stream.priority.urgency.into(), line);
     }
+    attempts(served, line);
     if let Some(encryption) = served.connection.encryption() {
         line.extend_from_slice(b",\"tls\":");
         string(encryption.version.as_bytes(), line);
@@ -50,6 +52,33 @@ pub(super) fn write(served: &Served<'_>, date: &mut Date, line: &mut Vec<u8>) {
     line.extend_from_slice(b",\"user_agent\":");
     field(served.request, Known::UserAgent, line);
     line.extend_from_slice(b"}\n");
+}
+
+/// Appends which servers were asked, where any was.
+fn attempts(served: &Served<'_>, line: &mut Vec<u8>) {
+    let Some(attempts) = attempts::of(served) else { return };
+    line.extend_from_slice(b",\"upstream\":[");
+    for (number, attempt) in attempts.iter().enumerate() {
+        line.extend_from_slice(if number == 0 { b"{\"server\":" } else { b",{\"server\":" });
+        string(attempt.server().as_bytes(), line);
+        line.extend_from_slice(b",\"status\":");
+        match attempt.status {
+            Some(status) => line.extend_from_slice(status.as_str().as_bytes()),
+            None => line.extend_from_slice(b"null"),
+        }
+        for (name, time) in
+            [("connect", attempt.connect_time), ("header", attempt.header_time), ("response", attempt.response_time)]
+        {
+            // Writing to memory does not fail.
+            let _ = write!(line, ",\"{name}\":");
+            match time {
+                Some(time) => seconds(time, line),
+                None => line.extend_from_slice(b"null"),
+            }
+        }
+        line.push(b'}');
+    }
+    line.push(b']');
 }
 
 /// Appends what the request's first line says, and its host.
@@ -150,6 +179,19 @@ mod tests {
         let (stream, tls) = (r#""stream":5,"urgency":1,"#, r#""tls":"TLSv1.3","#);
         assert!(line(&example.on_stream(5, "u=1, i")).contains(&format!(r#""whole":true,{stream}"referer""#)));
         assert!(line(&encrypted()).contains(&format!(r#""whole":true,{tls}"referer""#)));
+    }
+
+    #[test]
+    fn servers_that_were_asked() {
+        let mut example = Example::new("[::1]:1");
+        example.asked_servers();
+        let line = line(&example);
+        let expected = concat!(
+            r#""whole":true,"upstream":[{"server":"127.0.0.1:9000","status":502,"connect":null,"header":null,"#,
+            r#""response":0.001500},{"server":"unix:/run/a.sock","status":200,"connect":0.000000,"header":0.020000,"#,
+            r#""response":1.030000}],"referer""#
+        );
+        assert!(line.contains(expected), "{line}");
     }
 
     #[test]

@@ -54,6 +54,11 @@ impl Template {
         self.parts.iter().any(|part| matches!(part, Part::Variable(variable) if variable.reads_response()))
     }
 
+    /// Whether a variable needs to know which servers were asked.
+    pub(super) fn reads_attempts(&self) -> bool {
+        self.parts.iter().any(|part| matches!(part, Part::Variable(variable) if variable.reads_attempts()))
+    }
+
     /// Appends the line of a request.
     pub(super) fn write(&self, served: &Served<'_>, date: &mut Date, line: &mut Vec<u8>) {
         for part in &*self.parts {
@@ -125,6 +130,7 @@ mod tests {
             ("$server_protocol $scheme $host $http_host", "HTTP/1.1 http a.example A.Example:8080"),
             ("$status $body_bytes_sent $bytes_sent", "200 13 133"),
             ("$request_time $upstream_response_time", "1.000 -"),
+            ("$upstream_addr $upstream_status $upstream_connect_time $upstream_header_time", "- - - -"),
             ("$connection $connection_requests", "7 2"),
             ("$http_user_agent $http_x_forwarded_for", "curl \\x228\\x22 192.0.2.1, 192.0.2.2\\xFF"),
             ("$http_cookie $sent_http_cache_control $sent_http_etag", "- no-cache -"),
@@ -137,6 +143,15 @@ mod tests {
         ] {
             assert_eq!(line(template, &full()), expected, "{template}");
         }
+    }
+
+    #[test]
+    fn servers_that_were_asked() {
+        let mut example = full();
+        example.asked_servers();
+        assert_eq!(line("$upstream_addr|$upstream_status", &example), "127.0.0.1:9000, unix:/run/a.sock|502, 200");
+        assert_eq!(line("$upstream_connect_time|$upstream_header_time", &example), "-, 0.000|-, 0.020");
+        assert_eq!(line("$upstream_response_time", &example), "0.001, 1.030");
     }
 
     #[test]

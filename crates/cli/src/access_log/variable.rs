@@ -1,10 +1,10 @@
 //! What a template may name: nginx's variables as far as they mean something here, and a few of our own.
 
-use std::io::Write;
+use std::{io::Write, time::Duration};
 
 use serow::{Encryption, Headers, Known, Peer, RequestHead, Scheme, Served, Version};
 
-use super::{date::Date, escape, user};
+use super::{attempts, date::Date, escape, user};
 
 /// A value of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,7 +50,11 @@ names! {
     BodyBytesSent: "body_bytes_sent";
     BytesSent: "bytes_sent";
     RequestTime: "request_time";
+    UpstreamAddress: "upstream_addr";
+    UpstreamStatus: "upstream_status";
     UpstreamResponseTime: "upstream_response_time";
+    UpstreamConnectTime: "upstream_connect_time";
+    UpstreamHeaderTime: "upstream_header_time";
     Connection: "connection";
     ConnectionRequests: "connection_requests";
     TlsProtocol: "ssl_protocol";
@@ -93,7 +97,22 @@ impl Variable {
 
     /// Whether it needs the response's head.
     pub(super) fn reads_response(&self) -> bool {
-        matches!(self, Self::ResponseField(_))
+        matches!(self, Self::ResponseField(_)) || self.reads_attempts()
+    }
+
+    /// Whether it needs to know which servers were asked.
+    pub(super) fn reads_attempts(&self) -> bool {
+        match self {
+            Self::Named(name) => matches!(
+                name,
+                Name::UpstreamAddress
+                    | Name::UpstreamStatus
+                    | Name::UpstreamResponseTime
+                    | Name::UpstreamConnectTime
+                    | Name::UpstreamHeaderTime
+            ),
+            Self::RequestField(_) | Self::ResponseField(_) => false,
+        }
     }
 
     /// Appends the value; a dash where there is none.
@@ -149,8 +168,15 @@ impl Name {
             Self::BodyBytesSent => number(served.body_bytes, line),
             Self::BytesSent => number(served.head_bytes + served.body_bytes, line),
             Self::RequestTime => decimal(served.took.as_secs(), served.took.subsec_millis(), line),
-            // Nothing is passed on yet.
-            Self::UpstreamResponseTime => line.push(b'-'),
+            Self::UpstreamAddress => attempts::write(served, line, attempts::server),
+            Self::UpstreamStatus => attempts::write(served, line, attempts::status),
+            Self::UpstreamResponseTime => {
+                attempts::write(served, line, |attempt, line| time(attempt.response_time, line))
+            }
+            Self::UpstreamConnectTime => {
+                attempts::write(served, line, |attempt, line| time(attempt.connect_time, line))
+            }
+            Self::UpstreamHeaderTime => attempts::write(served, line, |attempt, line| time(attempt.header_time, line)),
             Self::Connection => number(served.connection_number, line),
             Self::ConnectionRequests => number(served.request_number, line),
             Self::TlsProtocol => text(encryption(served).map(|tls| tls.version), line),
@@ -221,6 +247,14 @@ fn decimal(seconds: u64, milliseconds: u32, line: &mut Vec<u8>) {
     number(seconds, line);
     line.push(b'.');
     digits(milliseconds, 3, line);
+}
+
+/// Appends a time that may be missing.
+fn time(time: Option<Duration>, line: &mut Vec<u8>) {
+    match time {
+        Some(time) => decimal(time.as_secs(), time.subsec_millis(), line),
+        None => line.push(b'-'),
+    }
 }
 
 /// Appends a text that may be missing.

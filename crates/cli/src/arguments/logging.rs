@@ -39,7 +39,8 @@ pub(crate) struct LoggingArguments {
     ///
     /// combined is the format of nginx and Apache, with the time in UTC and \xHH for bytes that could forge a line.
     /// json is an object with time, peer, method, target, host, version, status, bytes, duration (in seconds), whole
-    /// (false where the connection was cut), stream and urgency (over HTTP/2), tls (its version), referer and user_agent.
+    /// (false where the connection was cut), stream and urgency (over HTTP/2), upstream (the servers that were asked, each with
+    /// server, status, connect, header and response), tls (its version), referer and user_agent.
     ///
     /// Anything with a $ in it is a text with nginx's variables, as in
     /// '$remote_addr "$request" $status $request_time $http_x_request_id'; $$ is a dollar. docs/logs.md has their names.

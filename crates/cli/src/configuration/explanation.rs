@@ -11,8 +11,9 @@ use super::{
     root::{AccountTable, ReloadTable, RootTable},
     sites::{RouteTable, SiteContent, SiteTable},
     status::RedirectStatus,
+    upstreams::{ProxyTable, UpstreamTable},
 };
-use crate::arguments::{FolderArguments, GeneralArguments, without_options};
+use crate::arguments::{FolderArguments, GeneralArguments, UpstreamArguments, without_options};
 
 /// What a file says.
 pub(super) fn of(written: &RootTable) -> String {
@@ -27,8 +28,23 @@ pub(super) fn of(written: &RootTable) -> String {
     keys.add(admin, &without_options());
     keys.add(limits, &without_options());
     keys.add(timeouts, &without_options());
+    let upstreams: String = written.upstreams.iter().map(of_upstream).collect();
     let sites: String = written.sites.iter().map(of_site).collect();
-    format!("{}{sites}", keys.lines())
+    format!("{}{upstreams}{sites}", keys.lines())
+}
+
+fn of_upstream(upstream: &UpstreamTable) -> String {
+    let UpstreamArguments { balancing, sticky, timeouts, connections, tls, retries, health } = &upstream.arguments;
+    let mut keys = Keys::default();
+    keys.add_all(&upstream.settings);
+    keys.add(balancing, &without_options());
+    keys.add(sticky, &without_options());
+    keys.add(timeouts, &without_options());
+    keys.add(connections, &without_options());
+    keys.add(tls, &without_options());
+    keys.add(retries, &without_options());
+    keys.add(health, &without_options());
+    format!("\n[[upstream]]\n{}", keys.lines())
 }
 
 fn of_site(site: &SiteTable) -> String {
@@ -37,6 +53,10 @@ fn of_site(site: &SiteTable) -> String {
     let routes = match &site.content {
         SiteContent::Files(files) => {
             keys.add_table("files", of_files(files));
+            String::new()
+        }
+        SiteContent::Proxy(proxy) => {
+            keys.add_table("proxy", of_proxy(proxy));
             String::new()
         }
         SiteContent::Routes(routes) => routes.iter().map(of_route).collect(),
@@ -49,6 +69,7 @@ fn of_route(route: &RouteTable) -> String {
     keys.add_all(&route.settings);
     match &route.handler {
         HandlerTable::Files(files) => keys.add_table("files", of_files(files)),
+        HandlerTable::Proxy(proxy) => keys.add_table("proxy", of_proxy(proxy)),
         HandlerTable::Redirect(redirect) => {
             let mut table = Keys::default();
             table.add(redirect, &RedirectTable { to: String::new(), status: RedirectStatus::default() });
@@ -70,6 +91,13 @@ fn of_files(files: &FilesTable) -> Keys {
     keys.add_all(&files.settings);
     keys.add(content, &without_options());
     keys.add(caching, &without_options());
+    keys
+}
+
+fn of_proxy(proxy: &ProxyTable) -> Keys {
+    let mut keys = Keys::default();
+    keys.add_all(&proxy.settings);
+    keys.add(&proxy.forwarding, &without_options());
     keys
 }
 

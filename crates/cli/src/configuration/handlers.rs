@@ -9,6 +9,7 @@ use super::{
     problem::Problem,
     status::RedirectStatus,
     tables::{FromTable, TableReading},
+    upstreams::ProxyTable,
 };
 use crate::{arguments::FolderArguments, written::Count};
 
@@ -17,6 +18,8 @@ use crate::{arguments::FolderArguments, written::Count};
 pub(super) enum HandlerTable {
     /// What lies in a folder.
     Files(Box<FilesTable>),
+    /// What other servers answer.
+    Proxy(Box<ProxyTable>),
     /// Another place to go to.
     Redirect(RedirectTable),
     /// A response that is always the same.
@@ -90,21 +93,23 @@ pub(super) struct RewriteSettings {
 
 impl HandlerTable {
     /// The keys, of which a route has one.
-    pub(super) const KEYS: [&'static str; 4] = ["files", "redirect", "respond", "rewrite"];
+    pub(super) const KEYS: [&'static str; 5] = ["files", "proxy", "redirect", "respond", "rewrite"];
 
     /// Reads the one that a route has.
     pub(super) fn read(route: &mut TableReading<'_, '_>) -> Option<Self> {
         let files =
             route.table("files", "root").map(TableReading::read).map(|table| table.map(Box::new).map(Self::Files));
+        let proxy =
+            route.table("proxy", "upstream").map(TableReading::read).map(|table| table.map(Box::new).map(Self::Proxy));
         let redirect = route.table("redirect", "to").map(TableReading::read).map(|table| table.map(Self::Redirect));
         let respond = route.table("respond", "status").map(TableReading::read).map(|table| table.map(Self::Respond));
         let rewrite = route.has("rewrite").then(|| route.settings().map(Self::Rewrite));
         route.know("rewrite");
         let given: Vec<_> = Self::KEYS.into_iter().filter(|key| route.has(key)).collect();
         match given[..] {
-            [_] => files.or(redirect).or(respond).or(rewrite).flatten(),
+            [_] => files.or(proxy).or(redirect).or(respond).or(rewrite).flatten(),
             [] => {
-                let text = "the route answers nothing: write one of files, redirect, respond, rewrite";
+                let text = "the route answers nothing: write one of files, proxy, redirect, respond, rewrite";
                 route.problem(Problem::of_key(route.place().clone(), text));
                 None
             }

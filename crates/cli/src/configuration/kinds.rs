@@ -8,17 +8,20 @@ use super::{
     root::RootTable,
     sites::{RouteTable, SiteTable},
     tables::FromTable,
+    upstreams::{ProxyTable, UpstreamTable},
 };
 
 /// A kind of table: how it is called, and its keys.
 type Kind = (&'static str, fn() -> Vec<&'static str>);
 
 /// All kinds.
-const KINDS: [Kind; 6] = [
+const KINDS: [Kind; 8] = [
     ("the root, above the first [table]", RootTable::keys),
+    ("an [[upstream]]", UpstreamTable::keys),
     ("a [[site]]", SiteTable::keys),
     ("a [[site.route]]", RouteTable::keys),
     ("`files`", FilesTable::keys),
+    ("`proxy`", ProxyTable::keys),
     ("`redirect`", RedirectTable::keys),
     ("`respond`", RespondTable::keys),
 ];

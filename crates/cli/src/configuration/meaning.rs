@@ -9,23 +9,27 @@ use super::{
     paths,
     place::Place,
     problem::{Problem, Problems},
+    proxying::Proxying,
     root::{AccountTable, RootTable},
     routing::Routing,
     sites::{SiteContent, SiteTable},
 };
 use crate::{
     encryption::unusable_files,
-    settings::{Contradiction, ServerSettings, shares},
+    settings::{Contradiction, ServerSettings, reads_attempts, shares},
 };
 
 /// What a settings file in this folder means; where it means nothing, why is noted.
 pub(super) fn of(written: RootTable, folder: &Path, problems: &Problems) -> Option<Configuration> {
-    let RootTable { account, reload, mut general, sites } = written;
+    let RootTable { account, reload, mut general, upstreams, sites } = written;
     paths::resolve(&mut general, folder);
     let wanted_files = sites.iter().flat_map(SiteTable::files);
     let wanted_files = wanted_files.map(|files| files.folder.caching.cache_files.in_memory());
     let wanted_files = wanted_files.fold(0, usize::saturating_add);
+    let hands_over = sites.iter().any(SiteTable::has_proxy);
     let shares = shares(&general.listening, wanted_files);
+    let shares = if hands_over { shares.with_upstreams() } else { shares };
+    let note_attempts = reads_attempts(&general.logging);
     let note = |found: Contradiction| problems.add(Problem::of_contradiction(&Place::default(), found));
     unusable_files(&general.tls).into_iter().for_each(note);
     let server = ServerSettings::new(general, shares).map_err(note).ok();
@@ -34,10 +38,12 @@ pub(super) fn of(written: RootTable, folder: &Path, problems: &Problems) -> Opti
         problems.add(Problem::of_file(NOTHING_SERVED));
     }
     let (site_count, route_count) = (sites.len(), sites.iter().map(SiteTable::routes).sum());
-    let router = Routing { folder, wanted_files, shares, problems }.router(sites);
+    let proxying = Proxying::new(upstreams, folder, note_attempts, problems);
+    let router = Routing { folder, wanted_files, shares, proxying: &proxying, problems }.router(sites);
     Some(Configuration {
         server: server?,
         router: router?,
+        upstreams: proxying.into_upstreams(),
         sites: site_count,
         routes: route_count,
         account: account?,
@@ -59,8 +65,17 @@ impl SiteTable {
     /// How many routes it has; its own folder is one.
     fn routes(&self) -> usize {
         match &self.content {
-            SiteContent::Files(_) => 1,
+            SiteContent::Files(_) | SiteContent::Proxy(_) => 1,
             SiteContent::Routes(routes) => routes.len(),
+        }
+    }
+
+    /// Whether it hands requests to other servers.
+    fn has_proxy(&self) -> bool {
+        match &self.content {
+            SiteContent::Files(_) => false,
+            SiteContent::Proxy(_) => true,
+            SiteContent::Routes(routes) => routes.iter().any(|route| matches!(route.handler, HandlerTable::Proxy(_))),
         }
     }
 
@@ -68,6 +83,7 @@ impl SiteTable {
     fn files(&self) -> Vec<&FilesTable> {
         match &self.content {
             SiteContent::Files(files) => vec![files],
+            SiteContent::Proxy(_) => Vec::new(),
             SiteContent::Routes(routes) => {
                 let files = routes.iter().filter_map(|route| match &route.handler {
                     HandlerTable::Files(files) => Some(&**files),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serow::Address;
 
-use crate::arguments::{CertificateArgument, GeneralArguments, LogArgument};
+use crate::arguments::{CertificateArgument, GeneralArguments, LogArgument, UpstreamTlsArguments};
 
 /// Makes the paths of the settings those that the system knows.
 pub(super) fn resolve(settings: &mut GeneralArguments, folder: &Path) {
@@ -12,15 +12,23 @@ pub(super) fn resolve(settings: &mut GeneralArguments, folder: &Path) {
     listening.listen.iter_mut().for_each(|listener| resolve_address(&mut listener.address, folder));
     tls.redirect_http.iter_mut().for_each(|address| resolve_address(&mut address.0, folder));
     admin.admin.iter_mut().for_each(|address| resolve_address(&mut address.0, folder));
-    for certificate in &mut tls.tls {
-        if let CertificateArgument::Files(certificate, key) = certificate {
-            resolve_path(certificate, folder);
-            resolve_path(key, folder);
-        }
-    }
+    tls.tls.iter_mut().for_each(|certificate| resolve_certificate(certificate, folder));
     tls.tls_ocsp.iter_mut().chain(&mut tls.tls_client_ca).for_each(|path| resolve_path(path, folder));
     if let LogArgument::To(destination) = &mut logging.access_log {
         destination.path_mut().into_iter().for_each(|path| resolve_path(path, folder));
+    }
+}
+
+/// The same for what is about servers with TLS.
+pub(super) fn resolve_upstream_tls(settings: &mut UpstreamTlsArguments, folder: &Path) {
+    settings.server_ca.iter_mut().for_each(|path| resolve_path(path, folder));
+    settings.server_certificate.iter_mut().for_each(|certificate| resolve_certificate(certificate, folder));
+}
+
+fn resolve_certificate(certificate: &mut CertificateArgument, folder: &Path) {
+    if let CertificateArgument::Files(certificate, key) = certificate {
+        resolve_path(certificate, folder);
+        resolve_path(key, folder);
     }
 }
 

@@ -9,6 +9,7 @@ use super::{
     account::AccountName,
     sites::SiteTable,
     tables::{FromTable, TableReading},
+    upstreams::UpstreamTable,
 };
 use crate::{arguments::GeneralArguments, written::Span};
 
@@ -18,6 +19,7 @@ pub(super) struct RootTable {
     pub(super) account: AccountTable,
     pub(super) reload: ReloadTable,
     pub(super) general: GeneralArguments,
+    pub(super) upstreams: Vec<UpstreamTable>,
     pub(super) sites: Vec<SiteTable>,
 }
 
@@ -57,6 +59,7 @@ impl FromTable for RootTable {
         let (listening, tls, http) = (table.settings(), table.settings(), table.settings());
         let (logging, admin) = (table.settings(), table.settings());
         let (limits, timeouts) = (table.settings(), table.settings());
+        let upstreams: Vec<_> = table.tables("upstream").into_iter().map(TableReading::read).collect();
         let sites: Vec<_> = table.tables("site").into_iter().map(TableReading::read).collect();
         let general = GeneralArguments {
             listening: listening?,
@@ -67,6 +70,12 @@ impl FromTable for RootTable {
             limits: limits?,
             timeouts: timeouts?,
         };
-        Some(Self { account: account?, reload: reload?, general, sites: sites.into_iter().collect::<Option<_>>()? })
+        Some(Self {
+            account: account?,
+            reload: reload?,
+            general,
+            upstreams: upstreams.into_iter().collect::<Option<_>>()?,
+            sites: sites.into_iter().collect::<Option<_>>()?,
+        })
     }
 }

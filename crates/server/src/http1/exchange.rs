@@ -41,10 +41,10 @@ impl<H: Handler> Http1<H> {
             self.send_interim(InterimQueue::take);
         }
         let answered = match handled {
-            Ok(response) => {
+            Ok(mut response) => {
                 (sent.status, sent.has_begun) = (response.status, true);
                 if let (Some(record), Some(log)) = (&mut record, &self.worker.log) {
-                    record.note_response(&**log, &response.headers);
+                    record.note_response(&**log, &response.headers, &mut response.extensions);
                 }
                 self.respond(response, &feeding, &mut sent).await
             }

@@ -22,7 +22,7 @@ where
     pub(super) fn respond(&mut self, index: usize, response: Response) {
         let Some(exchange) = self.exchanges.get(index) else { return };
         let stream = exchange.stream;
-        let Response { mut status, mut headers, body, .. } = response;
+        let Response { mut status, mut headers, body, mut extensions } = response;
         if exchange.feeder.as_ref().is_some_and(|feeder| !feeder.is_abandoned()) {
             // The response may be made of the body, or somebody reads it elsewhere: no later time to ask for it.
             self.machine.send_continue(stream);
@@ -31,7 +31,7 @@ where
             status = websocket::translate(status, &mut headers);
         }
         if let (Some(record), Some(log)) = (&mut exchange.record, &self.worker.log) {
-            record.note_response(&**log, &headers);
+            record.note_response(&**log, &headers, &mut extensions);
         }
         let tunnel = if status.is_success() { exchange.upgrade.take() } else { None };
         let length = match tunnel {
