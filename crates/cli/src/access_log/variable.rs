@@ -3,6 +3,7 @@
 use std::{io::Write, time::Duration};
 
 use serow::{Encryption, Headers, Known, Peer, RequestHead, Scheme, Served, Version};
+use serow_proxy::Attempt;
 
 use super::{attempts, date::Date, escape, user};
 
@@ -170,13 +171,9 @@ impl Name {
             Self::RequestTime => decimal(served.took.as_secs(), served.took.subsec_millis(), line),
             Self::UpstreamAddress => attempts::write(served, line, attempts::server),
             Self::UpstreamStatus => attempts::write(served, line, attempts::status),
-            Self::UpstreamResponseTime => {
-                attempts::write(served, line, |attempt, line| time(attempt.response_time, line))
-            }
-            Self::UpstreamConnectTime => {
-                attempts::write(served, line, |attempt, line| time(attempt.connect_time, line))
-            }
-            Self::UpstreamHeaderTime => attempts::write(served, line, |attempt, line| time(attempt.header_time, line)),
+            Self::UpstreamResponseTime => attempt_time(served, line, |attempt| attempt.response_time),
+            Self::UpstreamConnectTime => attempt_time(served, line, |attempt| attempt.connect_time),
+            Self::UpstreamHeaderTime => attempt_time(served, line, |attempt| attempt.header_time),
             Self::Connection => number(served.connection_number, line),
             Self::ConnectionRequests => number(served.request_number, line),
             Self::TlsProtocol => text(encryption(served).map(|tls| tls.version), line),
@@ -249,12 +246,12 @@ fn decimal(seconds: u64, milliseconds: u32, line: &mut Vec<u8>) {
     digits(milliseconds, 3, line);
 }
 
-/// Appends a time that may be missing.
-fn time(time: Option<Duration>, line: &mut Vec<u8>) {
-    match time {
+/// Appends a time of each server that was asked, in seconds.
+fn attempt_time(served: &Served<'_>, line: &mut Vec<u8>, time: impl Fn(&Attempt) -> Option<Duration>) {
+    attempts::write(served, line, |attempt, line| match time(attempt) {
         Some(time) => decimal(time.as_secs(), time.subsec_millis(), line),
         None => line.push(b'-'),
-    }
+    });
 }
 
 /// Appends a text that may be missing.

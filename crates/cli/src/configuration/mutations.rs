@@ -14,11 +14,12 @@ use self::{random::Random, wrong::WAYS};
 use super::{explanation, problem::Fault, understand, written};
 
 /// Right ones, to begin with.
-const EXAMPLES: [&str; 5] = [
+const EXAMPLES: [&str; 6] = [
     include_str!("../../../../examples/serow.toml"),
     include_str!("../../../../examples/tls.toml"),
     include_str!("../../../../examples/sites.toml"),
     include_str!("../../../../examples/behind-a-proxy.toml"),
+    include_str!("../../../../examples/proxy.toml"),
     include_str!("../../../../examples/complete.toml"),
 ];
 

@@ -4,7 +4,10 @@ use std::path::{Path, PathBuf};
 
 use serow::Address;
 
-use crate::arguments::{CertificateArgument, GeneralArguments, LogArgument, UpstreamTlsArguments};
+use crate::{
+    arguments::{CertificateArgument, GeneralArguments, LogArgument, UpstreamTlsArguments},
+    written::ServerRule,
+};
 
 /// Makes the paths of the settings those that the system knows.
 pub(super) fn resolve(settings: &mut GeneralArguments, folder: &Path) {
@@ -23,6 +26,14 @@ pub(super) fn resolve(settings: &mut GeneralArguments, folder: &Path) {
 pub(super) fn resolve_upstream_tls(settings: &mut UpstreamTlsArguments, folder: &Path) {
     settings.server_ca.iter_mut().for_each(|path| resolve_path(path, folder));
     settings.server_certificate.iter_mut().for_each(|certificate| resolve_certificate(certificate, folder));
+}
+
+/// The same for a server's address.
+pub(super) fn resolve_server(server: &mut ServerRule, folder: &Path) {
+    match &mut server.0.address.place {
+        serow_proxy::Place::Unix(path) if !path.to_string_lossy().starts_with('@') => resolve_path(path, folder),
+        _ => {}
+    }
 }
 
 fn resolve_certificate(certificate: &mut CertificateArgument, folder: &Path) {
@@ -67,6 +78,11 @@ mod tests {
         settings.admin.admin = Some("unix:h".parse().unwrap());
         settings.logging.access_log = "logs/i".parse().unwrap();
         resolve(&mut settings, Path::new("/etc/serow"));
+        let mut servers =
+            ["unix:a.sock,weight=2", "h2c+unix:/a.sock", "unix:@a", "a:1"].map(|text| text.parse().unwrap());
+        servers.iter_mut().for_each(|server| resolve_server(server, Path::new("/etc")));
+        let expected = ["unix:/etc/a.sock,weight=2", "h2c+unix:/a.sock", "unix:@a", "a:1"];
+        assert_eq!(servers.map(|server| server.to_string()), expected);
         let listen: Vec<_> = settings.listening.listen.iter().map(|rule| rule.address.to_string()).collect();
         assert_eq!(listen, ["127.0.0.1:8080", "unix:/etc/serow/a.sock", "unix:/run/a.sock", "unix:@a"]);
         let tls: Vec<_> = settings.tls.tls.iter().map(ToString::to_string).collect();

@@ -10,7 +10,7 @@ use serow_proxy::{ForwardingSettings, Proxy, Upstream};
 
 use super::{
     names::near,
-    paths::resolve_upstream_tls,
+    paths::{resolve_server, resolve_upstream_tls},
     place::Place,
     problem::{Problem, Problems},
     upstreams::{ProxySettings, ProxyTable, UpstreamSettings, UpstreamTable},
@@ -24,6 +24,8 @@ use crate::{
 /// The upstreams of a file, and what asks them.
 pub(super) struct Proxying<'a> {
     problems: &'a Problems,
+    /// The folder of the file.
+    folder: &'a Path,
     /// Whether the access log says which servers were asked.
     note_attempts: bool,
     /// The names that there are, also of upstreams with which something is wrong.
@@ -35,18 +37,24 @@ pub(super) struct Proxying<'a> {
 
 impl<'a> Proxying<'a> {
     /// The upstreams that are written in a file in this folder; what is wrong with them is noted.
-    pub(super) fn new(written: Vec<UpstreamTable>, folder: &Path, note_attempts: bool, problems: &'a Problems) -> Self {
+    pub(super) fn new(
+        written: Vec<UpstreamTable>,
+        folder: &'a Path,
+        note_attempts: bool,
+        problems: &'a Problems,
+    ) -> Self {
         let (names, named, nameless) = (BTreeSet::new(), BTreeMap::new(), RefCell::default());
-        let mut proxying = Self { problems, note_attempts, names, named, nameless };
+        let mut proxying = Self { problems, folder, note_attempts, names, named, nameless };
         for table in written {
-            proxying.add(table, folder);
+            proxying.add(table);
         }
         proxying
     }
 
-    fn add(&mut self, written: UpstreamTable, folder: &Path) {
-        let UpstreamTable { settings: UpstreamSettings { name, servers }, mut arguments, place } = written;
-        resolve_upstream_tls(&mut arguments.tls, folder);
+    fn add(&mut self, written: UpstreamTable) {
+        let UpstreamTable { settings: UpstreamSettings { name, mut servers }, mut arguments, place } = written;
+        resolve_upstream_tls(&mut arguments.tls, self.folder);
+        servers.iter_mut().for_each(|server| resolve_server(server, self.folder));
         if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_".contains(&byte)) {
             let text = format!("{name:?} is no name: write letters, digits and any of . - _");
             self.problems.add(Problem::of_value(place.key("name"), text));
@@ -90,7 +98,8 @@ impl<'a> Proxying<'a> {
     }
 
     /// An upstream of these servers, for all that name them.
-    fn of_servers(&self, servers: Vec<ServerRule>) -> Result<Upstream, Contradiction> {
+    fn of_servers(&self, mut servers: Vec<ServerRule>) -> Result<Upstream, Contradiction> {
+        servers.iter_mut().for_each(|server| resolve_server(server, self.folder));
         let addresses: Vec<_> = servers.iter().map(|server| server.0.address.to_string()).collect();
         let name = addresses.join("+");
         let mut nameless = self.nameless.borrow_mut();

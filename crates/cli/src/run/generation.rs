@@ -5,6 +5,7 @@ use std::{io, mem, path::Path, process::ExitCode};
 use rustix::process::geteuid;
 use serow::{Address, BoundServer, ListenOptions};
 use serow_net::process::become_user;
+use serow_proxy::Upkeep;
 use serow_supervisor::master::{Parent, Terms, WantedListener};
 
 use super::orders::ServerOrders;
@@ -43,6 +44,8 @@ struct Generation {
     admin: Option<String>,
     server: BoundServer,
     log: AccessLogWriter,
+    /// Looks after the servers that are asked.
+    upkeep: Upkeep,
 }
 
 impl Generation {
@@ -64,11 +67,13 @@ impl Generation {
         if let Some(log) = log.log() {
             server = server.access_log(move || log.for_worker());
         }
-        Ok(Self { configuration, admin, server, log })
+        // Its thread begins as the user: the system gives rights up for one thread at a time.
+        let upkeep = Upkeep::start(configuration.upstreams.clone()).map_err(|error| Failure::System(error).line())?;
+        Ok(Self { configuration, admin, server, log, upkeep })
     }
 
     fn serve(self, parent: Parent) -> Result<(), Failure> {
-        let Self { configuration, admin, server, log } = self;
+        let Self { configuration, admin, server, log, upkeep } = self;
         let Configuration { server: settings, router, sites, reload_grace, .. } = configuration;
         let (stopper, status, counter) = (server.stopper(), server.status(), log.counter());
         let orders = ServerOrders {
@@ -86,6 +91,7 @@ impl Generation {
         };
         let farewell = parent.ready(terms, orders).map_err(Failure::System)?;
         let outcome = encryption::run(settings.encryption, server, router);
+        drop(upkeep);
         log.finish();
         farewell.say(document::value(&status.report(), counter.counts()));
         outcome.map_err(Failure::from)

@@ -35,11 +35,23 @@ pub(super) const WAYS: [(&str, Way); 19] = [
 ];
 
 /// Keys whose value in the examples is on or off, and those that can be.
-const SWITCHES: [&str; 8] =
-    ["listing", "precompressed", "compress", "sendfile", "hidden", "reuse-port", "proxy-protocol", "tls"];
+const SWITCHES: [&str; 12] = [
+    "listing",
+    "precompressed",
+    "compress",
+    "sendfile",
+    "hidden",
+    "reuse-port",
+    "proxy-protocol",
+    "tls",
+    "sticky-fallback",
+    "server-insecure",
+    "retry-all-methods",
+    "buffer-requests",
+];
 
 /// Keys that take one of some words only, and the words.
-const WORDS: [(&str, &[&str]); 8] = [
+const WORDS: [(&str, &[&str]); 13] = [
     ("tls-versions", &["1.2", "1.3", "1.2-1.3"]),
     ("tls-client", &["required", "optional"]),
     ("http", &["both", "1", "2"]),
@@ -48,6 +60,11 @@ const WORDS: [(&str, &[&str]); 8] = [
     ("symlinks", &["within", "none"]),
     ("sendfile", &["on", "off"]),
     ("compress", &["on", "off", "br", "zstd", "gzip"]),
+    ("balance", &["round-robin", "least-requests", "latency"]),
+    ("sticky", &["off", "insert", "prefix", "rewrite"]),
+    ("send-proxy", &["off", "v1", "v2"]),
+    ("check", &["off", "tcp", "http", "grpc"]),
+    ("forwarded", &["x", "standard", "both", "off"]),
 ];
 
 fn is_switch(entry: &Entry<'_>) -> bool {
@@ -160,7 +177,7 @@ fn section_twice(text: &str, random: &mut Random) -> Option<String> {
 }
 
 fn required(text: &str, random: &mut Random) -> Option<String> {
-    let keys = ["root", "path", "redirect", "respond"];
+    let keys = ["root", "path", "redirect", "respond", "proxy", "name", "servers"];
     let is_alone = |entry: &Entry<'_>| keys.contains(&entry.key) || (entry.key == "files" && !entry.is_at_root);
     let entry = entry(text, random, is_alone)?;
     Some(replaced(text, entry.line, ""))
