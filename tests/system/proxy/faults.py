@@ -20,8 +20,8 @@ from .upstream import Upstream, running
 
 # Before the fault and behind it.
 CALM = 0.3
-# The time for a response that the proxies are given, and what else a request may take.
-TIMEOUT, REST = 1.0, 0.5
+# The time for a response that the proxies are given, and what else a request may take: Serow keeps times to a quarter of a second.
+TIMEOUT, REST = 1.0, 0.75
 RESTARTS = {True: 10, False: 100}
 # Servers and clients of one fault take half a core. What is written down is measured alone.
 AT_A_TIME = {True: 3, False: 1}
