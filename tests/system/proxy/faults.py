@@ -20,6 +20,8 @@ from .upstream import Upstream, running
 
 # Before the fault and behind it.
 CALM = 0.3
+# A server that failed again and again is left alone for ten times two seconds at most.
+BACK = 25.0
 # The time for a response that the proxies are given, and what else a request may take: Serow keeps times to a quarter of a second.
 TIMEOUT, REST = 1.0, 0.75
 RESTARTS = {True: 10, False: 100}
@@ -33,7 +35,7 @@ def told(mode: str) -> Callable[[Upstream, bool], list[Window]]:
         victim.tell(mode)
         window = began, time.monotonic()
         # The full test is long enough for a server that was left alone to be tried again, and to fail again.
-        time.sleep(1.0 if short else 8.0)
+        time.sleep(1.0 if short else 5.0)
         victim.tell("normal")
         return [window] if mode == "refuse" else []
     return happen
@@ -41,7 +43,7 @@ def told(mode: str) -> Callable[[Upstream, bool], list[Window]]:
 
 def stopped(victim: Upstream, short: bool) -> list[Window]:
     victim.signal(signal.SIGSTOP)
-    time.sleep(TIMEOUT + 0.5 if short else 8.0)
+    time.sleep(TIMEOUT + 0.5 if short else 5.0)
     victim.signal(signal.SIGCONT)
     return []
 
@@ -114,13 +116,19 @@ def sit(kind: type[Server], fault: Fault, folder: pathlib.Path, short: bool) -> 
             windows = fault.happen(victim, short)
             over = time.monotonic()
             # In the full test it comes back, and its share with it.
-            time.sleep(CALM if short else 6.0)
+            time.sleep(CALM)
+            while not short and not asked_since(victim, over) and time.monotonic() < over + BACK:
+                time.sleep(0.5)
         said = f"; {proxy.panics()[0]}" if proxy.panics() else ""
         # What stood still may still be reading what it was sent.
         time.sleep(0.1)
     row = account(load.asked, [seen for upstream in upstreams for seen in upstream.seen()], windows, fault.cuts)
-    row.back = sum(seen.moment > over and seen.event == "did" for seen in victim.seen())
+    row.back = asked_since(victim, over)
     return row, load.kinds() + said
+
+
+def asked_since(server: Upstream, moment: float) -> int:
+    return sum(seen.moment > moment and seen.event == "did" for seen in server.seen())
 
 
 def happen_to_one(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:

@@ -55,8 +55,12 @@ class Origin:
             host, port = path.rsplit(":", 1)
             self.server = await loop.create_server(lambda: Connection(self), host, int(port), backlog=512)
 
-    def close(self) -> None:
+    async def close(self) -> None:
         if self.server:
+            for listener in self.server.sockets:
+                asyncio.get_running_loop().remove_reader(listener.fileno())
+            # Who was accepted already must be served: asyncio would forget it here, and leave it waiting.
+            await asyncio.sleep(0.001)
             self.server.close()
             self.server = None
         for connection in list(self.connections):
@@ -65,7 +69,7 @@ class Origin:
     async def tell(self, mode: str) -> None:
         self.mode = mode
         if mode == "refuse":
-            self.close()
+            await self.close()
         elif self.server is None:
             await self.listen()
 
@@ -79,7 +83,7 @@ class Origin:
         told = asyncio.create_task(self.obey(reader))
         await over.wait()
         told.cancel()
-        self.close()
+        await self.close()
         while self.connections:
             await asyncio.sleep(0.01)
 
