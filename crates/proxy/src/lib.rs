@@ -42,6 +42,7 @@ mod address;
 mod answer;
 mod attempts;
 mod balancing;
+mod buffering;
 mod cookies;
 mod counters;
 mod failure;

@@ -1,0 +1,158 @@
+//! Bodies of requests that are taken whole before a server is asked: in memory, and what is longer in a file without a name.
+//!
+//! Slow clients then keep no server busy, and a request can be sent to several servers one after the other.
+
+mod nameless_file;
+mod trailed;
+
+use std::{fs::File, future::poll_fn, io, io::Write, mem, path::Path, sync::Arc};
+
+use bytes::Bytes;
+use serow_message::{Body, BoxError, FileRange, Headers, StatusCode};
+use tokio::task::spawn_blocking;
+
+use self::trailed::with_trailers;
+use crate::settings::BufferSettings;
+
+/// A body that is all here, and can be sent any number of times.
+#[derive(Debug)]
+pub(crate) struct Whole {
+    content: Content,
+    trailers: Option<Headers>,
+}
+
+#[derive(Debug)]
+enum Content {
+    Memory(Bytes),
+    File { file: Arc<File>, length: u64 },
+}
+
+/// Why a body is not here.
+#[derive(Debug)]
+pub(crate) enum BufferFailure {
+    /// The client did not send all of it.
+    Client(BoxError),
+    /// It could not be put into a file.
+    Storage(io::Error),
+}
+
+impl Whole {
+    /// Takes all of a body. How long that may take and how much it may be is the server's to say, which is in front of us.
+    ///
+    /// # Errors
+    ///
+    /// The client's and the file system's.
+    pub(crate) async fn of(mut body: Body, settings: &BufferSettings) -> Result<Self, BufferFailure> {
+        let mut store = Store { settings, gathered: Vec::new(), file: None, written: 0 };
+        let mut trailers = None;
+        while let Some(frame) = poll_fn(|context| body.poll_next(context)).await {
+            match frame.map_err(BufferFailure::Client)?.into_data() {
+                Ok(data) => store.add(&data).await.map_err(BufferFailure::Storage)?,
+                Err(frame) => trailers = frame.trailers_ref().and_then(|trailers| trailers.try_into().ok()),
+            }
+        }
+        let content = store.finish().await.map_err(BufferFailure::Storage)?;
+        Ok(Self { content, trailers })
+    }
+
+    /// The body, from its beginning.
+    pub(crate) fn body(&self) -> Body {
+        let body = match &self.content {
+            Content::Memory(bytes) => bytes.clone().into(),
+            Content::File { file, length } => {
+                // Nobody else has this file, so there is no other version of it.
+                Body::file(FileRange { file: Arc::clone(file), offset: 0, length: *length, version: None })
+            }
+        };
+        match &self.trailers {
+            Some(trailers) => with_trailers(body, trailers.clone()),
+            None => body,
+        }
+    }
+}
+
+/// What has come of a body.
+struct Store<'a> {
+    settings: &'a BufferSettings,
+    /// Not in the file; never more than the settings allow.
+    gathered: Vec<u8>,
+    file: Option<File>,
+    /// Bytes in the file.
+    written: u64,
+}
+
+impl Store<'_> {
+    async fn add(&mut self, mut data: &[u8]) -> io::Result<()> {
+        loop {
+            let room = self.settings.memory.max(LEAST_WRITTEN) - self.gathered.len();
+            let (now, later) = data.split_at(room.min(data.len()));
+            // All that is to stay in memory does; a file takes what would be too much.
+            if later.is_empty() {
+                self.gathered.extend_from_slice(now);
+                return Ok(());
+            }
+            self.gathered.extend_from_slice(now);
+            self.write().await?;
+            data = later;
+        }
+    }
+
+    /// Puts what was gathered into the file. Mostly that is a copy to the kernel's memory, but when the disk is behind it
+    /// lasts, and other requests must not wait for that.
+    async fn write(&mut self) -> io::Result<()> {
+        let (mut gathered, file) = (mem::take(&mut self.gathered), self.file.take());
+        let folder = file.is_none().then(|| self.settings.folder.clone());
+        let length = gathered.len() as u64;
+        let written = spawn_blocking(move || {
+            let mut file = match file {
+                Some(file) => file,
+                None => nameless_file::make(folder.as_deref().unwrap_or(Path::new("/tmp")))?,
+            };
+            file.write_all(&gathered)?;
+            gathered.clear();
+            Ok((file, gathered))
+        });
+        let (file, gathered) = written.await.unwrap_or_else(|panic| Err(io::Error::other(panic)))?;
+        (self.file, self.gathered) = (Some(file), gathered);
+        self.written += length;
+        Ok(())
+    }
+
+    async fn finish(mut self) -> io::Result<Content> {
+        if self.file.is_some() && !self.gathered.is_empty() {
+            self.write().await?;
+        }
+        Ok(match self.file {
+            Some(file) => Content::File { file: Arc::new(file), length: self.written },
+            None => Content::Memory(self.gathered.into()),
+        })
+    }
+}
+
+impl BufferFailure {
+    /// What the client is told.
+    pub(crate) fn status(&self) -> StatusCode {
+        match self {
+            Self::Client(_) => StatusCode::BAD_REQUEST,
+            // RFC 4918 §11.5: temporary, and not the client's fault.
+            Self::Storage(_) => StatusCode::INSUFFICIENT_STORAGE,
+        }
+    }
+
+    /// Says in the log what those who run this can do about it.
+    pub(crate) fn log(&self, upstream: &str, settings: &BufferSettings) {
+        match self {
+            Self::Client(error) => tracing::debug!(upstream, %error, "a body did not come whole"),
+            Self::Storage(error) => {
+                let folder = settings.folder.display();
+                tracing::error!(upstream, "a body cannot be put into a file in {folder}: {error}; make room there");
+            }
+        }
+    }
+}
+
+/// What is written at a time at least, since each time costs a switch of threads.
+const LEAST_WRITTEN: usize = 16 * 1024;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,125 @@
+//! Bodies of all sizes, around the edges of what is kept in memory.
+
+use std::{
+    io::ErrorKind,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use http_body::Frame;
+use serow_message::{BodyKind, IncomingError};
+
+use super::*;
+
+/// A body of pieces, that may fail or have trailers behind them.
+struct Pieces {
+    pieces: std::vec::IntoIter<Bytes>,
+    end: Option<Result<Headers, IncomingError>>,
+}
+
+impl http_body::Body for Pieces {
+    type Data = Bytes;
+    type Error = IncomingError;
+
+    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, IncomingError>>> {
+        let piece = self.pieces.next().map(|piece| Ok(Frame::data(piece)));
+        let end = |end: Result<Headers, IncomingError>| end.map(|trailers| Frame::trailers(trailers.into()));
+        Poll::Ready(piece.or_else(|| self.end.take().map(end)))
+    }
+}
+
+fn body(content: &[u8], piece: usize, end: Option<Result<Headers, IncomingError>>) -> Body {
+    let pieces: Vec<_> = content.chunks(piece).map(Bytes::copy_from_slice).collect();
+    Body::stream(Pieces { pieces: pieces.into_iter(), end })
+}
+
+fn run<T>(task: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(task)
+}
+
+fn content(length: usize) -> Vec<u8> {
+    (0..length).map(|place| (place * 7 % 251) as u8).collect()
+}
+
+#[test]
+fn bodies_can_be_read_again_and_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let memory = 64 * 1024;
+    let settings = BufferSettings { memory, folder: folder.path().to_owned() };
+    // The length, the pieces it comes in, and whether it is put into a file.
+    let cases = [
+        (0, 1, false),
+        (1, 1, false),
+        (memory - 1, 1000, false),
+        (memory, 1000, false),
+        (memory, 1 << 20, false),
+        (memory + 1, 1000, true),
+        (memory + 1, 1 << 20, true),
+        (2 * memory, memory, true),
+        (3 * memory + 7, 10_007, true),
+        (1 << 20, 1 << 20, true),
+    ];
+    for (length, piece, in_file) in cases {
+        let content = content(length);
+        let whole = run(Whole::of(body(&content, piece, None), &settings)).unwrap();
+        for _ in 0..2 {
+            let body = whole.body();
+            assert_eq!(body.length(), Some(length as u64), "{length} {piece}");
+            assert_eq!(matches!(body.kind(), BodyKind::File(_)), in_file, "{length} {piece}");
+            assert!(run(body.collect(usize::MAX)).unwrap() == content, "{length} {piece}");
+        }
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn trailers_come_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = BufferSettings { memory: 0, folder: folder.path().to_owned() };
+    let mut trailers = Headers::new();
+    trailers.append("x-sum", "7").unwrap();
+    for length in [0, 10, LEAST_WRITTEN + 1] {
+        let content = content(length);
+        let whole = run(Whole::of(body(&content, 100, Some(Ok(trailers.clone()))), &settings)).unwrap();
+        for _ in 0..2 {
+            let mut body = whole.body();
+            assert_eq!(body.length(), None);
+            let (mut data, mut behind) = (Vec::new(), None);
+            while let Some(frame) = run(poll_fn(|context| body.poll_next(context))) {
+                match frame.unwrap().into_data() {
+                    Ok(piece) => data.extend_from_slice(&piece),
+                    Err(frame) => behind = frame.trailers_ref().map(|trailers| Headers::try_from(trailers).unwrap()),
+                }
+            }
+            assert!(data == content && behind.as_ref() == Some(&trailers), "{length}");
+        }
+    }
+}
+
+#[test]
+fn failures() {
+    let settings = BufferSettings { memory: 0, folder: "/nonexistent".into() };
+    let long = content(LEAST_WRITTEN + 1);
+    let failure = run(Whole::of(body(&long, 100, None), &settings)).unwrap_err();
+    assert!(matches!(&failure, BufferFailure::Storage(error) if error.kind() == ErrorKind::NotFound));
+    assert_eq!(failure.status(), StatusCode::INSUFFICIENT_STORAGE);
+
+    let failure = run(Whole::of(body(&long, 100, Some(Err(IncomingError::Disconnected))), &settings)).unwrap_err();
+    assert!(matches!(&failure, BufferFailure::Storage(_)));
+    let broken = run(Whole::of(body(b"a", 1, Some(Err(IncomingError::Disconnected))), &settings)).unwrap_err();
+    assert!(matches!(&broken, BufferFailure::Client(_)));
+    assert_eq!(broken.status(), StatusCode::BAD_REQUEST);
+}
+
+#[test]
+fn a_full_disk_is_noticed() {
+    // Whatever is written there, there is no room for.
+    let mut store = Store {
+        settings: &BufferSettings { memory: 0, folder: "/nonexistent".into() },
+        gathered: content(10),
+        file: Some(File::options().write(true).open("/dev/full").unwrap()),
+        written: 0,
+    };
+    let error = run(store.write()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::StorageFull);
+}
