@@ -14,6 +14,7 @@ use tokio::time::timeout_at;
 use crate::{
     answer::{Answer, Content},
     balancing::Balancing,
+    buffering::Whole,
     failure::{Failure, Processed},
     failure_page, http1, http2,
     local::Local,
@@ -24,7 +25,7 @@ use crate::{
     retry::{Attempt, Decision, Fault, Rest},
     selection::{Selection, Wish},
     server::{Lease, Server},
-    settings::ForwardingSettings,
+    settings::{BufferSettings, ForwardingSettings},
     sticky::Session,
     tunnel,
 };
@@ -36,6 +37,8 @@ pub(crate) struct Forwarding<'a> {
     head: Outgoing,
     body: Body,
     has_body: bool,
+    /// The body, where it was taken whole.
+    whole: Option<Whole>,
     interim: Interim,
     /// The connection that the request came on.
     client: Connection,
@@ -95,6 +98,7 @@ impl<'a> Forwarding<'a> {
             head,
             body,
             has_body,
+            whole: None,
             interim,
             client,
             session,
@@ -118,6 +122,12 @@ impl<'a> Forwarding<'a> {
     }
 
     async fn attempts(&mut self) -> Response {
+        if let Some(buffering) = &self.settings.buffering
+            && self.has_body
+            && let Err(refusal) = Box::pin(self.take_body(buffering)).await
+        {
+            return self.answer_with(refusal);
+        }
         loop {
             let lease = match self.choose().await {
                 Ok(lease) => lease,
@@ -145,6 +155,18 @@ impl<'a> Forwarding<'a> {
         }
     }
 
+    /// Takes the body whole, before anybody is asked.
+    async fn take_body(&mut self, settings: &BufferSettings) -> Result<(), StatusCode> {
+        match Whole::of(std::mem::take(&mut self.body), settings).await {
+            Ok(whole) => self.whole = Some(whole),
+            Err(failure) => {
+                failure.log(&self.local.upstream.settings().name, settings);
+                return Err(failure.status());
+            }
+        }
+        Ok(())
+    }
+
     /// A server with room; waits for one where all are busy.
     async fn choose(&self) -> Result<Lease, StatusCode> {
         let upstream = &self.local.upstream;
@@ -162,6 +184,9 @@ impl<'a> Forwarding<'a> {
     async fn attempt(&mut self, lease: Lease) -> Result<Answer, Failure> {
         let server = lease.server().clone();
         server.counters.requests.add(1);
+        if let Some(whole) = &self.whole {
+            self.body = whole.body();
+        }
         if let Some(connections) = self.local.multiplexed(&server)
             && let Some(stream) = self.open_stream(&connections, &server).await?
         {
@@ -213,7 +238,7 @@ impl<'a> Forwarding<'a> {
 
     /// How much is done to find out whether an idle connection is still there.
     fn care(&self) -> Care {
-        let repeatable = !self.has_body && self.head.method().is_idempotent();
+        let repeatable = (!self.has_body || self.whole.is_some()) && self.head.method().is_idempotent();
         if repeatable { Care::Look } else { Care::Ask }
     }
 
@@ -221,8 +246,9 @@ impl<'a> Forwarding<'a> {
     fn after(&mut self, server: &Server, fault: Fault, processed: Processed) -> Decision {
         let upstream = &self.local.upstream;
         let retries = &upstream.settings().retries;
-        // What was read of a body is gone.
-        let body = if !self.has_body || self.body.length() != Some(0) { Rest::Whole } else { Rest::Cut };
+        // What was read of a body is gone, unless it was taken whole.
+        let is_whole = !self.has_body || self.whole.is_some() || self.body.length() != Some(0);
+        let body = if is_whole { Rest::Whole } else { Rest::Cut };
         let attempt = Attempt { fault, processed, method: self.head.method(), body, made: self.attempts };
         match retries.decide(&attempt) {
             Decision::GiveUp => Decision::GiveUp,
