@@ -133,3 +133,6 @@ impl Server {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
