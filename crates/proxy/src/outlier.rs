@@ -18,8 +18,9 @@
 //!                                             └──────────┘
 //! ```
 
+mod record;
+
 use std::{
-    fmt,
     sync::{
         Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU8, AtomicU64, Ordering},
@@ -28,6 +29,9 @@ use std::{
 };
 
 use serow_net::Moment;
+
+use self::record::Record;
+pub(crate) use self::record::{Ejection, Reason};
 
 /// When a server is left alone for what happened to requests.
 ///
@@ -71,31 +75,12 @@ pub(crate) enum Turn {
     Recovered,
 }
 
-/// Why and for how long a server is left alone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Ejection {
-    pub(crate) reason: Reason,
-    pub(crate) since: Moment,
-    pub(crate) length: Duration,
-}
-
-/// Why a server is left alone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reason {
-    /// So many requests failed in a row.
-    Row(u32),
-    /// So many failed of so many.
-    Rate(u32, u32),
-    /// The request failed with which it was tried whether it is well again.
-    Trial,
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 enum Phase {
     /// No request failed lately.
     Calm,
-    /// One failed: all are counted, until [`WINDOW`] is over.
+    /// One failed: all are counted for 10 s.
     Watching,
     /// It is left alone.
     Ejected,
@@ -103,19 +88,6 @@ enum Phase {
     HalfOpen,
     /// A trial is under way.
     Trial,
-}
-
-#[derive(Debug)]
-struct Record {
-    failures_in_a_row: u32,
-    /// When the counts below begin.
-    window: Moment,
-    requests: u32,
-    failures: u32,
-    /// The latest one.
-    ejection: Option<Ejection>,
-    /// When the server was well again after it.
-    recovered: Moment,
 }
 
 impl Outlier {
@@ -191,16 +163,14 @@ impl Outlier {
     #[cold]
     fn note_success(&self, now: Moment) -> Option<Turn> {
         let mut record = self.record();
-        record.failures_in_a_row = 0;
+        record.note_success();
         match self.phase() {
             // Of a request from before, or one that came here since no server was left: it proves nothing.
             Phase::Calm | Phase::Ejected => None,
-            Phase::Watching if now.since(record.window) >= WINDOW => {
-                self.set(Phase::Calm);
-                None
-            }
             Phase::Watching => {
-                record.requests = record.requests.saturating_add(1);
+                if record.is_over(now) {
+                    self.set(Phase::Calm);
+                }
                 None
             }
             Phase::HalfOpen | Phase::Trial => {
@@ -224,7 +194,7 @@ impl Outlier {
             Phase::Ejected => return None,
             Phase::HalfOpen | Phase::Trial => Reason::Trial,
             phase @ (Phase::Calm | Phase::Watching) => {
-                if phase == Phase::Calm || now.since(record.window) >= WINDOW {
+                if phase == Phase::Calm || record.is_over(now) {
                     record.begin_window(now);
                     self.set(Phase::Watching);
                 }
@@ -265,74 +235,6 @@ impl Outlier {
         self.phase.compare_exchange(from as u8, to as u8, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 }
-
-impl Record {
-    fn begin_window(&mut self, now: Moment) {
-        (self.window, self.requests, self.failures) = (now, 0, 0);
-    }
-
-    fn note_failure(&mut self) {
-        self.failures_in_a_row = self.failures_in_a_row.saturating_add(1);
-        self.requests = self.requests.saturating_add(1);
-        self.failures = self.failures.saturating_add(1);
-    }
-
-    /// Why the server is to be left alone, if it is.
-    fn reason(&self, settings: &PassiveSettings) -> Option<Reason> {
-        if self.failures_in_a_row >= settings.failures {
-            return Some(Reason::Row(self.failures_in_a_row));
-        }
-        let too_many = self.requests >= FEWEST_REQUESTS && self.failures >= self.requests.div_ceil(2);
-        too_many.then_some(Reason::Rate(self.failures, self.requests))
-    }
-
-    /// Begins an ejection. It follows in a row where the one before did not help for as long as it was.
-    fn eject(&mut self, reason: Reason, now: Moment, settings: &PassiveSettings) -> Ejection {
-        let length = match self.ejection {
-            Some(before) if reason == Reason::Trial || now.since(self.recovered) < before.length => {
-                before.length.saturating_mul(2).min(settings.ejection.saturating_mul(LONGEST))
-            }
-            _ => settings.ejection,
-        };
-        let since = match self.ejection {
-            Some(before) if reason == Reason::Trial => before.since,
-            _ => now,
-        };
-        let ejection = Ejection { reason, since, length };
-        (self.ejection, self.failures_in_a_row) = (Some(ejection), 0);
-        ejection
-    }
-}
-
-impl Default for Record {
-    fn default() -> Self {
-        let never = Moment::from_milliseconds(0);
-        Self { failures_in_a_row: 0, window: never, requests: 0, failures: 0, ejection: None, recovered: never }
-    }
-}
-
-impl fmt::Display for Reason {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Row(1) => formatter.write_str("a request failed"),
-            Self::Row(failures) => write!(formatter, "{failures} requests in a row failed"),
-            Self::Rate(failures, requests) => {
-                write!(formatter, "{failures} of {requests} requests failed within {} s", WINDOW.as_secs())
-            }
-            Self::Trial => formatter.write_str("the request failed with which it was tried"),
-        }
-    }
-}
-
-/// From the first failure on requests are counted for so long; Envoy's `interval` and Hystrix's rolling window are 10 s as well.
-const WINDOW: Duration = Duration::from_secs(10);
-
-/// Of fewer requests a rate says nothing; Hystrix's `requestVolumeThreshold`. (Half of them is its `errorThresholdPercentage`.)
-const FEWEST_REQUESTS: u32 = 20;
-
-/// An ejection is at most so many times as long as the first; Envoy's `max_ejection_time`, 300 s, is to its
-/// `base_ejection_time`, 30 s, as this is.
-const LONGEST: u32 = 10;
 
 #[cfg(test)]
 mod tests;

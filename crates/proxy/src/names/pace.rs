@@ -10,10 +10,10 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// There is an answer that holds for so long. Says how long to wait.
-    pub(super) fn handle_answer(&mut self, lifetime: Duration) -> Duration {
-        self.failures = 0;
-        lifetime.clamp(SHORTEST, LONGEST)
+    /// There is an answer that holds for so long. Says how long to wait, and whether it is news that there is one.
+    pub(super) fn handle_answer(&mut self, lifetime: Duration) -> (Duration, bool) {
+        let before = std::mem::take(&mut self.failures);
+        (lifetime.clamp(SHORTEST, LONGEST), before > 0)
     }
 
     /// There is none. Says how long to wait, each time twice as long, and whether that is news.
@@ -38,7 +38,7 @@ mod tests {
     fn answers_hold_for_between_a_second_and_five_minutes() {
         for (lifetime, expected) in [(0, 1), (1, 1), (60, 60), (300, 300), (86_400, 300)] {
             let found = Pace::default().handle_answer(Duration::from_secs(lifetime));
-            assert_eq!(found, Duration::from_secs(expected), "{lifetime}");
+            assert_eq!(found, (Duration::from_secs(expected), false), "{lifetime}");
         }
     }
 
@@ -49,7 +49,7 @@ mod tests {
             for (place, seconds) in [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300].into_iter().enumerate() {
                 assert_eq!(pace.handle_failure(), (Duration::from_secs(seconds), place == 0), "{place}");
             }
-            pace.handle_answer(Duration::ZERO);
+            assert_eq!(pace.handle_answer(Duration::ZERO), (SHORTEST, true));
         }
         let mut long = Pace { failures: u32::MAX };
         assert_eq!(long.handle_failure(), (LONGEST, false));
