@@ -1,8 +1,9 @@
 //! What was tried to answer a request, for the access log.
 
 use std::{
+    rc::Rc,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use serow_message::StatusCode;
@@ -47,45 +48,92 @@ impl Attempts {
         self.lock().clone()
     }
 
-    /// This server is asked.
-    pub fn begin(&self, server: &Arc<Server>) {
-        self.lock().push(Attempt {
+    /// This server is asked; says the place of the attempt in the list.
+    pub fn begin(&self, server: &Arc<Server>) -> usize {
+        let mut list = self.lock();
+        list.push(Attempt {
             server: Arc::clone(server),
             status: None,
             connect_time: None,
             header_time: None,
             response_time: None,
         });
+        list.len() - 1
     }
 
-    /// The latest attempt has its connection.
-    pub fn note_connection(&self, took: Duration) {
-        self.change(|attempt| attempt.connect_time = Some(took));
+    /// The attempt at this place has its connection.
+    pub fn note_connection(&self, place: usize, took: Duration) {
+        self.change(place, |attempt| attempt.connect_time = Some(took));
     }
 
-    /// The latest attempt has a response's head.
-    pub fn note_head(&self, status: StatusCode, took: Duration) {
-        self.change(|attempt| (attempt.status, attempt.header_time) = (Some(status), Some(took)));
+    /// The attempt at this place has a response's head.
+    pub fn note_head(&self, place: usize, status: StatusCode, took: Duration) {
+        self.change(place, |attempt| (attempt.status, attempt.header_time) = (Some(status), Some(took)));
     }
 
-    /// The latest attempt failed, for which the client would get this.
-    pub fn note_failure(&self, status: StatusCode, took: Duration) {
-        self.change(|attempt| (attempt.status, attempt.response_time) = (Some(status), Some(took)));
+    /// The attempt at this place failed, for which the client would get this.
+    pub fn note_failure(&self, place: usize, status: StatusCode, took: Duration) {
+        self.change(place, |attempt| (attempt.status, attempt.response_time) = (Some(status), Some(took)));
     }
 
-    /// The latest attempt has its whole response, or was cut off.
-    pub fn note_end(&self, took: Duration) {
-        self.change(|attempt| attempt.response_time = Some(took));
+    /// The attempt at this place has its whole response, or was cut off.
+    pub fn note_end(&self, place: usize, took: Duration) {
+        self.change(place, |attempt| attempt.response_time = Some(took));
     }
 
-    fn change(&self, change: impl FnOnce(&mut Attempt)) {
-        if let Some(attempt) = self.lock().last_mut() {
+    fn change(&self, place: usize, change: impl FnOnce(&mut Attempt)) {
+        if let Some(attempt) = self.lock().get_mut(place) {
             change(attempt);
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Attempt>> {
         self.list.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// An attempt that is under way, with the moment when it began. The last of its clones that is dropped notes the end.
+#[derive(Clone, Debug)]
+pub(crate) struct Course {
+    shared: Rc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    attempts: Attempts,
+    place: usize,
+    began: Instant,
+}
+
+impl Course {
+    /// This server is asked from now on.
+    pub(crate) fn begin(attempts: &Attempts, server: &Arc<Server>) -> Self {
+        let place = attempts.begin(server);
+        Self { shared: Rc::new(Shared { attempts: attempts.clone(), place, began: Instant::now() }) }
+    }
+
+    /// It has its connection; `opened` says whether that had to be opened.
+    pub(crate) fn note_connection(&self, opened: bool) {
+        let Shared { attempts, place, began } = &*self.shared;
+        attempts.note_connection(*place, if opened { began.elapsed() } else { Duration::ZERO });
+    }
+
+    /// It has a response's head.
+    pub(crate) fn note_head(&self, status: StatusCode) {
+        let Shared { attempts, place, began } = &*self.shared;
+        attempts.note_head(*place, status, began.elapsed());
+    }
+
+    /// It failed, for which the client would get this.
+    pub(crate) fn note_failure(&self, status: StatusCode) {
+        let Shared { attempts, place, began } = &*self.shared;
+        attempts.note_failure(*place, status, began.elapsed());
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.attempts.note_end(self.place, self.began.elapsed());
     }
 }
 
@@ -102,13 +150,12 @@ mod tests {
         let noted = attempts.clone();
         let time = Duration::from_millis;
         // Before there is one, there is nothing to note.
-        noted.note_end(time(9));
-        noted.begin(&servers[0]);
-        noted.note_failure(StatusCode::BAD_GATEWAY, time(1));
-        noted.begin(&servers[1]);
-        noted.note_connection(time(2));
-        noted.note_head(StatusCode::OK, time(3));
-        noted.note_end(time(4));
+        noted.note_end(0, time(9));
+        let (first, second) = (noted.begin(&servers[0]), noted.begin(&servers[1]));
+        noted.note_connection(second, time(2));
+        noted.note_head(second, StatusCode::OK, time(3));
+        noted.note_failure(first, StatusCode::BAD_GATEWAY, time(1));
+        noted.note_end(second, time(4));
         let [first, second] = &attempts.list()[..] else { panic!("two of them") };
         assert_eq!((first.server(), second.server()), ("127.0.0.1:1", "127.0.0.1:2"));
         assert_eq!((first.status, first.connect_time), (Some(StatusCode::BAD_GATEWAY), None));

@@ -6,20 +6,18 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serow_client::{Http1, Protocol};
-use serow_http1::Limits;
 use serow_message::{Body, Connection, Interim, Method, Request, Response, StatusCode};
 use tokio::time::timeout_at;
 
 use crate::{
     answer::{Answer, Content},
+    attempts::{Attempts, Course},
     balancing::Balancing,
     buffering::Whole,
     failure::{Failure, Processed},
-    failure_page, http1, http2,
+    failure_page,
     local::Local,
     outlier::Outcome,
-    pool::Care,
     request_head::{self, Outgoing},
     response_head,
     retry::{Attempt, Decision, Fault, Rest},
@@ -32,28 +30,31 @@ use crate::{
 
 /// A request on its way.
 pub(crate) struct Forwarding<'a> {
-    local: Rc<Local>,
+    pub(crate) local: Rc<Local>,
     settings: &'a ForwardingSettings,
-    head: Outgoing,
-    body: Body,
-    has_body: bool,
+    pub(crate) head: Outgoing,
+    pub(crate) body: Body,
+    pub(crate) has_body: bool,
     /// The body, where it was taken whole.
-    whole: Option<Whole>,
-    interim: Interim,
+    pub(crate) whole: Option<Whole>,
+    pub(crate) interim: Interim,
     /// The connection that the request came on.
-    client: Connection,
+    pub(crate) client: Connection,
     session: Option<Session>,
     wish: Wish,
     attempts: u32,
-    connections: Connections,
+    pub(crate) connections: Connections,
     failure: Option<Failure>,
     /// When all of it has to be over.
-    until: Option<Instant>,
+    pub(crate) until: Option<Instant>,
+    /// What is tried, where the log is told of it, and the latest of that.
+    pub(crate) noted: Option<Attempts>,
+    pub(crate) course: Option<Course>,
 }
 
 /// Which connections a request may go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Connections {
+pub(crate) enum Connections {
     /// One that is there, if there is one.
     Any,
     /// One that is opened for it: where one of those that were left idle is closed, others are likely to be.
@@ -107,18 +108,24 @@ impl<'a> Forwarding<'a> {
             connections,
             failure: None,
             until,
+            noted: settings.note_attempts.then(Attempts::default),
+            course: None,
         })
     }
 
     /// The response of a server, or one that says why there is none.
     pub(crate) async fn respond(&mut self) -> Response {
-        match self.until {
+        let mut response = match self.until {
             None => self.attempts().await,
             Some(until) => match timeout_at(until.into(), Box::pin(self.attempts())).await {
                 Ok(response) => response,
                 Err(_) => self.answer_with(StatusCode::GATEWAY_TIMEOUT),
             },
+        };
+        if let Some(noted) = self.noted.take() {
+            response.extensions.insert(noted);
         }
+        response
     }
 
     async fn attempts(&mut self) -> Response {
@@ -180,68 +187,6 @@ impl<'a> Forwarding<'a> {
         lease.ok_or(StatusCode::SERVICE_UNAVAILABLE)
     }
 
-    /// One attempt at one server: on a connection that is there, or on a new one.
-    async fn attempt(&mut self, lease: Lease) -> Result<Answer, Failure> {
-        let server = lease.server().clone();
-        server.counters.requests.add(1);
-        if let Some(whole) = &self.whole {
-            self.body = whole.body();
-        }
-        if let Some(connections) = self.local.multiplexed(&server)
-            && let Some(stream) = self.open_stream(&connections, &server).await?
-        {
-            let exchange = http2::Exchange::new(Rc::clone(&self.local), lease, stream, self.until);
-            return exchange.answer(&mut self.body).await;
-        }
-        let idle = match self.connections {
-            Connections::Any => self.local.idle_connection(&server, self.care()),
-            Connections::New => None,
-        };
-        let is_reused = idle.is_some();
-        let connection = match idle {
-            Some(connection) => connection,
-            // What is seldom done is kept out of the way of what is not: a future is as large as its largest part.
-            None => Box::pin(self.connect(&server)).await?,
-        };
-        let mut exchange = http1::Exchange::new(Rc::clone(&self.local), lease, connection, is_reused, self.until);
-        let head = self.head.head_for(&server.settings().address);
-        let response = exchange.response(head, &mut self.body, &self.interim).await?;
-        exchange.into_answer(response)
-    }
-
-    /// Begins the request on a stream; `None` where the server turns out to speak HTTP/1.1.
-    async fn open_stream(
-        &mut self,
-        connections: &Rc<http2::Connections>,
-        server: &Server,
-    ) -> Result<Option<http2::Stream>, Failure> {
-        // Connections that change their protocol are one client's.
-        if self.head.upgrade.is_some() {
-            return match server.settings().address.protocol {
-                None => Ok(None),
-                Some(_) => Err(Failure::unsayable("the server speaks HTTP/2, which knows no upgrade")),
-            };
-        }
-        let head = self.head.head_for(&server.settings().address);
-        match connections.begin(head, &self.body, &self.interim)? {
-            Some(stream) => Ok(Some(stream)),
-            None => Box::pin(connections.begin_later(&self.local, head, &self.body, &self.interim)).await,
-        }
-    }
-
-    async fn connect(&self, server: &Server) -> Result<Box<Http1>, Failure> {
-        let header = self.local.upstream.settings().proxy_header;
-        let header = header.map(|header| header.for_request(&self.client)).unwrap_or_default();
-        let wire = self.local.dial(server, Some(Protocol::Http1), &header).await.map_err(Failure::dial)?;
-        Ok(Box::new(Http1::new(wire, Rc::clone(&self.local.thread.buffers), Limits::default())))
-    }
-
-    /// How much is done to find out whether an idle connection is still there.
-    fn care(&self) -> Care {
-        let repeatable = (!self.has_body || self.whole.is_some()) && self.head.method().is_idempotent();
-        if repeatable { Care::Look } else { Care::Ask }
-    }
-
     /// What is done after an attempt that brought this.
     fn after(&mut self, server: &Server, fault: Fault, processed: Processed) -> Decision {
         let upstream = &self.local.upstream;
@@ -271,6 +216,9 @@ impl<'a> Forwarding<'a> {
     }
 
     fn note_answer(&self, server: &Server, answer: &Answer, took: Duration) {
+        if let Some(course) = &self.course {
+            course.note_head(answer.head.status);
+        }
         let bad = matches!(answer.head.status.as_u16(), 502..=504);
         let outcome = if bad { Outcome::Failure } else { Outcome::Success };
         if bad {
@@ -281,6 +229,9 @@ impl<'a> Forwarding<'a> {
     }
 
     fn note_failure(&self, server: &Server, failure: &Failure, took: Duration) {
+        if let Some(course) = &self.course {
+            course.note_failure(failure.status());
+        }
         if !failure.is_servers() {
             return;
         }

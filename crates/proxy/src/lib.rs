@@ -21,7 +21,7 @@
 //! | the head for servers is made: without the fields of the client's connection, with what servers are told of the client | `request_head.rs`, `forwarded.rs`, `path_prefix.rs`, `via.rs` |
 //! | servers that are healthy, wanted and not full are candidates; a session has its own; where all are full, the request waits | `selection.rs`, `sticky.rs`, `queue.rs` |
 //! | one of them is chosen | `balancing.rs`, `balancing/` |
-//! | a connection that is idle is taken, or one is opened | `pool.rs`, `forwarding.rs` |
+//! | a connection that is idle is taken, or one is opened | `attempt.rs`, `pool.rs`, `http2/connections.rs` |
 //! | the request goes out, as its body comes in; the response's head comes back, interim ones before it | `http1.rs`, `http2/` |
 //! | where the attempt failed: whether there is another, and within which budget | `failure.rs`, `retry.rs` |
 //! | what the attempt tells of the server is noted, for all threads | `outlier.rs`, `latency.rs`, `counters.rs` |
@@ -40,6 +40,7 @@
 
 mod address;
 mod answer;
+mod attempt;
 mod attempts;
 mod balancing;
 mod buffering;

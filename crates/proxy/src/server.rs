@@ -9,6 +9,7 @@ use serow_client::Destination;
 use serow_net::Moment;
 
 use crate::{
+    attempts::Course,
     counters::Counters,
     health::Health,
     latency::Latency,
@@ -58,6 +59,8 @@ pub(crate) struct Lease {
     server: Arc<Server>,
     /// Whether it tries a server that was left alone.
     trial: bool,
+    /// What the log is told of it, where it is.
+    course: Option<Course>,
 }
 
 impl Server {
@@ -172,7 +175,7 @@ impl Lease {
     /// Counts a request; `None` where the server has as many as it may.
     pub(crate) fn take(server: &Arc<Server>) -> Option<Self> {
         let before = server.active.fetch_add(1, Ordering::Relaxed);
-        let mut lease = Self { server: Arc::clone(server), trial: false };
+        let mut lease = Self { server: Arc::clone(server), trial: false, course: None };
         if server.settings.most_requests.is_some_and(|most| before >= most) {
             return None;
         }
@@ -182,6 +185,11 @@ impl Lease {
 
     pub(crate) fn server(&self) -> &Arc<Server> {
         &self.server
+    }
+
+    /// Whoever notes the request's course learns of its end.
+    pub(crate) fn is_noted_by(&mut self, course: Option<Course>) {
+        self.course = course;
     }
 }
 

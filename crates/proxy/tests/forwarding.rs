@@ -218,3 +218,28 @@ fn requests_wait_while_servers_are_full() {
     assert_eq!((done, refused), (6, 2), "{responses:?}");
     assert!(proxied.upstream.servers().iter().all(|server| server.active() == 0));
 }
+
+#[test]
+fn what_was_tried_is_told() {
+    use serow::Handler;
+    let origin = Origin::serve(|_: Request| async move { Response::text("done") });
+    let servers = vec![support::server(support::unused_address()), support::server(origin.address())];
+    let upstream = serow_proxy::Upstream::new(serow_proxy::UpstreamSettings::new("test", servers));
+    let forwarding = serow_proxy::ForwardingSettings { note_attempts: true, ..Default::default() };
+    let proxy = serow_proxy::Proxy::new(upstream, forwarding);
+    let runtime = serow_net::thread_runtime().unwrap();
+    runtime.block_on(async {
+        let mut seen = Vec::new();
+        for _ in 0..2 {
+            let response = proxy.call(Request::get("/")).await;
+            assert_eq!(response.status, StatusCode::OK);
+            let attempts = response.extensions.get::<serow_proxy::Attempts>().unwrap().list();
+            seen.push(attempts.iter().map(|attempt| attempt.status.unwrap().as_u16()).collect::<Vec<_>>());
+            let last = attempts.last().unwrap();
+            assert!(last.connect_time.unwrap() <= last.header_time.unwrap(), "{last:?}");
+            assert!(last.header_time.unwrap() <= last.response_time.unwrap(), "{last:?}");
+        }
+        seen.sort();
+        assert_eq!(seen, [vec![200], vec![502, 200]]);
+    });
+}

@@ -51,12 +51,12 @@ impl Example {
         let servers = vec![server("127.0.0.1:9000"), server("unix:/run/a.sock")];
         let servers = Upstream::new(UpstreamSettings::new("app", servers)).servers();
         let attempts = Attempts::default();
-        attempts.begin(&servers[0]);
-        attempts.note_failure(StatusCode::BAD_GATEWAY, Duration::from_micros(1_500));
-        attempts.begin(&servers[1]);
-        attempts.note_connection(Duration::ZERO);
-        attempts.note_head(StatusCode::OK, Duration::from_millis(20));
-        attempts.note_end(Duration::from_millis(1_030));
+        let first = attempts.begin(&servers[0]);
+        attempts.note_failure(first, StatusCode::BAD_GATEWAY, Duration::from_micros(1_500));
+        let second = attempts.begin(&servers[1]);
+        attempts.note_connection(second, Duration::ZERO);
+        attempts.note_head(second, StatusCode::OK, Duration::from_millis(20));
+        attempts.note_end(second, Duration::from_millis(1_030));
         self.extensions.insert(attempts);
     }
 

@@ -1,0 +1,90 @@
+//! One attempt at one server: the connection that it goes on, and the exchange there.
+
+use std::rc::Rc;
+
+use serow_client::{Http1, Protocol};
+use serow_http1::Limits;
+
+use crate::{
+    answer::Answer,
+    attempts::Course,
+    failure::Failure,
+    forwarding::{Connections, Forwarding},
+    http1, http2,
+    pool::Care,
+    server::{Lease, Server},
+};
+
+impl Forwarding<'_> {
+    /// One attempt at one server: on a connection that is there, or on a new one.
+    pub(crate) async fn attempt(&mut self, mut lease: Lease) -> Result<Answer, Failure> {
+        let server = lease.server().clone();
+        server.counters.requests.add(1);
+        self.course = self.noted.as_ref().map(|noted| Course::begin(noted, &server));
+        lease.is_noted_by(self.course.clone());
+        if let Some(whole) = &self.whole {
+            self.body = whole.body();
+        }
+        if let Some(connections) = self.local.multiplexed(&server)
+            && let Some(stream) = self.open_stream(&connections, &server).await?
+        {
+            self.note_connection(false);
+            let exchange = http2::Exchange::new(Rc::clone(&self.local), lease, stream, self.until);
+            return exchange.answer(&mut self.body).await;
+        }
+        let idle = match self.connections {
+            Connections::Any => self.local.idle_connection(&server, self.care()),
+            Connections::New => None,
+        };
+        let is_reused = idle.is_some();
+        let connection = match idle {
+            Some(connection) => connection,
+            // What is seldom done is kept out of the way of what is not: a future is as large as its largest part.
+            None => Box::pin(self.connect(&server)).await?,
+        };
+        self.note_connection(!is_reused);
+        let mut exchange = http1::Exchange::new(Rc::clone(&self.local), lease, connection, is_reused, self.until);
+        let head = self.head.head_for(&server.settings().address);
+        let response = exchange.response(head, &mut self.body, &self.interim).await?;
+        exchange.into_answer(response)
+    }
+
+    /// Begins the request on a stream; `None` where the server turns out to speak HTTP/1.1.
+    async fn open_stream(
+        &mut self,
+        connections: &Rc<http2::Connections>,
+        server: &Server,
+    ) -> Result<Option<http2::Stream>, Failure> {
+        // Connections that change their protocol are one client's.
+        if self.head.upgrade.is_some() {
+            return match server.settings().address.protocol {
+                None => Ok(None),
+                Some(_) => Err(Failure::unsayable("the server speaks HTTP/2, which knows no upgrade")),
+            };
+        }
+        let head = self.head.head_for(&server.settings().address);
+        match connections.begin(head, &self.body, &self.interim)? {
+            Some(stream) => Ok(Some(stream)),
+            None => Box::pin(connections.begin_later(&self.local, head, &self.body, &self.interim)).await,
+        }
+    }
+
+    async fn connect(&self, server: &Server) -> Result<Box<Http1>, Failure> {
+        let header = self.local.upstream.settings().proxy_header;
+        let header = header.map(|header| header.for_request(&self.client)).unwrap_or_default();
+        let wire = self.local.dial(server, Some(Protocol::Http1), &header).await.map_err(Failure::dial)?;
+        Ok(Box::new(Http1::new(wire, Rc::clone(&self.local.thread.buffers), Limits::default())))
+    }
+
+    /// How much is done to find out whether an idle connection is still there.
+    fn care(&self) -> Care {
+        let repeatable = (!self.has_body || self.whole.is_some()) && self.head.method().is_idempotent();
+        if repeatable { Care::Look } else { Care::Ask }
+    }
+
+    fn note_connection(&self, opened: bool) {
+        if let Some(course) = &self.course {
+            course.note_connection(opened);
+        }
+    }
+}
