@@ -14,9 +14,10 @@ use std::{
 };
 
 use bytes::Bytes;
-use serow::{Body, Headers, Method, Request, Response, StatusCode};
+use serow::{Body, Headers, Method, Request, Response, Server, StatusCode, TlsSettings, Versions};
+use serow_client::{TlsClientSettings, TlsConnector, Trust};
 use serow_http2::{BodyLength, ErrorCode, Event, Limits, StreamId};
-use serow_proxy::{ForwardingSettings, KeepSettings, UpstreamSettings, UpstreamTimeouts};
+use serow_proxy::{ForwardingSettings, KeepSettings, Place, ServerSettings, UpstreamSettings, UpstreamTimeouts};
 
 use support::{
     Origin, Proxied,
@@ -394,4 +395,45 @@ fn times_are_kept() {
     client.work_for(Duration::from_secs(2));
     assert_eq!(client.response(client.get("/")).status, 504);
     assert_eq!(origin.connections(), 2);
+}
+
+#[test]
+fn tls_agrees_upon_what_is_spoken() {
+    // Whether a server speaks HTTP/2, and how many connections ten requests at once take.
+    for (versions, connections) in [(Versions::Both, 1..=1), (Versions::Http2, 1..=1), (Versions::Http1, 2..=10)] {
+        let tls = TlsSettings::self_signed().unwrap();
+        let origin = Origin::with(Server::new().listen_tls("127.0.0.1:0").tls(tls).versions(versions), describe);
+        let address = format!("https://localhost:{}", origin.address().port());
+        let mut server = ServerSettings::new(address.parse().unwrap());
+        server.address.place = Place::Tcp(origin.address());
+        let mut settings = UpstreamSettings::new("test", vec![server]);
+        let trust = TlsClientSettings { trust: Trust::Unchecked, ..TlsClientSettings::default() };
+        settings.encryption = Some(TlsConnector::new(trust).unwrap());
+        let proxied = Proxied::with(settings, ForwardingSettings::default());
+        let client = Client::connect(proxied.address());
+        for _ in 0..2 {
+            let streams: Vec<_> = (0..10).map(|_| client.post("/", "hello")).collect();
+            for stream in streams {
+                assert_eq!(client.response(stream).text(), "POST / 5 none", "{versions:?}");
+            }
+        }
+        assert!(connections.contains(&origin.connections()), "{versions:?}: {}", origin.connections());
+    }
+}
+
+#[test]
+fn over_a_unix_socket() {
+    let folder = std::env::temp_dir().join(format!("serow-proxy-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("server.sock");
+    let bound = Server::new().listen(format!("unix:{}", path.display())).workers(1).ignore_signals().bind().unwrap();
+    let stopper = bound.stopper();
+    let thread = std::thread::spawn(move || bound.run(describe).unwrap());
+    let server = ServerSettings::new(format!("h2c+unix:{}", path.display()).parse().unwrap());
+    let proxied = Proxied::with(UpstreamSettings::new("test", vec![server]), ForwardingSettings::default());
+    let client = Client::connect(proxied.address());
+    assert_eq!(client.response(client.get("/")).text(), "GET / 0 none");
+    stopper.stop_within(Duration::ZERO);
+    thread.join().unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
 }

@@ -159,8 +159,9 @@ impl Connections {
         let connection = Rc::new(Connection::new(wire, &local.thread));
         self.open.borrow_mut().push(Rc::clone(&connection));
         self.pass_on();
-        let keep = local.upstream.settings().keep.idle_time;
-        connection.run(&local.thread, keep, || self.pass_on()).await;
+        let keep = local.upstream.settings().keep;
+        let time = if keep.idle == 0 { SHORTLY } else { keep.idle_time.max(SHORTLY) };
+        connection.run(&local.thread, time, || self.pass_on()).await;
         self.open.borrow_mut().retain(|other| !Rc::ptr_eq(other, &connection));
         // Somebody may have to open another.
         self.room.notify_one();
@@ -224,6 +225,9 @@ impl Drop for Queued<'_> {
 /// Connections of one thread to one server. With those of all threads, servers that allow a hundred streams each get some
 /// thousand requests at a time; more would be of no use to them.
 const MOST_CONNECTIONS: usize = 8;
+
+/// How long a connection is kept at least: those it was opened for must have time to come to it.
+const SHORTLY: Duration = Duration::from_secs(1);
 
 /// From one attempt to open a further connection to the next, where the first failed.
 const PAUSE: Duration = Duration::from_secs(1);

@@ -47,7 +47,7 @@ impl Origin {
 
     /// How many connections it has had.
     pub fn connections(&self) -> u64 {
-        self.status.report().connections.plain
+        self.status.report().connections.accepted
     }
 }
 
