@@ -1,0 +1,1 @@
+"""gRPC through the proxy, with the library that most programs speak it by."""
