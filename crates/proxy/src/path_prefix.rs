@@ -30,7 +30,7 @@ pub(crate) fn change(target: Target, settings: &ForwardingSettings) -> Result<Ta
     }
     let mut changed = Vec::with_capacity(path.len() + 32);
     if let Some(prefix) = &settings.add_prefix {
-        encode_path(prefix.trim_end_matches('/').as_bytes(), &mut changed);
+        add(prefix.trim_end_matches('/'), &mut changed);
     }
     match stripped {
         Some(rest) => {
@@ -68,6 +68,16 @@ fn check_decoded(path: &[u8]) -> Result<(), StatusCode> {
     Ok(())
 }
 
+/// Writes a prefix. It may be encoded; what cannot stand in a path, is.
+fn add(prefix: &str, output: &mut Vec<u8>) {
+    for byte in prefix.bytes() {
+        match byte.is_ascii_graphic() && !matches!(byte, b'?' | b'#') {
+            true => output.push(byte),
+            false => encode_path(&[byte], output),
+        }
+    }
+}
+
 /// What of a path stands behind this prefix, without the slash between; `None` where it does not begin with it. As routes
 /// see it: each name is compared decoded, slashes in a row are one, and `.` is no name. What is left is as it came, but for
 /// the slashes at its beginning: `//host/` would be another address.
@@ -94,12 +104,12 @@ fn behind_slashes(mut path: &[u8]) -> &[u8] {
 fn behind_name<'path>(path: &'path [u8], name: &[u8]) -> Option<&'path [u8]> {
     let mut octets = decode(path);
     let mut length = 0;
-    for &expected in name {
-        length += match octets.next()?.ok()? {
-            Octet::Plain(byte) if byte == expected => 1,
-            Octet::Encoded(byte) if byte == expected => 3,
-            _ => return None,
-        };
+    for expected in decode(name) {
+        let octet = octets.next()?.ok()?;
+        if octet.byte() != expected.ok()?.byte() {
+            return None;
+        }
+        length += if matches!(octet, Octet::Encoded(_)) { 3 } else { 1 };
     }
     path.get(length..).filter(|rest| ends_name(rest))
 }
@@ -152,6 +162,9 @@ mod tests {
             ("/a/%2e/b", Some("/a"), None, "/b"),
             ("/a/b%2Fc//d", Some("/a"), None, "/b%2Fc//d"),
             ("/a%20b/c", Some("/a b"), None, "/c"),
+            ("/a%20b/c", Some("/a%20b"), None, "/c"),
+            ("/%61/b", Some("/%61"), None, "/b"),
+            ("/a/b", Some("/a%2"), None, "/a/b"),
             ("/%C3%A4/c", Some("/\u{e4}"), None, "/c"),
             ("/\u{e4}/c", Some("/\u{e4}"), None, "/c"),
             ("/a/b", Some("/"), None, "/a/b"),
@@ -161,6 +174,8 @@ mod tests {
             ("/", None, Some("/x"), "/x/"),
             ("/a", None, Some("/"), "/a"),
             ("/a", None, Some("/ x"), "/%20x/a"),
+            ("/a", None, Some("/%20x&y"), "/%20x&y/a"),
+            ("/a", None, Some("/\u{e4}?"), "/%C3%A4%3F/a"),
             ("/a", None, Some("x"), "/x/a"),
             ("/a/b", Some("/a"), Some("/x"), "/x/b"),
             ("/a", Some("/a"), Some("/x"), "/x/"),

@@ -101,9 +101,10 @@ pub enum ProxyHeader {
 pub struct ForwardingSettings {
     /// The host that servers are asked for.
     pub host: HostSetting,
-    /// Cut from the beginning of paths that begin with it.
+    /// Cut from the beginning of paths that begin with it: `/a` of `/a/b` and of `/a`, but not of `/ab`. Paths are compared as
+    /// routes see them: decoded, and with one slash where there are several.
     pub strip_prefix: Option<String>,
-    /// Put before each path.
+    /// Put before each path; behind it stands a slash in any case.
     pub add_prefix: Option<String>,
     /// What servers are told of the client.
     pub forwarded: Forwarded,
