@@ -14,7 +14,10 @@ use std::{
 };
 
 use serow::{Request, Response, StatusCode};
-use serow_proxy::{ForwardingSettings, PassiveSettings, ServerReport, ServerState, UpstreamSettings};
+use serow_proxy::{
+    CheckKind, CheckSettings, ForwardingSettings, HttpCheck, PassiveSettings, ServerReport, ServerState, Upkeep,
+    UpstreamSettings,
+};
 use support::{Origin, Proxied, read_response, server, until, unused_address};
 
 /// A server that may be ill, and counts its requests.
@@ -114,4 +117,30 @@ fn the_only_server_is_asked_all_the_same() {
     assert_eq!(report(&proxied, 0).state, ServerState::Ejected);
     ill.is_ill.store(false, Ordering::Relaxed);
     assert!(ask(&mut client));
+}
+
+/// Checks know before the time is over.
+#[test]
+fn a_server_that_checks_bring_back_is_tried_at_once() {
+    let (ill, well) = (Patient::new(), Patient::new());
+    let mut settings =
+        UpstreamSettings::new("app", [&ill, &well].map(|patient| server(patient.origin.address())).into());
+    settings.passive = PassiveSettings { failures: 1, ejection: Duration::from_secs(600) };
+    let interval = Duration::from_millis(10);
+    let check = CheckSettings { interval, ..CheckSettings::new(CheckKind::Http(HttpCheck::default())) };
+    settings.check = Some(CheckSettings { rise: 1, fall: 1, ..check });
+    let proxied = Proxied::with(settings, ForwardingSettings::default());
+    let client = proxied.connect();
+    ill.is_ill.store(true, Ordering::Relaxed);
+    until(|| {
+        ask(&mut client.try_clone().unwrap());
+        report(&proxied, 0).state == ServerState::Ejected
+    });
+    let _upkeep = Upkeep::start(vec![proxied.upstream.clone()]).unwrap();
+    until(|| report(&proxied, 0).state == ServerState::Down);
+    ill.is_ill.store(false, Ordering::Relaxed);
+    until(|| {
+        assert!(ask(&mut client.try_clone().unwrap()));
+        report(&proxied, 0).state == ServerState::Up
+    });
 }

@@ -142,6 +142,8 @@ async fn picky(request: Request) -> Response {
         ("GET", "/host") => Response::text(text("host").to_owned()),
         ("GET", "/agent") => Response::text(text("user-agent").to_owned()),
         ("HEAD", "/head") => Response::text("none of this is sent").with("x-state", "well"),
+        // As much as is looked at, and more than HTTP/2 lets through at first.
+        ("GET", "/long") => Response::text("a".repeat(64 * 1024 - 4) + "well" + &"a".repeat(100_000)),
         ("GET", "/state") => Response::text("all is well").with("x-state", "well"),
         _ => Response::plain_status(StatusCode::NOT_FOUND),
     }
@@ -163,6 +165,8 @@ fn requests_and_what_is_looked_at() {
         (ask("/nothing"), Some("status 404 instead of 200 to 399")),
         (HttpCheck { expect: vec![404..=404], ..ask("/nothing") }, None),
         (with_body(ask("/state"), "well"), None),
+        (with_body(ask("/long"), "well"), None),
+        (with_body(ask("/long"), "wella"), Some("the body does not contain \"wella\"")),
         (with_body(ask("/state"), "bad"), Some("the body does not contain \"bad\"")),
         (with_header(ask("/state"), "well"), None),
         (with_header(ask("/state"), "bad"), Some("the response has no field X-State: bad")),
@@ -328,6 +332,7 @@ fn many_servers_are_checked_soon() {
 
 #[test]
 fn the_upkeep_of_nothing_is_nothing() {
+    let began = Instant::now();
     drop(Upkeep::start(Vec::new()).unwrap());
     let origin = Origin::serve(picky);
     let unchecked = Upstream::new(UpstreamSettings::new(
@@ -337,4 +342,5 @@ fn the_upkeep_of_nothing_is_nothing() {
     drop(Upkeep::start(vec![unchecked.clone()]).unwrap());
     assert_eq!((report(&unchecked).state, report(&unchecked).check), (ServerState::Up, None));
     assert_eq!(origin.connections(), 0);
+    assert!(began.elapsed() < Duration::from_secs(1), "nobody is waited for");
 }

@@ -71,6 +71,9 @@ fn replies() {
     }
     let good = message(0x8180, 1, answer);
     assert_eq!(question.read_reply(&good, 0x1235), None);
+    let mut other_class = good.clone();
+    other_class[28] = 3;
+    assert_eq!(question.read_reply(&other_class, 0x1234), None);
     for other in [Question::new("app.example", Kind::Aaaa), Question::new("app.examples", Kind::A)] {
         assert_eq!(other.unwrap().read_reply(&good, 0x1234), None);
     }
