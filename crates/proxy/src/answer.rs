@@ -6,6 +6,7 @@ use std::{
     mem,
     pin::Pin,
     task::{Context, Poll},
+    time::Instant,
 };
 
 use bytes::{Bytes, BytesMut};
@@ -20,6 +21,8 @@ pub(crate) struct Answer {
     pub(crate) head: ResponseHead,
     /// What comes behind it.
     pub(crate) content: Content,
+    /// When the server had the whole of a body that was sent piece by piece, if that was before it answered.
+    pub(crate) asked: Option<Instant>,
 }
 
 /// What comes behind the head of a response.

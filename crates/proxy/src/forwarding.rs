@@ -145,7 +145,7 @@ impl<'a> Forwarding<'a> {
             let began = Instant::now();
             match self.attempt(lease).await {
                 Ok(answer) => {
-                    self.note_answer(&server, &answer, began.elapsed());
+                    self.note_answer(&server, &answer, began);
                     if self.after(&server, Fault::Status(answer.head.status), Processed::Maybe) == Decision::GiveUp {
                         return self.finish(answer, &server);
                     }
@@ -215,7 +215,7 @@ impl<'a> Forwarding<'a> {
         }
     }
 
-    fn note_answer(&self, server: &Server, answer: &Answer, took: Duration) {
+    fn note_answer(&self, server: &Server, answer: &Answer, began: Instant) {
         if let Some(course) = &self.course {
             course.note_head(answer.head.status);
         }
@@ -225,7 +225,11 @@ impl<'a> Forwarding<'a> {
             server.counters.failures.add(1);
         }
         self.local.upstream.note_outcome(server, outcome, self.local.now());
-        server.latency.note(took, self.local.now());
+        // How long a client takes for its body says nothing of the server.
+        let is_streamed = self.has_body && self.whole.is_none();
+        if let Some(asked) = if is_streamed { answer.asked } else { Some(began) } {
+            server.latency.note(asked.elapsed(), self.local.now());
+        }
     }
 
     fn note_failure(&self, server: &Server, failure: &Failure, took: Duration) {
@@ -247,7 +251,7 @@ impl<'a> Forwarding<'a> {
 
     /// The response as the client gets it.
     fn finish(&mut self, answer: Answer, server: &Server) -> Response {
-        let Answer { head, content } = answer;
+        let Answer { head, content, .. } = answer;
         let is_head = *self.head.method() == Method::HEAD;
         let mut response = response_head::returning(head, self.head.method(), self.settings);
         if let Some(session) = &self.session {

@@ -31,6 +31,7 @@ pub(crate) struct Exchange {
     connection: Box<Http1>,
     patience: Patience,
     request: Outgoing,
+    asked: Option<Instant>,
     is_reused: bool,
     /// Bytes that had come before.
     received_before: u64,
@@ -58,7 +59,7 @@ impl Exchange {
     ) -> Self {
         let (patience, request) = (Patience::new(&local), Outgoing::Whole);
         let received_before = connection.received();
-        Self { local, lease, connection, patience, request, is_reused, received_before, until }
+        Self { local, lease, connection, patience, request, asked: None, is_reused, received_before, until }
     }
 
     /// Sends the request, and waits for the response. The body is taken from where it is only when something of it is
@@ -83,13 +84,14 @@ impl Exchange {
     /// What is behind the head of the response.
     pub(crate) fn into_answer(self, response: ReceivedResponse) -> Result<Answer, Failure> {
         let ReceivedResponse { head, framing } = response;
+        let asked = self.asked;
         if head.status == StatusCode::SWITCHING_PROTOCOLS {
             let Self { connection, lease, .. } = self;
-            return Ok(Answer { head, content: Content::Tunnel(Box::new(connection.into_tunnel()), lease) });
+            return Ok(Answer { head, content: Content::Tunnel(Box::new(connection.into_tunnel()), lease), asked });
         }
         let body = self.into_body(framing);
         let body = body.map_err(|broken| Failure::of_exchange(Cause::Broken(broken.into()), Processed::Maybe))?;
-        Ok(Answer { head, content: Content::Body(body) })
+        Ok(Answer { head, content: Content::Body(body), asked })
     }
 
     fn poll_head(&mut self, context: &mut Context<'_>, interim: &Interim) -> Poll<Result<ReceivedResponse, Failure>> {
@@ -144,6 +146,7 @@ impl Exchange {
             };
             self.connection.send_end(trailers.as_ref())?;
             self.request = Outgoing::Whole;
+            self.asked = Some(Instant::now());
         }
     }
 

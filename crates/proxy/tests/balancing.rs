@@ -110,3 +110,19 @@ fn who_is_slow_gets_less() {
         clients.iter_mut().for_each(|client| assert!(answer(client) < 2));
     }
 }
+
+#[test]
+fn slow_clients_do_not_make_servers_look_slow() {
+    let origins = vec![Origin::serve(|request: Request| async move {
+        let length = request.body.collect(100).await.unwrap().len();
+        Response::text(length.to_string())
+    })];
+    let proxied = proxied(&origins, &[1], Balancing::Latency);
+    let latency = || proxied.upstream.report().servers[0].latency;
+    let mut client = proxied.connect();
+    client.write_all(b"PUT / HTTP/1.1\r\nhost: a\r\ncontent-length: 10\r\n\r\nhello").unwrap();
+    std::thread::sleep(Duration::from_millis(700));
+    client.write_all(b"hello").unwrap();
+    assert_eq!(answer(&mut client), 10);
+    assert!((1..500).contains(&latency().as_micros().div_ceil(1000)), "{:?}", latency());
+}

@@ -32,6 +32,7 @@ pub(crate) struct Exchange {
     lease: Lease,
     stream: Stream,
     patience: Patience,
+    asked: Option<Instant>,
     /// When all of it has to be over.
     until: Option<Instant>,
 }
@@ -40,7 +41,7 @@ impl Exchange {
     /// The exchange of a request that was begun on this stream.
     pub(crate) fn new(local: Rc<Local>, lease: Lease, stream: Stream, until: Option<Instant>) -> Self {
         let patience = Patience::new(&local);
-        Self { local, lease, stream, patience, until }
+        Self { local, lease, stream, patience, asked: None, until }
     }
 
     /// Sends the body, and waits for the response. Where there is none, the body is left as it was, or it is empty if some of
@@ -54,7 +55,8 @@ impl Exchange {
         });
         let ReceivedResponse { head, length, .. } = response?;
         let body = if self.stream.request() == Request::Whole { Body::empty() } else { std::mem::take(body) };
-        Ok(Answer { head, content: Content::Body(self.into_body(body, length)) })
+        let asked = self.asked;
+        Ok(Answer { head, content: Content::Body(self.into_body(body, length)), asked })
     }
 
     fn poll_head(&mut self, body: &mut Body, context: &mut Context<'_>) -> Poll<Result<ReceivedResponse, Failure>> {
@@ -81,7 +83,10 @@ impl Exchange {
         match self.stream.poll_send(body, context) {
             Poll::Pending => Ok(Waiting::Nothing),
             Poll::Ready(Err(error)) => Err(error),
-            Poll::Ready(Ok(())) if self.stream.request().is_whole() => Ok(Waiting::Beginning),
+            Poll::Ready(Ok(())) if self.stream.request().is_whole() => {
+                self.asked.get_or_insert_with(Instant::now);
+                Ok(Waiting::Beginning)
+            }
             Poll::Ready(Ok(())) => Ok(Waiting::Taking),
         }
     }
