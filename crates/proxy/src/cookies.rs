@@ -116,6 +116,8 @@ fn replace_lines(headers: &mut Headers, name: Known, lines: Vec<Vec<u8>>) {
 
 #[cfg(test)]
 mod tests {
+    use proptest::{collection::vec, prelude::*};
+
     use super::*;
 
     fn request(lines: &[&str]) -> Headers {
@@ -200,6 +202,33 @@ mod tests {
                 output.extend_from_slice(&[b"<", value, b">"].concat());
             });
             assert_eq!(lines(&headers, Known::SetCookie), expected.unwrap_or(before), "{before:?}");
+        }
+    }
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// Whatever clients and servers send: what is not asked for stays, and in its order.
+        #[test]
+        fn others_stay(given in vec("[ax=;~\" \t\u{e4}-]{0,12}", 0..5), cut in 0..5_usize) {
+            let given: Vec<_> = given.iter().map(|line| line.trim().to_owned()).collect();
+            let given: Vec<_> = given.iter().map(String::as_str).collect();
+            let before = request(&given);
+            let of = |headers: &Headers, name: &str| values(headers, name).map(<[u8]>::to_vec).collect::<Vec<_>>();
+            let mut removed = before.clone();
+            remove(&mut removed, "a");
+            prop_assert!(of(&removed, "a").is_empty());
+            prop_assert_eq!(of(&removed, "x"), of(&before, "x"));
+            let mut shorter = before.clone();
+            shorten(&mut shorter, "a", |_| cut);
+            prop_assert_eq!(of(&shorter, "a").len(), of(&before, "a").len());
+            prop_assert_eq!(of(&shorter, "x"), of(&before, "x"));
+            let mut set = Headers::new();
+            given.iter().for_each(|line| set.append("set-cookie", line).unwrap());
+            let count = set.len();
+            replace_set(&mut set, "a", |_, output| output.extend_from_slice(b"new"));
+            prop_assert_eq!(set.len(), count);
+            let ours = set.get_all("set-cookie").filter_map(Cookie::of_set).filter(|cookie| cookie.name == b"a");
+            prop_assert!(ours.map(|cookie| cookie.value).all(|value| value == b"new"));
         }
     }
 }
