@@ -71,6 +71,26 @@ fn a_client_of_http2_before_a_server_of_http1() {
 }
 
 #[test]
+fn a_websocket_of_http2_before_a_server_of_http1() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let proxied = Proxied::new(&[listener.local_addr().unwrap()]);
+    let seen = "GET /chat HTTP/1.1\r\nhost: localhost\r\nsec-websocket-version: 13\r\n\
+                sec-websocket-key: c2Vyb3cgb3ZlciBodHRwMg==\r\nx-forwarded-for: 127.0.0.1\r\n\
+                x-forwarded-proto: http\r\nx-forwarded-host: localhost\r\nvia: 2.0 serow\r\nupgrade: websocket\r\n\
+                connection: upgrade\r\n\r\n";
+    let answer = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+                  Sec-WebSocket-Accept: x\r\nSec-WebSocket-Protocol: chat\r\n\r\nframes";
+    let server = serve(listener, seen.len(), answer.to_owned());
+    let client = Client::connect(proxied.address());
+    let stream = client.websocket("/chat");
+    let got = client.head(stream);
+    assert_eq!(server.recv_timeout(PATIENCE).unwrap_or_default(), seen);
+    assert_eq!((got.status, got.headers.get_str("sec-websocket-protocol")), (200, Some("chat")));
+    assert!(!got.headers.contains("upgrade") && !got.headers.contains("sec-websocket-accept"));
+    assert_eq!(client.bytes(stream, 6).body, b"frames");
+}
+
+#[test]
 fn a_client_of_http1_before_a_server_of_http2() {
     let origin = Origin::serve(|request: Request| async move {
         let lines = request.headers.iter().map(|(name, value)| [text(name), text(value)].join(": "));

@@ -75,8 +75,28 @@ impl Client {
         stream
     }
 
+    /// Asks for a WebSocket (RFC 8441).
+    pub fn websocket(&self, path: &str) -> StreamId {
+        self.until(|state| state.connection.allows_extended_connect() == Some(true));
+        let asking = Asking { scheme: "http", protocol: Some("websocket"), ..Asking::default() };
+        let fields = [("sec-websocket-version", "13")];
+        self.begin_asking(Method::CONNECT, path, &fields, BodyLength::Unknown, asking)
+    }
+
     /// Begins a request.
     pub fn begin(&self, method: Method, path: &str, fields: &[(&str, &str)], length: BodyLength) -> StreamId {
+        let asking = Asking { scheme: "http", ..Asking::default() };
+        self.begin_asking(method, path, fields, length, asking)
+    }
+
+    fn begin_asking(
+        &self,
+        method: Method,
+        path: &str,
+        fields: &[(&str, &str)],
+        length: BodyLength,
+        asking: Asking<'_>,
+    ) -> StreamId {
         let mut headers = Headers::new();
         headers.append("host", "localhost").unwrap();
         for (name, value) in fields {
@@ -84,7 +104,6 @@ impl Client {
         }
         let target = Target::parse(Bytes::copy_from_slice(path.as_bytes()), false).unwrap();
         let head = RequestHead { method, target, version: Version::HTTP_2, headers };
-        let asking = Asking { scheme: "http", ..Asking::default() };
         let stream = self.state.borrow_mut().connection.begin(&head, length, asking).unwrap();
         self.state.borrow_mut().answers.insert(stream, Got::default());
         stream
