@@ -47,9 +47,24 @@ pub fn is_possible(status: StatusCode) -> bool {
     !status.is_informational() && status != StatusCode::NO_CONTENT && status != StatusCode::NOT_MODIFIED
 }
 
-/// RFC 9110 §6.5.1: fields that frame or route a message, or speak of this connection, have no meaning behind it.
-pub const NO_TRAILERS: [Known; 6] =
-    [Known::ContentLength, Known::TransferEncoding, Known::Host, Known::Connection, Known::Trailer, Known::Te];
+/// RFC 9110 §6.5.1: fields that frame or route a message, speak of this connection, or say who asks, have no meaning behind
+/// it. Whoever puts trailers among the other fields would take them for what was looked at before.
+pub const NO_TRAILERS: [Known; 14] = [
+    Known::ContentLength,
+    Known::TransferEncoding,
+    Known::Host,
+    Known::Connection,
+    Known::Trailer,
+    Known::Te,
+    Known::Authorization,
+    Known::ProxyAuthorization,
+    Known::Cookie,
+    Known::Forwarded,
+    Known::XForwardedFor,
+    Known::XForwardedHost,
+    Known::XForwardedProto,
+    Known::MaxForwards,
+];
 
 /// Writes a number in decimal digits.
 #[inline]
