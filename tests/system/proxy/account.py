@@ -33,6 +33,7 @@ class Row:
     wrong: int
     # Requests that the server got when the fault was over.
     back: int
+    # Seconds until an answer began.
     longest: float
 
 

@@ -10,23 +10,25 @@ from ..server import REPOSITORY, Server
 from . import proxies
 from .account import Row
 from .faults import FAULTS
+from .store import Rows
 
 FILE = REPOSITORY / "docs/proxy.md"
 
 
-def write(found: dict[str, list[Row]]) -> None:
+def write(found: Rows) -> None:
     """Puts the table between its markers; a page without them gets it at its end."""
     document = FILE.read_text() if FILE.exists() else "# The reverse proxy\n"
     FILE.write_text(replaced(document, "faults", table(found)))
     print(f"wrote {FILE.relative_to(REPOSITORY)}")
 
 
-def table(found: dict[str, list[Row]]) -> str:
+def table(found: Rows) -> str:
     names = list(found)
     lines = ["| one of three servers | " + " | ".join(names) + " |", "| --- |" + " --- |" * len(names)]
-    for number, fault in enumerate(FAULTS):
-        lines.append(f"| {fault.name} | " + " | ".join(cell(found[name][number]) for name in names) + " |")
-    least = min(row.gets + row.posts for rows in found.values() for row in rows)
+    for fault in FAULTS:
+        rows = [found[name].get(fault.name) for name in names]
+        lines.append(f"| {fault.name} | " + " | ".join(cell(row) if row else "" for row in rows) + " |")
+    least = min(row.gets + row.posts for rows in found.values() for row in rows.values())
     notes = [f"{kind.name} {kind.version()}: {proxies.NOTES[kind.name]}." for kind in kinds(names)]
     return "\n".join([*lines, "", f"{least:,} requests or more in each field. {' '.join(notes)} {machine()}"])
 
@@ -41,7 +43,7 @@ def cell(row: Row) -> str:
         said.append(f"**{row.twice:,} POST done twice**")
     if row.wrong:
         said.append(f"**{row.wrong:,} wrong**")
-    return f"{', '.join(said)}; {row.longest * 1000:,.0f} ms"
+    return f"{', '.join(said)}; {row.longest:.1f} s"
 
 
 def kinds(names: list[str]) -> list[type[Server]]:

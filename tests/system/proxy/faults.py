@@ -16,10 +16,11 @@ from . import proxies
 from .account import Row, Window, account
 from .load import CONNECTIONS, Load
 from .proxies import Serow
+from .store import Rows
 from .upstream import Upstream, running
 
-# Before the fault and behind it.
-CALM = 0.3
+# Before the fault: retries are a share of the requests of the last seconds, so there must have been some. And behind it.
+CALM, AFTERWARDS = 1.0, 0.3
 # A server that failed again and again is left alone for ten times two seconds at most.
 BACK = 25.0
 # The time for a response that the proxies are given, and what else a request may take: Serow keeps times to a quarter of a second.
@@ -91,12 +92,12 @@ class Fault:
 
 FAULTS = (
     Fault("killed (kill -9), comes back later", killed),
-    Fault("the same at a unix socket", killed, unix=True),
+    Fault("killed, at a unix socket", killed, unix=True),
     Fault("killed and started again, 100 times", killed_again_and_again),
     Fault("stopped in order and started again, 100 times", restarted),
     Fault("stands still (SIGSTOP), then goes on", stopped),
     Fault("refuses connections", told("refuse")),
-    Fault("the same at a unix socket", told("refuse"), unix=True),
+    Fault("refuses connections, at a unix socket", told("refuse"), unix=True),
     Fault("resets in the middle of the head", told("reset-head")),
     Fault("resets in the middle of the body", told("reset-body"), cuts=True),
     Fault("answers 10 s late", told("delay 10")),
@@ -116,7 +117,7 @@ def sit(kind: type[Server], fault: Fault, folder: pathlib.Path, short: bool) -> 
             windows = fault.happen(victim, short)
             over = time.monotonic()
             # In the full test it comes back, and its share with it.
-            time.sleep(CALM)
+            time.sleep(AFTERWARDS)
             while not short and not asked_since(victim, over) and time.monotonic() < over + BACK:
                 time.sleep(0.5)
         said = f"; {proxy.panics()[0]}" if proxy.panics() else ""
@@ -150,7 +151,7 @@ def happen_to_one(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
 
 
 def check(verdict: Verdict, fault: Fault, row: Row, kinds: str, short: bool) -> None:
-    name = f"{fault.name}{' (unix)' if fault.unix else ''}"
+    name = fault.name
     verdict.say(f"{name}: {row.gets} GET, {row.gets_failed} failed; {row.posts} POST, {row.posts_failed} failed; {row.cut} cut; "
                 f"longest {row.longest:.2f} s ({kinds})")
     verdict.check(row.gets > 100 and row.posts > 20, f"{name}: there was no load")
@@ -163,14 +164,16 @@ def check(verdict: Verdict, fault: Fault, row: Row, kinds: str, short: bool) -> 
     verdict.check_in_time(row.longest < TIMEOUT + REST, f"{name}: a request took {row.longest:.2f} s")
 
 
-def compare(verdict: Verdict, folder: pathlib.Path, short: bool) -> dict[str, list[Row]]:
-    """The same behind each proxy, for the table; only counted."""
-    found: dict[str, list[Row]] = {}
+def compare(verdict: Verdict, folder: pathlib.Path, short: bool, only: str) -> Rows:
+    """Those whose name contains this behind each proxy, for the table; only counted."""
+    found: Rows = {}
     for kind in (Serow, *proxies.PEERS):
-        found[kind.name] = []
+        found[kind.name] = {}
         for number, fault in enumerate(FAULTS):
+            if only not in fault.name:
+                continue
             row, kinds = sit(kind, fault, folder / f"{kind.name}-{number}", short)
-            found[kind.name].append(row)
+            found[kind.name][fault.name] = row
             verdict.say(f"{kind.name}: {fault.name}: {row.gets} GET, {row.gets_failed} failed; {row.posts} POST, {row.posts_failed} "
                         f"failed, {row.needless} needlessly, {row.twice} done twice; {row.cut} cut; longest {row.longest:.2f} s ({kinds})")
     return found

@@ -33,13 +33,16 @@ class Asked:
     id: str
     method: str
     began: float
+    # When the head of its response was there, and when all of it was.
+    answered: float = 0.0
     ended: float = 0.0
     # Why it failed; empty where it did not.
     failure: str = ""
 
     @property
     def seconds(self) -> float:
-        return self.ended - self.began
+        """Until there was an answer. What stands still in the middle of a body, nobody can make good."""
+        return (self.answered or self.ended) - self.began
 
 
 class Load:
@@ -65,10 +68,6 @@ class Load:
 
     def count(self, method: str) -> int:
         return sum(asked.method == method for asked in self.asked)
-
-    @property
-    def longest(self) -> float:
-        return max((asked.seconds for asked in self.asked), default=0.0)
 
     def kinds(self) -> str:
         found = collections.Counter(f"{asked.method} {asked.failure}" for asked in self.failures())
@@ -122,6 +121,7 @@ class Client:
         length = f"Content-Length: {len(body)}\r\n" if body else ""
         self.writer.write(f"{asked.method} {target} HTTP/1.1\r\nHost: localhost\r\nX-Id: {asked.id}\r\n{length}\r\n".encode() + body)
         status, headers = await self.head()
+        asked.answered = time.monotonic()
         received = await self.body(headers)
         if headers.get("connection", "").lower() == "close":
             self.close()

@@ -12,7 +12,7 @@ from system.proxy.upstream import Seen
 
 
 def asked(name: str, method: str = "POST", began: float = 1.0, failure: str = "status 502") -> Asked:
-    return Asked(name, method, began, began + 0.1, failure)
+    return Asked(name, method, began, 0.0, began + 0.1, failure)
 
 
 def seen(name: str, event: str = "did") -> Seen:
