@@ -190,11 +190,6 @@ impl Http2 {
         self.machine.has_settings().then(|| self.machine.allows_extended_connect())
     }
 
-    /// Gives back memory that is kept for the next message. To be called when that may be long in coming.
-    pub fn release_memory(&mut self) {
-        self.machine.release_memory();
-    }
-
     /// How many streams are open.
     #[must_use]
     pub fn active_streams(&self) -> usize {

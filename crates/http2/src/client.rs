@@ -45,6 +45,18 @@ pub struct Asking<'a> {
     pub protocol: Option<&'a str>,
     /// For servers that know only RFC 7540's priorities; who knows RFC 9218's goes by the header field `priority`.
     pub dependency: Option<Dependency>,
+    /// When the body is sent, where others are as well.
+    pub order: BodyOrder,
+}
+
+/// When the body of a request is sent, where others are as well.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BodyOrder {
+    /// By the priority that the request asks of its response.
+    #[default]
+    ByPriority,
+    /// In turns with all others: they are of different users, of whom none has a say in how long the others wait.
+    InTurns,
 }
 
 impl Client {
@@ -95,7 +107,10 @@ impl Client {
             takes_trailers: true,
             awaits_continue: false,
         };
-        stream.priority = Priority::of_fields(&head.headers).unwrap_or_default();
+        stream.priority = match asking.order {
+            BodyOrder::ByPriority => Priority::of_fields(&head.headers).unwrap_or_default(),
+            BodyOrder::InTurns => Priority { incremental: true, ..Priority::DEFAULT },
+        };
         connection.streams.note_opened(id);
         connection.streams.push(stream);
         connection.counters.opened += 1;

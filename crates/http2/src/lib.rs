@@ -34,7 +34,7 @@ mod window;
 pub use serow_message::{BodyLength, Misuse};
 
 pub use self::{
-    client::{Asking, Client, ClientRole, OpenError},
+    client::{Asking, BodyOrder, Client, ClientRole, OpenError},
     counters::Counters,
     endpoint::Endpoint,
     error::{ErrorCode, ProtocolError},

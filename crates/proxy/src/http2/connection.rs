@@ -11,7 +11,7 @@ use std::{
 
 use bytes::Bytes;
 use serow_client::{Broken, Http2};
-use serow_http2::{Asking, ClientEvent, ErrorCode, OpenError, StreamId};
+use serow_http2::{Asking, BodyOrder, ClientEvent, ErrorCode, OpenError, StreamId};
 use serow_message::{Body, BodyKind, BodyLength, Headers, Interim, Misuse, RequestHead};
 use serow_net::{Deadline, Moment, Wire};
 
@@ -78,7 +78,7 @@ impl Connection {
     ) -> Result<Stream, OpenError> {
         let mut state = self.state.borrow_mut();
         state.check_room()?;
-        let asking = Asking { scheme, ..Asking::default() };
+        let asking = Asking { scheme, order: BodyOrder::InTurns, ..Asking::default() };
         let length = body.length().map_or(BodyLength::Unknown, BodyLength::Known);
         let (id, request) = match body.kind() {
             BodyKind::Bytes(bytes) => (state.link.open(head, bytes, asking)?, Request::Whole),

@@ -199,11 +199,6 @@ impl Connections {
     pub(crate) fn retire(&self) {
         self.open.borrow().iter().for_each(|connection| connection.begin_shutdown());
     }
-
-    /// Whether there is no connection, and nobody waits for one.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.open.borrow().is_empty() && !self.is_dialing.get() && self.waiting.get() == 0
-    }
 }
 
 /// A request that waits for room, until this is dropped.
