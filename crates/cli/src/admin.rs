@@ -5,9 +5,11 @@
 //! | where the door may be | `admin/address.rs` |
 //! | what is behind it: a second server, on a thread of its own | `admin/door.rs`, `admin/pages.rs` |
 //! | whose numbers: those of this process, or of all generations, added up | `admin/subject.rs`, `admin/total.rs` |
-//! | the numbers as JSON, and for Prometheus | `admin/document.rs`, `admin/metrics.rs` |
+//! | where the numbers come from; as JSON, and for Prometheus | `admin/sources.rs`; `admin/document.rs`, `admin/metrics.rs`, `admin/server_metrics.rs` |
+//! | the servers that are asked: as a page and as Tengine lists them; what all generations counted of them | `admin/upstreams.rs`; `admin/servers.rs` |
+//! | what is wanted of them, and who may want it over TCP | `admin/wish.rs`, `admin/token.rs` |
 //! | what each field means, the only place that says so | `admin/fields.rs` |
-//! | `serow status`, `reload`, `drain`: ask, and print the answer for people | `admin/question.rs`, `admin/summary.rs`, `admin/units.rs` |
+//! | `serow status`, `reload`, `drain`, `up` …: ask, and print the answer for people | `admin/question.rs`, `admin/summary.rs`, `admin/server_table.rs`, `admin/units.rs` |
 
 mod address;
 pub(crate) mod document;
@@ -16,59 +18,112 @@ mod fields;
 mod metrics;
 mod pages;
 mod question;
+mod server_metrics;
+mod server_table;
+mod servers;
+mod sources;
 mod subject;
 mod summary;
+mod token;
 pub(crate) mod total;
 mod units;
+mod upstreams;
+mod wish;
 
 use std::io::{self, Write};
 
-pub(crate) use self::{address::AdminAddress, door::Door, fields::FIELDS, question::NoAnswer, subject::Subject};
+pub(crate) use self::{
+    address::AdminAddress,
+    door::Door,
+    fields::FIELDS,
+    question::NoAnswer,
+    sources::Sources,
+    subject::Subject,
+    token::read as read_token,
+    wish::{Action, Wish},
+};
 
 use serow::Address;
 
 use self::question::Question;
 use crate::{
-    arguments::{DoorArguments, StatusArguments},
+    arguments::{DoorArguments, DrainArguments, ServerWishArguments, StatusArguments},
     configuration,
     failure::Failure,
+    written::Count,
 };
 
 /// `serow status`: prints how a running server is doing.
 pub(crate) fn print_status(arguments: &StatusArguments) -> Result<(), Failure> {
-    let door = &door(&arguments.door)?;
-    let json = question::ask(door, Question::Status).map_err(Failure::Status)?;
+    let entrance = Entrance::new(&arguments.door)?;
+    let json = entrance.ask(&Question::Status)?;
     let text = match arguments.json {
         true => json,
-        false => summary::of(&json).ok_or_else(|| Failure::Status(question::not_ours(door)))?,
+        false => summary::of(&json).ok_or_else(|| Failure::Status(question::not_ours(&entrance.address)))?,
     };
     print(&text)
 }
 
 /// `serow reload`: has a running server read its file anew.
 pub(crate) fn reload(arguments: &DoorArguments) -> Result<(), Failure> {
-    print(&question::ask(&door(arguments)?, Question::Reload).map_err(Failure::Status)?)
+    print(&Entrance::new(arguments)?.ask(&Question::Reload)?)
 }
 
-/// `serow drain`: ends a running server in order.
-pub(crate) fn drain(arguments: &DoorArguments) -> Result<(), Failure> {
-    print(&question::ask(&door(arguments)?, Question::Drain).map_err(Failure::Status)?)
+/// `serow drain`: ends a running server in order, or has one that it asks get nothing new.
+pub(crate) fn drain(arguments: DrainArguments) -> Result<(), Failure> {
+    let DrainArguments { upstream, server, remembering, door } = arguments;
+    match (upstream, server) {
+        (Some(upstream), Some(server)) => {
+            wish(ServerWishArguments { upstream, server, remembering, door }, Action::Drain, None)
+        }
+        _ if remembering.persist => {
+            Err(Failure::Misuse("--persist is for a server of an upstream: name both, or leave it out".to_owned()))
+        }
+        _ => print(&Entrance::new(&door)?.ask(&Question::Drain)?),
+    }
 }
 
-/// Where the server is reached.
-fn door(arguments: &DoorArguments) -> Result<Address, Failure> {
-    match (&arguments.admin, &arguments.config) {
-        (Some(address), _) => Ok(address.clone()),
-        (None, Some(file)) => match configuration::door(file).map_err(Failure::Configuration)? {
-            Some(AdminAddress(address)) => Ok(address),
-            None => {
-                let file = file.display();
-                Err(Failure::Misuse(format!(
-                    "{file} has no `admin` that could be asked: add one, as in admin = {USUAL:?}"
-                )))
-            }
-        },
-        (None, None) => Ok(Address::Unix(USUAL.trim_start_matches("unix:").into())),
+/// `serow up` and the like: has something done with a server that a running one asks.
+pub(crate) fn wish(
+    arguments: ServerWishArguments,
+    action: Action,
+    weight: Option<Count<1, 65_535>>,
+) -> Result<(), Failure> {
+    let ServerWishArguments { upstream, server, remembering, door } = arguments;
+    let weight = weight.and_then(|weight| u16::try_from(weight.get()).ok());
+    let wish = Wish { upstream, server, action, weight, persist: remembering.persist };
+    let json = serde_json::to_string(&wish).map_err(|error| Failure::System(error.into()))?;
+    print(&Entrance::new(&door)?.ask(&Question::Wish(json))?)
+}
+
+/// Where a server is reached, and with which token.
+struct Entrance {
+    address: Address,
+    token: Option<String>,
+}
+
+impl Entrance {
+    fn new(arguments: &DoorArguments) -> Result<Self, Failure> {
+        let (address, token_file) = match (&arguments.admin, &arguments.config) {
+            (Some(address), _) => (address.clone(), None),
+            (None, Some(file)) => match configuration::door(file).map_err(Failure::Configuration)? {
+                Some(door) => (door.address.0, door.token_file),
+                None => {
+                    let file = file.display();
+                    return Err(Failure::Misuse(format!(
+                        "{file} has no `admin` that could be asked: add one, as in admin = {USUAL:?}"
+                    )));
+                }
+            },
+            (None, None) => (Address::Unix(USUAL.trim_start_matches("unix:").into()), None),
+        };
+        let token_file = arguments.admin_token_file.clone().or(token_file);
+        let token = token_file.map(|file| token::read(&file)).transpose();
+        Ok(Self { address, token: token.map_err(|reason| Failure::Misuse(format!("--admin-token-file: {reason}")))? })
+    }
+
+    fn ask(&self, question: &Question) -> Result<String, Failure> {
+        question::ask(&self.address, self.token.as_deref(), question).map_err(Failure::Status)
     }
 }
 

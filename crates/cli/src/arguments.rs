@@ -34,7 +34,7 @@ use clap::{Args, Command, ValueEnum};
 use crate::written::{Bare, word};
 
 pub(crate) use self::{
-    admin::{AdminArguments, DoorArguments, StatusArguments},
+    admin::{AdminArguments, DoorArguments, DrainArguments, ServerWishArguments, StatusArguments, WeightArguments},
     balancing::{BalanceArgument, BalancingArguments},
     bench::{
         BenchArguments, BenchCommand, ConnectionArguments, LoadArguments, ReportArguments, RequestArguments,

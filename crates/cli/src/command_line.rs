@@ -7,8 +7,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 use crate::{
     admin,
     arguments::{
-        BenchArguments, CheckArguments, DoorArguments, FilesArguments, ProxyArguments, RunArguments, StatusArguments,
-        SuperviseArguments,
+        BenchArguments, CheckArguments, DoorArguments, DrainArguments, FilesArguments, ProxyArguments, RunArguments,
+        ServerWishArguments, StatusArguments, SuperviseArguments, WeightArguments,
     },
     failure::Failure,
 };
@@ -71,8 +71,21 @@ pub(crate) enum Command {
     ///
     /// Prints what is wrong with it, if anything is; the server goes on as it was then.
     Reload(DoorArguments),
-    /// End a running server when it has finished what it has begun.
-    Drain(DoorArguments),
+    /// End a running server when it has finished what it has begun; or give one that it asks nothing new.
+    ///
+    /// With an upstream and a server, that one finishes what it has, and keeps its sessions, until 'serow up'.
+    #[command(override_usage = "serow drain [OPTIONS]\n       serow drain UPSTREAM SERVER [OPTIONS]")]
+    Drain(DrainArguments),
+    /// Have a server of an upstream asked again.
+    Up(ServerWishArguments),
+    /// Have a server of an upstream not asked any more, until 'serow up'.
+    Down(ServerWishArguments),
+    /// Give a server of an upstream another share.
+    Weight(WeightArguments),
+    /// Add a server to an upstream.
+    Add(ServerWishArguments),
+    /// Take a server out of an upstream.
+    Remove(ServerWishArguments),
     /// Print the JSON schema of settings files, for editors that complete and explain while you write.
     Schema,
     /// Print how a running server is doing.
@@ -176,6 +189,8 @@ Values:
 Asking how it is, and changing it while it runs:
   serow proxy app1:9000 app2:9000 --admin unix:/run/user/1000/serow.sock
   serow status --admin unix:/run/user/1000/serow.sock
+  serow drain upstream app2:9000 --admin unix:/run/user/1000/serow.sock
+  serow up upstream app2:9000 --admin unix:/run/user/1000/serow.sock
 
 Signals:
   TERM, INT  stop: finish what runs, then end; a second one ends at once

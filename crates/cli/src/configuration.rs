@@ -52,6 +52,7 @@ use serow_router::Router;
 
 pub(crate) use self::{
     account::Account,
+    door::DoorSettings,
     error::ConfigurationError,
     file::{Source, bytes},
     route_handler::RouteHandler,
@@ -63,7 +64,7 @@ use self::{
     root::RootTable,
     tables::TableReading,
 };
-use crate::{admin::AdminAddress, settings::ServerSettings};
+use crate::settings::ServerSettings;
 
 /// What a settings file says.
 pub(crate) struct Configuration {
@@ -108,7 +109,7 @@ pub(crate) fn explain(path: &Path) -> Result<String, ConfigurationError> {
 }
 
 /// Where the server of a settings file is reached by those who run it; nothing where the file does not say so.
-pub(crate) fn door(path: &Path) -> Result<Option<AdminAddress>, ConfigurationError> {
+pub(crate) fn door(path: &Path) -> Result<Option<DoorSettings>, ConfigurationError> {
     let text = file::read(path).map_err(ConfigurationError::Unreadable)?;
     Ok(door::of(&text, path.parent().unwrap_or(Path::new(""))))
 }

@@ -13,7 +13,7 @@ pub(crate) fn serve(settings: FolderSettings) -> Result<(), Failure> {
     let handler = Files::with_settings(&folder, files.clone())?;
     warn_of_missing_pages(&folder, &files);
     let shown = folder.canonicalize().unwrap_or(folder);
-    serving::serve(server, handler, &shown.display().to_string())
+    serving::serve(server, handler, &shown.display().to_string(), Vec::new())
 }
 
 /// A page that is not there yet may come later, so this is no reason not to begin.

@@ -11,5 +11,5 @@ pub(crate) fn serve(settings: ProxySettings) -> Result<(), Failure> {
     let served = upstream.servers.iter().map(|server| server.address.to_string()).collect::<Vec<_>>().join(", ");
     let upstream = Upstream::new(upstream);
     let _upkeep = Upkeep::start(vec![upstream.clone()]).map_err(Failure::System)?;
-    serving::serve(server, Proxy::new(upstream, forwarding), &served)
+    serving::serve(server, Proxy::new(upstream.clone(), forwarding), &served, vec![upstream])
 }

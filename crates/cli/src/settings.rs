@@ -10,7 +10,7 @@ mod upstream;
 
 use std::time::Duration;
 
-use serow::{Limits, ListenOptions, ProxyProtocol, Server, Timeouts, Versions};
+use serow::{Address, Limits, ListenOptions, ProxyProtocol, Server, Timeouts, Versions};
 use tracing::level_filters::LevelFilter;
 
 pub(crate) use self::{
@@ -22,10 +22,10 @@ pub(crate) use self::{
 };
 use crate::{
     access_log::{Destination, Format},
-    admin::AdminAddress,
+    admin::{AdminAddress, read_token},
     arguments::{
-        GeneralArguments, HttpArguments, LevelArgument, LimitArguments, ListeningArguments, LogArgument,
-        LoggingArguments, TimeoutArguments, VersionsOfHttp,
+        AdminArguments, GeneralArguments, HttpArguments, LevelArgument, LimitArguments, ListeningArguments,
+        LogArgument, LoggingArguments, TimeoutArguments, VersionsOfHttp,
     },
     descriptors::Shares,
     encryption::{Encryption, tls_settings},
@@ -43,6 +43,8 @@ pub(crate) struct ServerSettings {
     pub(crate) encryption: Option<Encryption>,
     /// Where the server says how it is, if anywhere.
     pub(crate) admin: Option<AdminAddress>,
+    /// What those show who change something there over TCP.
+    pub(crate) admin_token: Option<String>,
     /// The access log, if there is one.
     pub(crate) access_log: Option<(Destination, Format)>,
     /// The least important thing that is said.
@@ -65,6 +67,7 @@ impl ServerSettings {
             strict_transport: tls.hsts.map(|span| span.0),
             redirected,
         });
+        let admin_token = admin_token(&admin)?;
         let workers = workers(&listening);
         let listen_options = listen_options(&listening);
         let server = Server::new().workers(workers).listen_options(listen_options.clone());
@@ -80,6 +83,7 @@ impl ServerSettings {
             },
             encryption,
             admin: admin.admin,
+            admin_token,
             level: level(logging.log_level),
             access_log: access_log(logging),
             workers,
@@ -135,6 +139,22 @@ fn timeouts(written: &TimeoutArguments) -> Timeouts {
         idle: written.idle_timeout.0,
         body: written.body_timeout.0,
         grace: written.grace.0,
+    }
+}
+
+/// The token of a file, for a port.
+fn admin_token(written: &AdminArguments) -> Result<Option<String>, Contradiction> {
+    let Some(file) = &written.admin_token_file else { return Ok(None) };
+    let refuse = |text: String| Err(Contradiction::new("admin-token-file", text));
+    match written.admin.as_ref().map(|address| &address.0) {
+        None => refuse("`admin-token-file` needs `admin`: write a port there, as in 127.0.0.1:9901".to_owned()),
+        Some(Address::Tcp(_)) => match read_token(file) {
+            Ok(token) => Ok(Some(token)),
+            Err(reason) => refuse(format!("`admin-token-file`: {reason}")),
+        },
+        Some(address) => {
+            refuse(format!("`admin-token-file` is for a port: nobody needs a token at {address}, leave it out"))
+        }
     }
 }
 

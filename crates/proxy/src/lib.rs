@@ -44,6 +44,7 @@ mod attempt;
 mod attempts;
 mod balancing;
 mod buffering;
+mod control;
 mod cookies;
 mod counters;
 mod failure;
@@ -82,6 +83,7 @@ pub use self::{
     address::{Place, ServerAddress, ServerAddressError},
     attempts::{Attempt, Attempts},
     balancing::{Balancing, HashKey},
+    control::ControlError,
     forwarded::{Forwarded, ForwardedFields},
     health::{CheckKind, CheckSettings, CheckStart, HttpCheck},
     names::NameSettings,

@@ -158,7 +158,7 @@ impl Upstream {
 }
 
 /// Where a server is, if that is known without asking.
-fn known_destination(server: &ServerSettings) -> Option<Destination> {
+pub(crate) fn known_destination(server: &ServerSettings) -> Option<Destination> {
     match &server.address.place {
         Place::Tcp(address) => Some(Destination::Tcp(*address)),
         Place::Unix(path) => Some(Destination::Unix(path.clone())),

@@ -9,7 +9,7 @@
 //! | sockets are opened, kept and closed | `held.rs` |
 //! | what to do when: a state machine without I/O | `generations.rs`, `crashes.rs`, `event.rs`, `action.rs` |
 //! | events are waited for, and done is what the machine says | `driver.rs` |
-//! | others ask for a reload, for the state, for the end | `control.rs`, `gathering.rs` |
+//! | others ask for a reload, for the state, for the end, or wish something of the generation that serves | `control.rs`, `gathering.rs`, `wishes.rs` |
 //!
 //! The master reads no settings: a new program may have new words, and knows best what is wrong with a file. What a generation
 //! served with is kept, so that one that takes the place of a crashed one does not depend on what the file has become.
@@ -24,6 +24,7 @@ mod gathering;
 mod generation;
 mod generations;
 mod held;
+mod wishes;
 mod words;
 
 use std::{fmt, io, path::PathBuf, process::Command};
@@ -34,7 +35,7 @@ use tokio::runtime::{Builder, LocalOptions};
 use self::driver::Driver;
 pub use self::{
     control::{Control, Events, GenerationReport, Report},
-    generation::{Farewell, Orders, Parent, Terms, Why},
+    generation::{Beginning, Farewell, Orders, Parent, Terms, Why},
     words::WantedListener,
 };
 use crate::{SupervisorError, pid_file::PidFile, signals::Signals};
@@ -59,15 +60,19 @@ pub trait Duties {
     /// The command of a generation; its standard input is the master's to give.
     fn command(&mut self) -> Command;
 
-    /// Opens a door at this address for those who run the server; without one, closes it. Called when a generation is ready.
+    /// Opens a door at this address for those who run the server; without one, closes it. Who changes something there over TCP
+    /// has to show the token. Called when a generation is ready.
     ///
     /// # Errors
     ///
     /// Why it does not open; the generation does not serve then.
-    fn open_door(&mut self, address: Option<&str>, control: &Control) -> Result<(), String>;
+    fn open_door(&mut self, address: Option<&str>, token: Option<&str>, control: &Control) -> Result<(), String>;
 
     /// Says what the first generation has it say when it serves.
     fn announce(&self, announcement: &str);
+
+    /// Adds a wish that was fulfilled and is to persist to those that are remembered, in the place of those that it makes void.
+    fn remember(&self, remembered: &mut Vec<Value>, wish: &Value);
 
     /// Adds what a generation that has ended reported of itself to what others before it did; to null, in the beginning.
     fn add(&self, total: &mut Value, report: &Value);

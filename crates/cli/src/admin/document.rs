@@ -4,11 +4,12 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::{Map, Value, json};
 use serow::{ConnectionCounts, ConnectionError, DelayCounts, RequestCounts, StatusReport, StreamCounts};
+use serow_proxy::{CheckReport, ServerReport, UpstreamReport};
 
 use crate::access_log::LineCounts;
 
 /// The document.
-pub(crate) fn value(report: &StatusReport, log: LineCounts) -> Value {
+pub(crate) fn value(report: &StatusReport, log: LineCounts, upstreams: &[UpstreamReport]) -> Value {
     let started = report.started.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     json!({
         "version": report.version,
@@ -26,6 +27,7 @@ pub(crate) fn value(report: &StatusReport, log: LineCounts) -> Value {
             "lines": log.lines,
             "lost": log.lost,
         },
+        "upstreams": upstreams.iter().map(upstream).collect::<Vec<_>>(),
     })
 }
 
@@ -93,6 +95,40 @@ fn delays(counts: &DelayCounts) -> Value {
     })
 }
 
+fn upstream(report: &UpstreamReport) -> Value {
+    json!({
+        "name": report.name,
+        "generation": report.generation,
+        "waiting": report.waiting,
+        "servers": report.servers.iter().map(server).collect::<Vec<_>>(),
+    })
+}
+
+fn server(report: &ServerReport) -> Value {
+    let check = |check: &CheckReport| {
+        let CheckReport { kind, port, up, rise, fall } = check;
+        json!({ "kind": kind, "port": port, "up": up, "rise": rise, "fall": fall })
+    };
+    json!({
+        "name": report.name,
+        "id": report.id,
+        "state": report.state.name(),
+        "state_seconds": report.state_time.as_secs(),
+        "weight": report.weight,
+        "backup": report.backup,
+        "active": report.active,
+        "max": report.most_requests,
+        "requests": report.requests,
+        "failures": report.failures,
+        "retries": report.retries,
+        "cut": report.cut,
+        "connections": report.connections,
+        "latency_us": microseconds(report.latency),
+        "check": report.check.as_ref().map(check),
+        "last_failure": report.last_failure,
+    })
+}
+
 fn microseconds(delay: Duration) -> u64 {
     u64::try_from(delay.as_micros()).unwrap_or(u64::MAX)
 }
@@ -101,10 +137,19 @@ fn microseconds(delay: Duration) -> u64 {
 mod tests {
     use std::collections::BTreeSet;
 
+    use serow_proxy::{CheckKind, CheckSettings, ServerSettings, Upstream, UpstreamSettings};
     use serow_supervisor::master::{GenerationReport, Report};
 
     use super::*;
     use crate::admin::{FIELDS, subject};
+
+    /// An upstream that checks its one server.
+    fn upstreams() -> Vec<UpstreamReport> {
+        let server = ServerSettings::new("127.0.0.1:9000".parse().unwrap());
+        let mut settings = UpstreamSettings::new("app", vec![server]);
+        settings.check = Some(CheckSettings::new(CheckKind::Tcp));
+        vec![Upstream::new(settings).report()]
+    }
 
     /// The path of each number, with dots between; those of a list's elements with `[]`.
     fn paths(value: &Value, prefix: &str, found: &mut BTreeSet<String>) {
@@ -124,10 +169,13 @@ mod tests {
         let mut report = serow::Server::new().listen("127.0.0.1:0").bind().unwrap().status().report();
         report.pacing.queue_delay.buckets.push((Duration::from_micros(7), 3));
         let mut found = BTreeSet::new();
-        paths(&value(&report, LineCounts::default()), "", &mut found);
+        paths(&value(&report, LineCounts::default(), &upstreams()), "", &mut found);
         assert_eq!(explained(FIELDS.split_once(OF_RUN).unwrap().0), found);
         let mut of_run = Report::default();
-        let report = Some(value(&report, LineCounts::default()));
+        let report = Some(value(&report, LineCounts::default(), &upstreams()));
+        of_run
+            .remembered
+            .push(json!({ "upstream": "a", "server": "b", "action": "weight", "weight": 1, "persist": true }));
         of_run.generations.push(GenerationReport { number: 1, pid: 2, stage: "serving", report, answers: true });
         let mut all = BTreeSet::new();
         paths(&subject::of_generations(&of_run), "", &mut all);
@@ -148,7 +196,7 @@ mod tests {
         report.http2.connection_errors[0].1 = 9;
         report.pacing.queue_delay.p99 = Some(Duration::from_millis(3));
         let log = LineCounts { lines: 11, lost: 2 };
-        let read = value(&report, log);
+        let read = value(&report, log, &[]);
         assert_eq!((&read["access_log"]["lines"], &read["access_log"]["lost"]), (&11.into(), &2.into()));
         assert_eq!(read["requests"]["status_499"], 7);
         assert_eq!(read["http2"]["connection_errors"]["protocol_error"], 9);

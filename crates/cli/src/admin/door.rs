@@ -8,19 +8,24 @@ use std::{
 
 use serow::{Address, Limits, ListenOptions, Server, Stopper, Timeouts};
 
-use super::{AdminAddress, pages::Pages, subject::Subject};
+use super::{
+    AdminAddress,
+    pages::{Pages, Visitors},
+    subject::Subject,
+};
 use crate::failure::Failure;
 
 /// The door while it is open. Dropping it closes it.
 pub(crate) struct Door {
     address: Address,
+    token: Option<String>,
     stopper: Stopper,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Door {
-    /// Answers at this address, on a thread of its own.
-    pub(crate) fn open(address: &AdminAddress, subject: Subject) -> Result<Self, Failure> {
+    /// Answers at this address, on a thread of its own; who changes something over TCP has to know this token.
+    pub(crate) fn open(address: &AdminAddress, token: Option<&str>, subject: Subject) -> Result<Self, Failure> {
         let AdminAddress(address) = address;
         let server = Server::new()
             .listen(address.to_string())
@@ -32,7 +37,12 @@ impl Door {
             .bind()
             .map_err(Failure::Admin)?;
         let stopper = server.stopper();
-        let pages = Pages::new(subject, matches!(address, Address::Tcp(_)));
+        let token = token.map(str::to_owned);
+        let visitors = match address {
+            Address::Tcp(_) => Visitors::Machine { token: token.clone() },
+            Address::Unix(_) | Address::Descriptor(_) => Visitors::Owner,
+        };
+        let pages = Pages::new(subject, visitors);
         let serve = move || {
             if let Err(error) = server.run(pages) {
                 tracing::error!(%error, "there is no answer at --admin any more");
@@ -40,13 +50,14 @@ impl Door {
         };
         let thread = thread::Builder::new().name("serow-admin".to_owned()).spawn(serve);
         let address = address.clone();
-        let door = |thread| Self { address, stopper, thread: Some(thread) };
+        let door = |thread| Self { address, token, stopper, thread: Some(thread) };
         thread.map(door).map_err(|error: io::Error| Failure::System(error))
     }
 
     /// Whether somebody finds it at this address: the file of a socket can be removed.
-    pub(crate) fn is_at(&self, address: &AdminAddress) -> bool {
+    pub(crate) fn is_at(&self, address: &AdminAddress, token: Option<&str>) -> bool {
         self.address == address.0
+            && self.token.as_deref() == token
             && match &self.address {
                 Address::Unix(path) if !path.as_os_str().as_encoded_bytes().starts_with(b"@") => path.exists(),
                 _ => true,

@@ -64,6 +64,32 @@ The fields of the JSON; all count since the server began, where nothing else is 
                                      bytes in that class; classes without any are left out
   access_log.lines                   lines of the access log that were written, or handed to whoever reads them
   access_log.lost                    lines that were not, since that failed or was too slow
+  upstreams[].name                   the upstreams: groups of servers that are asked
+  upstreams[].generation             counts the changes of its servers and of what is wanted of them, from 1
+  upstreams[].waiting                requests that wait until a server has room
+  upstreams[].servers[].name         its servers: where each is
+  upstreams[].servers[].id           how session cookies call it, where that was said; else null
+  upstreams[].servers[].state        up; down, for those who run it or for its checks; draining; ejected, since requests to it
+                                     failed; or starting, before its first good checks
+  upstreams[].servers[].state_seconds
+                                     for how long it has been so
+  upstreams[].servers[].weight       its share among the others
+  upstreams[].servers[].backup       whether it is asked only where no other can be
+  upstreams[].servers[].active       requests that it has just now
+  upstreams[].servers[].max          how many it gets at a time; null: any number
+  upstreams[].servers[].requests     attempts, those that failed included
+  upstreams[].servers[].failures     attempts that failed, or were answered with 502, 503 or 504
+  upstreams[].servers[].retries      requests that went to another server, or there once more
+  upstreams[].servers[].cut          responses that were cut off
+  upstreams[].servers[].connections  connections that were opened
+  upstreams[].servers[].latency_us   how long responses take to begin, on average, in microseconds; 0 where nothing is known
+  upstreams[].servers[].check.kind   tcp, http or grpc; where there are no checks, check is null
+  upstreams[].servers[].check.port   the port that was set for checks; null where none was
+  upstreams[].servers[].check.up     whether they found it good
+  upstreams[].servers[].check.rise   good ones since the last bad one
+  upstreams[].servers[].check.fall   bad ones since the last good one
+  upstreams[].servers[].last_failure
+                                     why the last check failed that did, or why it is left alone; null: nothing is known
 Of 'serow run', where the numbers above are those of all generations together, also:
   generations[].number               the generations that there are: the first is 1
   generations[].process              its process id
@@ -76,4 +102,9 @@ Of 'serow run', where the numbers above are those of all generations together, a
   reloads.done                       reloads after which another generation served
   reloads.failed                     reloads after which all was as before
   reloads.crashes                    generations that ended without being told to
-  reloads.last_failure               what was wrong the last time that one could not start; null after one that could";
+  reloads.last_failure               what was wrong the last time that one could not start; null after one that could
+  remembered[].upstream              what was said with --persist, and is said to later generations: of a server of this one
+  remembered[].server                the server
+  remembered[].action                up, down, drain, weight, add or remove
+  remembered[].weight                the weight, with that
+  remembered[].persist               true";

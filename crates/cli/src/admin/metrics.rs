@@ -4,6 +4,8 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
+use super::server_metrics;
+
 /// The media type of the format.
 pub(super) const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
@@ -24,11 +26,12 @@ pub(super) fn text(status: &Value) -> String {
     }
     connection_errors(status, &mut text);
     queue_delay(status, &mut text);
+    server_metrics::push(status, &mut text);
     generations(status, &mut text);
     text
 }
 
-fn head(text: &mut String, name: &str, kind: &str, explanation: &str) {
+pub(super) fn head(text: &mut String, name: &str, kind: &str, explanation: &str) {
     let _ = write!(text, "# HELP {name} {explanation}\n# TYPE {name} {kind}\n");
 }
 
@@ -193,7 +196,7 @@ mod tests {
 
     fn example() -> Value {
         let server = serow::Server::new().listen("127.0.0.1:0").bind().unwrap();
-        document::value(&server.status().report(), LineCounts::default())
+        document::value(&server.status().report(), LineCounts::default(), &[])
     }
 
     #[test]

@@ -5,35 +5,69 @@ use serow::{Handler, Known, Method, Request, Response, StatusCode};
 use super::{
     metrics,
     subject::{Refusal, Subject},
+    upstreams::Inquiry,
+    wish::Wish,
 };
 
 /// Answers those who run a server.
 #[derive(Clone)]
 pub(crate) struct Pages {
     subject: Subject,
-    /// Whether browsers of this machine reach it.
-    reached_by_browsers: bool,
+    visitors: Visitors,
+}
+
+/// Who reaches the door.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Visitors {
+    /// The user that runs the server.
+    Owner,
+    /// All users and programs of this machine, browsers among them. Those who know the token may change something.
+    Machine {
+        /// The token, if there is one.
+        token: Option<String>,
+    },
 }
 
 impl Pages {
-    pub(crate) fn new(subject: Subject, reached_by_browsers: bool) -> Self {
-        Self { subject, reached_by_browsers }
+    pub(crate) fn new(subject: Subject, visitors: Visitors) -> Self {
+        Self { subject, visitors }
     }
 
     /// Whether a page of somebody else may be behind a request: one that gave its own name this machine's address (DNS
     /// rebinding), to read along; or one that sends a form here.
     fn is_of_a_page(&self, request: &Request) -> bool {
         let is_named = request.host().is_some_and(names_this_machine);
-        self.reached_by_browsers && (!is_named || request.headers.contains("origin"))
+        self.visitors != Visitors::Owner && (!is_named || request.headers.contains("origin"))
     }
 
-    async fn answer(self, request: Request) -> Response {
+    /// Why a request must not change anything; nothing where it may.
+    fn refusal(&self, request: &Request) -> Option<Response> {
+        let Visitors::Machine { token } = &self.visitors else { return None };
+        let Some(token) = token else { return Some(refusal(StatusCode::FORBIDDEN, WITHOUT_TOKEN)) };
+        let given = request.headers.get(Known::Authorization).and_then(|value| value.strip_prefix(b"Bearer "));
+        if given.is_some_and(|given| is_same(given, token.as_bytes())) {
+            return None;
+        }
+        let mut refused = refusal(StatusCode::UNAUTHORIZED, WRONG_TOKEN);
+        set(&mut refused, Known::WwwAuthenticate, "Bearer");
+        Some(refused)
+    }
+
+    async fn answer(self, mut request: Request) -> Response {
         if self.is_of_a_page(&request) {
             return Response::plain_status(StatusCode::FORBIDDEN);
         }
         let reads = matches!(request.method, Method::GET | Method::HEAD);
         let posts = request.method == Method::POST;
+        if let Some(refused) = posts.then(|| self.refusal(&request)).flatten() {
+            return refused;
+        }
         match request.target.path() {
+            "/upstreams" if reads => self.upstreams(request.target.query()).await,
+            "/upstreams" if posts => match std::mem::take(&mut request.body).collect(LONGEST_WISH).await {
+                Ok(body) => self.fulfil(&body).await,
+                Err(_) => Response::plain_status(StatusCode::PAYLOAD_TOO_LARGE),
+            },
             "/" if reads => text("text/plain; charset=utf-8", CONTENTS),
             "/status" if reads => self.status("application/json", |status| format!("{status:#}\n")).await,
             "/metrics" if reads => self.status(metrics::MEDIA_TYPE, metrics::text).await,
@@ -47,15 +81,42 @@ impl Pages {
                 text("text/plain; charset=utf-8", "finishing what runs, then ending\n")
             }
             "/" | "/status" | "/metrics" => not_allowed("GET, HEAD"),
+            "/upstreams" => not_allowed("GET, HEAD, POST"),
             "/reload" | "/drain" => not_allowed("POST"),
             _ => Response::plain_status(StatusCode::NOT_FOUND),
+        }
+    }
+
+    async fn upstreams(&self, query: Option<&str>) -> Response {
+        let inquiry = match Inquiry::read(query) {
+            Ok(inquiry) => inquiry,
+            Err(reason) => return refusal(StatusCode::BAD_REQUEST, reason),
+        };
+        let Some(status) = self.subject.status().await else {
+            return refusal(StatusCode::SERVICE_UNAVAILABLE, STOPPING);
+        };
+        let (media_type, answer) = inquiry.answer(&status);
+        let mut response = text(media_type, &answer);
+        set(&mut response, Known::ContentSecurityPolicy, POLICY);
+        response
+    }
+
+    async fn fulfil(&self, body: &[u8]) -> Response {
+        let wish = match Wish::read(body) {
+            Ok(wish) => wish,
+            Err(reason) => return refusal(StatusCode::BAD_REQUEST, &reason),
+        };
+        match self.subject.fulfil(wish).await {
+            Ok(done) => text("text/plain; charset=utf-8", &done),
+            Err(Refusal::Impossible(reason)) => refusal(StatusCode::NOT_IMPLEMENTED, reason),
+            Err(Refusal::Failed(reason)) => refusal(StatusCode::UNPROCESSABLE_ENTITY, &reason),
         }
     }
 
     async fn status(&self, media_type: &str, written: impl Fn(&serde_json::Value) -> String) -> Response {
         match self.subject.status().await {
             Some(status) => text(media_type, &written(&status)),
-            None => refusal(StatusCode::SERVICE_UNAVAILABLE, "the server is stopping"),
+            None => refusal(StatusCode::SERVICE_UNAVAILABLE, STOPPING),
         }
     }
 }
@@ -90,6 +151,12 @@ fn set(response: &mut Response, name: Known, value: &str) {
     let _ = response.headers.insert(name, value);
 }
 
+/// Whether two texts are the same; how long that takes does not tell how much of them is.
+fn is_same(one: &[u8], other: &[u8]) -> bool {
+    let differing = one.iter().zip(other).fold(0, |differing, (one, other)| differing | (one ^ other));
+    one.len() == other.len() && std::hint::black_box(differing) == 0
+}
+
 /// Whether a Host field has one of this machine's own names, which no page of others can have.
 fn names_this_machine(authority: &str) -> bool {
     let host = match authority.rsplit_once(':') {
@@ -100,18 +167,44 @@ fn names_this_machine(authority: &str) -> bool {
     host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.to_canonical().is_loopback())
 }
 
+const STOPPING: &str = "the server is stopping";
+
+const WITHOUT_TOKEN: &str =
+    "over TCP, nothing is changed without a token: give the server --admin-token-file, or a unix socket";
+
+const WRONG_TOKEN: &str = "the token is missing or wrong: give the server's --admin-token-file";
+
+/// The page brings all it needs, and asks for itself only.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'";
+
+/// A wish is three short texts.
+const LONGEST_WISH: usize = 16 * 1024;
+
 const CONTENTS: &str = "\
 Serow's door for administration.
 
-GET /status   how the server is doing, in JSON; 'serow status --help' explains the fields
-GET /metrics  the same for Prometheus
-POST /reload  read the settings file anew (serow run): 200, or 422 and what is wrong
-POST /drain   finish what runs, then end
+GET /status      how the server is doing, in JSON; 'serow status --help' explains the fields
+GET /metrics     the same for Prometheus
+GET /upstreams   the servers that are asked, as a page; ?format=csv, json or prometheus as Tengine's, ?status=up or down
+POST /upstreams  take one of them out, bring it back, and so on, as docs/proxy.md has it: 200, or 422 and what is wrong
+POST /reload     read the settings file anew (serow run): 200, or 422 and what is wrong
+POST /drain      finish what runs, then end
+
+Over TCP, POST needs 'Authorization: Bearer' with the token of --admin-token-file.
 ";
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tokens() {
+        for (one, other, expected) in
+            [("abc", "abc", true), ("abc", "abd", false), ("abc", "ab", false), ("", "", true)]
+        {
+            assert_eq!(is_same(one.as_bytes(), other.as_bytes()), expected);
+        }
+    }
 
     #[test]
     fn hosts() {

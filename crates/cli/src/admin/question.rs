@@ -44,48 +44,55 @@ enum Reason {
 }
 
 /// What is asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Question {
     Status,
     Reload,
     Drain,
+    /// To do something with a server that is asked: the JSON that says it.
+    Wish(String),
 }
 
 impl Question {
-    fn head(self) -> RequestHead {
+    fn head(&self, token: Option<&str>) -> RequestHead {
         let (method, path) = match self {
             Self::Status => (Method::GET, "/status"),
             Self::Reload => (Method::POST, "/reload"),
             Self::Drain => (Method::POST, "/drain"),
+            Self::Wish(_) => (Method::POST, "/upstreams"),
         };
         let mut headers = Headers::new();
         // A constant of this file is a valid value.
         let _ = headers.insert(Known::Host, "localhost");
+        if let Some(token) = token {
+            // What cannot be in a field is no server's token.
+            let _ = headers.insert(Known::Authorization, format!("Bearer {token}"));
+        }
         let target = Target::parse(path.into(), false).unwrap_or_default();
         RequestHead { method, target, version: Version::HTTP_11, headers }
     }
 
     /// How long the answer may take.
-    fn patience(self) -> Duration {
+    fn patience(&self) -> Duration {
         match self {
-            Self::Status | Self::Drain => PATIENCE,
+            Self::Status | Self::Drain | Self::Wish(_) => PATIENCE,
             Self::Reload => PATIENCE_WITH_RELOAD,
         }
     }
 }
 
-/// The body of the answer.
-pub(crate) fn ask(address: &Address, question: Question) -> Result<String, NoAnswer> {
+/// The body of the answer. Who changes something over TCP shows a token.
+pub(crate) fn ask(address: &Address, token: Option<&str>, question: &Question) -> Result<String, NoAnswer> {
     let patience = question.patience();
     let no_answer = |reason| NoAnswer { address: address.clone(), reason };
     match address {
         Address::Unix(file) => connect(file).and_then(|stream| {
             stream.set_read_timeout(Some(patience)).and(stream.set_write_timeout(Some(patience)))?;
-            Ok(exchange(stream, question))
+            Ok(exchange(stream, token, question))
         }),
         Address::Tcp(address) => TcpStream::connect_timeout(address, PATIENCE).and_then(|stream| {
             stream.set_read_timeout(Some(patience)).and(stream.set_write_timeout(Some(patience)))?;
-            Ok(exchange(stream, question))
+            Ok(exchange(stream, token, question))
         }),
         Address::Descriptor(_) => return Err(no_answer(Reason::NotToConnect)),
     }
@@ -108,10 +115,19 @@ fn connect(path: &Path) -> io::Result<UnixStream> {
 }
 
 /// One request, and the body of its response.
-fn exchange(mut stream: impl Read + Write, question: Question) -> Result<String, Reason> {
+fn exchange(mut stream: impl Read + Write, token: Option<&str>, question: &Question) -> Result<String, Reason> {
     let mut client = Client::new(Limits::default());
     let mut output = Vec::new();
-    client.send_head(&question.head(), BodyLength::Known(0), &mut output).map_err(|_| Reason::NotOurs)?;
+    let body = match question {
+        Question::Wish(json) => json.as_bytes(),
+        Question::Status | Question::Reload | Question::Drain => &[],
+    };
+    let length = BodyLength::Known(body.len() as u64);
+    let sent = client.send_head(&question.head(token), length, &mut output).and_then(|_| match body.is_empty() {
+        true => Ok(()),
+        false => client.send_data(body, &mut output).and_then(|()| client.send_end(None, &mut output)),
+    });
+    sent.map_err(|_| Reason::NotOurs)?;
     stream.write_all(&output)?;
     let (mut input, mut body) = (BytesMut::new(), Vec::new());
     let mut status = StatusCode::OK;
@@ -171,7 +187,12 @@ impl fmt::Display for NoAnswer {
             Reason::NotOurs => write!(f, "{address} gives no status of Serow: name what the server has as --admin"),
             // What Serow itself says: the reason, which may have several lines.
             Reason::Refused(
-                StatusCode::UNPROCESSABLE_ENTITY | StatusCode::NOT_IMPLEMENTED | StatusCode::SERVICE_UNAVAILABLE,
+                StatusCode::BAD_REQUEST
+                | StatusCode::UNAUTHORIZED
+                | StatusCode::FORBIDDEN
+                | StatusCode::UNPROCESSABLE_ENTITY
+                | StatusCode::NOT_IMPLEMENTED
+                | StatusCode::SERVICE_UNAVAILABLE,
                 reason,
             ) => f.write_str(reason.trim_end()),
             Reason::Refused(status, _) => {
@@ -233,7 +254,7 @@ mod tests {
         ];
         for (answer, expected) in cases {
             for most in [1, 16 * 1024] {
-                let body = exchange(Recorded(answer.as_bytes(), most), Question::Status);
+                let body = exchange(Recorded(answer.as_bytes(), most), None, &Question::Status);
                 assert_eq!(body.ok().as_deref(), expected, "{answer}");
             }
         }

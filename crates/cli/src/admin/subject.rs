@@ -3,21 +3,18 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
-use serow::{Status, Stopper};
+use serow::Stopper;
 use serow_supervisor::master::{Control, GenerationReport, Report};
 
-use super::{document, total};
-use crate::access_log::LineCounter;
+use super::{sources::Sources, total, wish::Wish};
 
 /// What the door is for.
 #[derive(Clone)]
 pub(crate) enum Subject {
     /// The server of this process.
     Server {
-        /// What it counts.
-        status: Status,
-        /// What its access log counts.
-        log: LineCounter,
+        /// Where its numbers come from.
+        sources: Sources,
         /// What ends it.
         stopper: Stopper,
     },
@@ -38,7 +35,7 @@ impl Subject {
     /// How it is, in JSON; nothing while it ends.
     pub(super) async fn status(&self) -> Option<Value> {
         match self {
-            Self::Server { status, log, .. } => Some(document::value(&status.report(), log.counts())),
+            Self::Server { sources, .. } => Some(sources.document()),
             Self::Master(control) => control.report().await.map(|report| of_generations(&report)),
         }
     }
@@ -52,6 +49,18 @@ impl Subject {
                 Err(reason) => Err(Refusal::Failed(reason)),
             },
         }
+    }
+
+    /// Does what is wanted of a server that is asked; says what was done.
+    pub(super) async fn fulfil(&self, wish: Wish) -> Result<String, Refusal> {
+        let done = match self {
+            Self::Server { sources, .. } => wish.fulfil(&sources.upstreams),
+            Self::Master(control) => match serde_json::to_value(&wish) {
+                Ok(value) => control.wish(value, wish.persist).await,
+                Err(error) => Err(error.to_string()),
+            },
+        };
+        done.map(|done| format!("{done}\n")).map_err(Refusal::Failed)
     }
 
     /// Begins to end: what runs is finished.
@@ -75,6 +84,7 @@ pub(super) fn of_generations(report: &Report) -> Value {
     let serving = serving.and_then(|generation| generation.report.as_ref());
     total::identify(&mut sum, serving, now());
     if let Value::Object(fields) = &mut sum {
+        fields.insert("remembered".to_owned(), report.remembered.clone().into());
         fields.insert("generations".to_owned(), report.generations.iter().map(generation).collect());
         fields.insert(
             "reloads".to_owned(),

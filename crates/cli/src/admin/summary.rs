@@ -2,7 +2,10 @@
 
 use serde_json::Value;
 
-use super::units::{bytes, count, long_time, short_time};
+use super::{
+    server_table,
+    units::{bytes, count, long_time, short_time},
+};
 use crate::failure::on_one_line;
 
 /// What the JSON says, in lines; nothing where it is not the status of a server.
@@ -10,7 +13,8 @@ pub(crate) fn of(json: &str) -> Option<String> {
     let status: Value = serde_json::from_str(json).ok()?;
     let lines = lines(&Numbers(&status))?;
     let width = lines.iter().map(|(name, _)| name.len()).max()?;
-    Some(lines.iter().map(|(name, text)| format!("{name:width$}  {text}\n")).collect())
+    let lines: String = lines.iter().map(|(name, text)| format!("{name:width$}  {text}\n")).collect();
+    Some(lines + &server_table::of(&status))
 }
 
 fn lines(status: &Numbers<'_>) -> Option<Vec<(&'static str, String)>> {
@@ -223,7 +227,7 @@ mod tests {
             report.version
         );
         let log = LineCounts { lines: 12_000, lost: 345 };
-        assert_eq!(of(&document::value(&report, log).to_string()).unwrap(), expected);
+        assert_eq!(of(&document::value(&report, log, &[]).to_string()).unwrap(), expected);
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use super::servers;
+
 /// Adds what a generation that has ended reported last. What it had open or under way at that time is no more, though it may
 /// not have come to say so.
 pub(crate) fn add_ended(total: &mut Value, report: &Value) {
@@ -11,6 +13,7 @@ pub(crate) fn add_ended(total: &mut Value, report: &Value) {
             *number = 0.into();
         }
     }
+    servers::end(&mut report);
     add(total, &report);
 }
 
@@ -29,12 +32,25 @@ pub(crate) fn add(total: &mut Value, report: &Value) {
                 }
             }
         }
-        (Value::Array(total), Value::Array(report)) => report.iter().for_each(|class| add_class(total, class)),
+        (Value::Array(total), Value::Array(report)) => {
+            report.iter().for_each(|element| match element["name"].as_str() {
+                Some(name) => add_named(total, name, element),
+                None => add_class(total, element),
+            });
+        }
         (total @ Value::Number(_), Value::Number(_)) => {
             let sum = total.as_u64().unwrap_or(0).saturating_add(report.as_u64().unwrap_or(0));
             *total = sum.into();
         }
         _ => {}
+    }
+}
+
+/// Adds what has a name to what has the same.
+fn add_named(total: &mut Vec<Value>, name: &str, element: &Value) {
+    match total.iter_mut().find(|other| other["name"] == name) {
+        Some(other) => add(other, element),
+        None => total.push(element.clone()),
     }
 }
 
@@ -67,6 +83,7 @@ pub(super) fn identify(total: &mut Value, serving: Option<&Value>, now: u64) {
         }
         fields.insert("uptime_seconds".to_owned(), now.saturating_sub(started).into());
     }
+    servers::identify(total, serving);
     if let Some(Value::Object(delays)) = total.pointer_mut("/pacing/queue_delay") {
         set_quantiles(delays);
     }

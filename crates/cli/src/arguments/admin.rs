@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serow::Address;
 
 use super::without_options;
-use crate::admin::AdminAddress;
+use crate::{admin::AdminAddress, written::Count};
 
 /// Where a running server tells how it is.
 #[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]
@@ -23,6 +23,12 @@ pub(crate) struct AdminArguments {
     /// /status is JSON with the fields that 'serow status --help' explains. It goes on until the server has ended.
     #[arg(long, value_name = "ADDR")]
     pub(crate) admin: Option<AdminAddress>,
+
+    /// A file with a token that those who change something over TCP have to show (Authorization: Bearer).
+    ///
+    /// Without one, a port of --admin is for reading only. At a unix socket nobody needs it.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) admin_token_file: Option<PathBuf>,
 }
 
 /// Who asks a running server how it is.
@@ -47,4 +53,59 @@ pub(crate) struct DoorArguments {
     /// The settings file of the server, which says where it is reached.
     #[arg(short, long, value_name = "FILE", conflicts_with = "admin")]
     pub(crate) config: Option<PathBuf>,
+
+    /// The file with the token that the server wants from those who change something over TCP.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) admin_token_file: Option<PathBuf>,
+}
+
+/// What is wanted of a server that is asked.
+#[derive(Debug, Args)]
+pub(crate) struct ServerWishArguments {
+    /// The upstream; that of 'serow proxy' is called upstream.
+    pub(crate) upstream: String,
+
+    /// The server, as the status or the settings have it, or its id.
+    pub(crate) server: String,
+
+    #[command(flatten)]
+    pub(crate) remembering: RememberingArguments,
+
+    #[command(flatten)]
+    pub(crate) door: DoorArguments,
+}
+
+/// Which share a server is to get.
+#[derive(Debug, Args)]
+pub(crate) struct WeightArguments {
+    #[command(flatten)]
+    pub(crate) wish: ServerWishArguments,
+
+    /// Its share among the others.
+    pub(crate) weight: Count<1, 65_535>,
+}
+
+/// What is to be drained.
+#[derive(Debug, Args)]
+pub(crate) struct DrainArguments {
+    /// The upstream whose server is to get nothing new; without it, the whole server ends.
+    #[arg(requires = "server")]
+    pub(crate) upstream: Option<String>,
+
+    /// The server of that upstream.
+    pub(crate) server: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) remembering: RememberingArguments,
+
+    #[command(flatten)]
+    pub(crate) door: DoorArguments,
+}
+
+/// For how long something is so.
+#[derive(Debug, Args)]
+pub(crate) struct RememberingArguments {
+    /// Say so to later generations of 'serow run' as well: those of a reload, and those in the place of a crashed one.
+    #[arg(long)]
+    pub(crate) persist: bool,
 }

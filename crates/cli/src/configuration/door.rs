@@ -1,16 +1,26 @@
 //! Where the server of a settings file is reached by those who run it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::{document::Document, paths};
 use crate::admin::AdminAddress;
 
-/// What the file's key `admin` says, whatever else is wrong with the file: who wants it reloaded will be told.
-pub(super) fn of(text: &str, folder: &Path) -> Option<AdminAddress> {
+/// Where the server is reached, and what those show who change something there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct DoorSettings {
+    pub(crate) address: AdminAddress,
+    pub(crate) token_file: Option<PathBuf>,
+}
+
+/// What the file's keys `admin` and `admin-token-file` say, whatever else is wrong with the file: who wants it reloaded will
+/// be told.
+pub(super) fn of(text: &str, folder: &Path) -> Option<DoorSettings> {
     let document = Document::parse(text).ok()?;
-    let mut address: AdminAddress = document.root().get("admin")?.get_ref().as_str()?.parse().ok()?;
+    let text = |key| document.root().get(key)?.get_ref().as_str();
+    let mut address: AdminAddress = text("admin")?.parse().ok()?;
     paths::resolve_address(&mut address.0, folder);
-    Some(address)
+    let token_file = text("admin-token-file").map(|file| paths::resolved(Path::new(file), folder));
+    Some(DoorSettings { address, token_file })
 }
 
 #[cfg(test)]
@@ -28,8 +38,10 @@ mod tests {
             ("admin = \"unix:a.sock\"\n[", None),
             ("", None),
         ] {
-            let door = of(text, Path::new("/etc")).map(|address| address.0.to_string());
+            let door = of(text, Path::new("/etc")).map(|door| door.address.0.to_string());
             assert_eq!(door.as_deref(), expected, "{text}");
         }
+        let door = of("admin = \"9000\"\nadmin-token-file = \"token\"", Path::new("/etc")).unwrap();
+        assert_eq!(door.token_file.as_deref(), Some(Path::new("/etc/token")));
     }
 }

@@ -15,6 +15,7 @@ pub(super) fn resolve(settings: &mut GeneralArguments, folder: &Path) {
     listening.listen.iter_mut().for_each(|listener| resolve_address(&mut listener.address, folder));
     tls.redirect_http.iter_mut().for_each(|address| resolve_address(&mut address.0, folder));
     admin.admin.iter_mut().for_each(|address| resolve_address(&mut address.0, folder));
+    admin.admin_token_file.iter_mut().for_each(|path| resolve_path(path, folder));
     tls.tls.iter_mut().for_each(|certificate| resolve_certificate(certificate, folder));
     tls.tls_ocsp.iter_mut().chain(&mut tls.tls_client_ca).for_each(|path| resolve_path(path, folder));
     if let LogArgument::To(destination) = &mut logging.access_log {

@@ -6,12 +6,12 @@ use rustix::process::geteuid;
 use serow::{Address, BoundServer, ListenOptions};
 use serow_net::process::become_user;
 use serow_proxy::Upkeep;
-use serow_supervisor::master::{Parent, Terms, WantedListener};
+use serow_supervisor::master::{Beginning, Parent, Terms, WantedListener};
 
 use super::orders::ServerOrders;
 use crate::{
     access_log::AccessLogWriter,
-    admin::document,
+    admin::{Sources, Wish},
     announcement,
     configuration::{self, Account, Configuration},
     encryption, error_log, exit_code,
@@ -21,14 +21,14 @@ use crate::{
 
 /// Serves what the settings say that the master hands over, until it says otherwise.
 pub(super) fn run(file: &Path) -> ExitCode {
-    let (parent, text) = match Parent::meet() {
+    let (parent, beginning) = match Parent::meet() {
         Ok(met) => met,
         Err(error) => {
             let line = format!("--generation is for 'serow run' itself, which starts such processes ({error})");
             return exit_code(Err(Failure::Misuse(line)));
         }
     };
-    match Generation::prepare(file, text, &parent) {
+    match Generation::prepare(file, beginning, &parent) {
         Ok(generation) => exit_code(generation.serve(parent)),
         Err(reason) => {
             parent.fail(&reason);
@@ -49,7 +49,8 @@ struct Generation {
 }
 
 impl Generation {
-    fn prepare(file: &Path, text: Vec<u8>, parent: &Parent) -> Result<Self, String> {
+    fn prepare(file: &Path, beginning: Beginning, parent: &Parent) -> Result<Self, String> {
+        let Beginning { text, wishes } = beginning;
         let mut configuration = configuration::of_bytes(file, text).map_err(|error| error.to_string())?;
         let settings = &mut configuration.server;
         error_log::begin(settings.level);
@@ -67,6 +68,7 @@ impl Generation {
         if let Some(log) = log.log() {
             server = server.access_log(move || log.for_worker());
         }
+        Wish::fulfil_remembered(&wishes, &configuration.upstreams);
         // Its thread begins as the user: the system gives rights up for one thread at a time.
         let upkeep = Upkeep::start(configuration.upstreams.clone()).map_err(|error| Failure::System(error).line())?;
         Ok(Self { configuration, admin, server, log, upkeep })
@@ -74,17 +76,17 @@ impl Generation {
 
     fn serve(self, parent: Parent) -> Result<(), Failure> {
         let Self { configuration, admin, server, log, upkeep } = self;
-        let Configuration { server: settings, router, sites, reload_grace, .. } = configuration;
-        let (stopper, status, counter) = (server.stopper(), server.status(), log.counter());
+        let Configuration { server: settings, router, upstreams, sites, reload_grace, .. } = configuration;
+        let sources = Sources { status: server.status(), log: log.counter(), upstreams };
         let orders = ServerOrders {
-            stopper,
-            status: status.clone(),
-            log: counter.clone(),
+            stopper: server.stopper(),
+            sources: sources.clone(),
             replaced: reload_grace,
             stopped: settings.grace,
         };
         let terms = Terms {
             admin,
+            admin_token: settings.admin_token,
             announcement: announcement::line(&counted_sites(sites), &server, settings.encryption.as_ref()),
             replaced: reload_grace,
             stopped: settings.grace,
@@ -93,7 +95,7 @@ impl Generation {
         let outcome = encryption::run(settings.encryption, server, router);
         drop(upkeep);
         log.finish();
-        farewell.say(document::value(&status.report(), counter.counts()));
+        farewell.say(sources.document());
         outcome.map_err(Failure::from)
     }
 }

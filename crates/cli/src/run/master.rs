@@ -2,13 +2,14 @@
 
 use std::{path::PathBuf, process::Command, thread};
 
+use serde::Deserialize;
 use serde_json::Value;
 use serow_supervisor::master::{self, Control, Duties, MasterError, MasterSettings};
 use tracing::level_filters::LevelFilter;
 
 use super::program;
 use crate::{
-    admin::{AdminAddress, Door, Subject, total},
+    admin::{AdminAddress, Door, Subject, Wish, total},
     announcement,
     arguments::RunArguments,
     configuration::{self, Source},
@@ -52,13 +53,13 @@ impl Duties for Household {
         command
     }
 
-    fn open_door(&mut self, address: Option<&str>, control: &Control) -> Result<(), String> {
+    fn open_door(&mut self, address: Option<&str>, token: Option<&str>, control: &Control) -> Result<(), String> {
         let address = address.map(str::parse::<AdminAddress>).transpose().map_err(|error| format!("admin: {error}"))?;
         let opened = match (&self.door, &address) {
-            (Some(door), Some(address)) if door.is_at(address) => return Ok(()),
+            (Some(door), Some(address)) if door.is_at(address, token) => return Ok(()),
             (_, None) => None,
             (_, Some(address)) => {
-                let door = Door::open(address, Subject::Master(control.clone()));
+                let door = Door::open(address, token, Subject::Master(control.clone()));
                 Some(door.map_err(|failure| failure.line().replace("--admin", "admin"))?)
             }
         };
@@ -71,6 +72,12 @@ impl Duties for Household {
 
     fn announce(&self, announcement: &str) {
         announcement::announce(announcement);
+    }
+
+    fn remember(&self, remembered: &mut Vec<Value>, wish: &Value) {
+        if let Ok(wish) = Wish::deserialize(wish) {
+            wish.remember(remembered);
+        }
     }
 
     fn add(&self, total: &mut Value, report: &Value) {

@@ -3,17 +3,17 @@
 use std::time::Duration;
 
 use rustix::process::{Signal, getpid, kill_process};
+use serde::Deserialize;
 use serde_json::Value;
-use serow::{Status, Stopper};
+use serow::Stopper;
 use serow_supervisor::master::{Orders, Why};
 
-use crate::{access_log::LineCounter, admin::document};
+use crate::admin::{Sources, Wish};
 
 /// Obeys for the server of this process.
 pub(super) struct ServerOrders {
     pub(super) stopper: Stopper,
-    pub(super) status: Status,
-    pub(super) log: LineCounter,
+    pub(super) sources: Sources,
     /// How long what runs may take when another generation serves.
     pub(super) replaced: Duration,
     /// And when the server ends.
@@ -41,6 +41,11 @@ impl Orders for ServerOrders {
     }
 
     fn report(&mut self) -> Value {
-        document::value(&self.status.report(), self.log.counts())
+        self.sources.document()
+    }
+
+    fn wish(&mut self, wish: &Value) -> Result<String, String> {
+        let wish = Wish::deserialize(wish).map_err(|error| error.to_string())?;
+        wish.fulfil(&self.sources.upstreams)
     }
 }

@@ -25,6 +25,7 @@ use super::{
     gathering::Gathering,
     generations::{Generations, Stage},
     held::HeldSockets,
+    wishes::{NOBODY, Wishes},
     words::{FromGeneration, ToGeneration, WantedListener},
 };
 use crate::{
@@ -48,6 +49,7 @@ pub(super) struct Driver<D> {
     asking: HashMap<u64, oneshot::Sender<Result<u64, String>>>,
     asked: u64,
     gathering: Option<Gathering>,
+    wishes: Wishes,
     ended: Option<Value>,
     events: Events,
     /// Whether what starts is a reload.
@@ -72,6 +74,7 @@ impl<D: Duties> Driver<D> {
             asking: HashMap::new(),
             asked: 0,
             gathering: None,
+            wishes: Wishes::default(),
             ended: None,
             events: Events::default(),
             reloading: false,
@@ -130,10 +133,32 @@ impl<D: Duties> Driver<D> {
                 self.handle(Event::Reload(Some(self.asked)));
             }
             Request::Stop => self.handle(Event::Stop),
+            Request::Wish { wish, persist, answer } => self.pass_on(wish, persist, answer),
             Request::Report(answer) => match &mut self.gathering {
                 Some(gathering) => gathering.add(answer),
                 None => self.gather(answer),
             },
+        }
+    }
+
+    /// Tells the generation that serves what somebody wishes, and those as well that leave.
+    fn pass_on(&mut self, wish: Value, persist: bool, answer: oneshot::Sender<Result<String, String>>) {
+        let all: Vec<_> = self.machine.list().map(|(_, pid, stage)| (pid, stage)).collect();
+        let Some((serving, _)) = all.iter().find(|(_, stage)| *stage == Stage::Serving) else {
+            // Who asked may have gone.
+            let _ = answer.send(Err("no generation serves just now: ask again".to_owned()));
+            return;
+        };
+        let number = self.wishes.begin(*serving, wish.clone(), persist, answer);
+        for (pid, stage) in &all {
+            let number = match stage {
+                Stage::Serving => number,
+                Stage::Leaving => NOBODY,
+                Stage::Starting => continue,
+            };
+            if let Some(child) = self.children.get(pid) {
+                child.tell(&ToGeneration::Wish { number, wish: wish.clone() });
+            }
         }
     }
 
@@ -155,9 +180,9 @@ impl<D: Duties> Driver<D> {
                 tracing::warn!(pid, "a generation asks for what it may ask for only while it starts");
             }
             FromGeneration::Listen { listeners } => self.hand_over(pid, &listeners),
-            FromGeneration::Ready { admin, announcement, replaced_ms, stopped_ms } => {
+            FromGeneration::Ready { admin, admin_token, announcement, replaced_ms, stopped_ms } => {
                 let patience = FromGeneration::patience(replaced_ms, stopped_ms);
-                match self.duties.open_door(admin.as_deref(), &self.control) {
+                match self.duties.open_door(admin.as_deref(), admin_token.as_deref(), &self.control) {
                     Ok(()) => {
                         if self.children.get(&pid).is_some_and(|child| child.number == 1) {
                             self.duties.announce(&announcement);
@@ -175,6 +200,10 @@ impl<D: Duties> Driver<D> {
                 if let Some(gathering) = &mut self.gathering {
                     gathering.note(pid);
                 }
+            }
+            FromGeneration::Wished { number, outcome } => {
+                let remember = |remembered: &mut Vec<Value>, wish: &Value| self.duties.remember(remembered, wish);
+                self.wishes.answer(pid, number, outcome, remember);
             }
             FromGeneration::Nonsense { error } => {
                 tracing::error!(pid, error, "a generation says what nobody understands");
@@ -220,6 +249,7 @@ impl<D: Duties> Driver<D> {
             if let Some(gathering) = &mut self.gathering {
                 gathering.note(pid);
             }
+            self.wishes.end(pid);
             self.handle(Event::Exited(pid, ending(status)));
         }
     }
@@ -275,7 +305,7 @@ impl<D: Duties> Driver<D> {
         };
         let command = self.duties.command();
         let program = command.get_program().to_owned();
-        let spawned = Child::spawn(command, number, &self.text, self.heard.0.clone());
+        let spawned = Child::spawn(command, number, &self.text, &self.wishes.remembered, self.heard.0.clone());
         let (pid, child) = spawned.map_err(|error| format!("cannot start {}: {error}", program.display()))?;
         self.children.insert(pid, child);
         Ok(pid)
@@ -283,6 +313,11 @@ impl<D: Duties> Driver<D> {
 
     fn begin_serving(&mut self, number: u64, pid: u32) {
         self.accepted = mem::take(&mut self.text);
+        if let Some(child) = self.children.get(&pid) {
+            // What was wished while it started, it does not know.
+            let remembered = self.wishes.remembered.iter().cloned();
+            remembered.for_each(|wish| child.tell(&ToGeneration::Wish { number: NOBODY, wish }));
+        }
         self.held.keep().iter().for_each(|line| tracing::warn!("{line}"));
         self.events.reloads += u64::from(mem::take(&mut self.reloading));
         self.events.last_failure = None;
@@ -323,8 +358,12 @@ impl<D: Duties> Driver<D> {
             report: self.children.get(&pid).and_then(|child| child.report.clone()),
             answers: stage != Stage::Starting && !gathering.misses(pid),
         });
-        let report =
-            Report { generations: generations.collect(), ended: self.ended.clone(), events: self.events.clone() };
+        let report = Report {
+            generations: generations.collect(),
+            ended: self.ended.clone(),
+            events: self.events.clone(),
+            remembered: self.wishes.remembered.clone(),
+        };
         gathering.answer(&report);
     }
 }

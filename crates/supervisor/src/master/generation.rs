@@ -26,12 +26,23 @@ pub struct Parent {
 pub struct Terms {
     /// Where the master is to answer those who run the server.
     pub admin: Option<String>,
+    /// What those show who change something there over TCP.
+    pub admin_token: Option<String>,
     /// What the first generation has the master say when it serves: what is served, and where.
     pub announcement: String,
     /// How long leaving takes at most when another generation serves.
     pub replaced: Duration,
     /// And when the server ends.
     pub stopped: Duration,
+}
+
+/// What a generation begins with.
+#[derive(Clone, Debug)]
+pub struct Beginning {
+    /// The text of the settings.
+    pub text: Vec<u8>,
+    /// What others wished of earlier generations that is to be so in this one, too.
+    pub wishes: Vec<Value>,
 }
 
 /// What a generation is told while it serves.
@@ -44,6 +55,12 @@ pub trait Orders: Send + 'static {
     fn reopen(&mut self);
     /// How it is, in JSON.
     fn report(&mut self) -> Value;
+    /// Do what somebody wishes; says what was done.
+    ///
+    /// # Errors
+    ///
+    /// Why nothing was.
+    fn wish(&mut self, wish: &Value) -> Result<String, String>;
 }
 
 /// Why a generation is to leave.
@@ -58,25 +75,25 @@ pub enum Why {
 }
 
 impl Parent {
-    /// The master that started this process, and the text of the settings it handed over. Standard input, which it used for
+    /// The master that started this process, and the settings it handed over. Standard input, which it used for
     /// that, becomes /dev/null; HUP, TERM, INT and QUIT are left to the master.
     ///
     /// # Errors
     ///
     /// When this process was started by somebody else, or its master is gone.
-    pub fn meet() -> io::Result<(Self, Vec<u8>)> {
+    pub fn meet() -> io::Result<(Self, Beginning)> {
         let channel = Channel::inherited(stdin())?;
         dup2_stdin(File::open("/dev/null")?)?;
         leave_to_parent()?;
         let parent = Self { channel };
         loop {
             let (word, mut descriptors) = parent.hear()?;
-            if let (ToGeneration::Begin, Some(text)) = (word, descriptors.pop()) {
+            if let (ToGeneration::Begin { wishes }, Some(text)) = (word, descriptors.pop()) {
                 let mut file = File::from(text);
                 let mut text = Vec::new();
                 file.rewind()?;
                 file.read_to_end(&mut text)?;
-                return Ok((parent, text));
+                return Ok((parent, Beginning { text, wishes }));
             }
         }
     }
@@ -123,10 +140,11 @@ impl Parent {
     ///
     /// When the master is gone, or the system refuses a thread.
     pub fn ready(self, terms: Terms, orders: impl Orders) -> io::Result<Farewell> {
-        let Terms { admin, announcement, replaced, stopped } = terms;
+        let Terms { admin, admin_token, announcement, replaced, stopped } = terms;
         let milliseconds = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         let (replaced_ms, stopped_ms) = (milliseconds(replaced), milliseconds(stopped));
-        say(&self.channel, &FromGeneration::Ready { admin, announcement, replaced_ms, stopped_ms })?;
+        let ready = FromGeneration::Ready { admin, admin_token, announcement, replaced_ms, stopped_ms };
+        say(&self.channel, &ready)?;
         let channel = Channel::inherited(&self.channel)?;
         thread::Builder::new().name("serow-master".to_owned()).spawn(move || self.obey(orders))?;
         Ok(Farewell { channel })
@@ -142,6 +160,10 @@ impl Parent {
                 Ok((ToGeneration::Report, _)) => {
                     // A master that does not take it does not need it any more.
                     let _ = say(&self.channel, &FromGeneration::Report { report: orders.report() });
+                }
+                Ok((ToGeneration::Wish { number, wish }, _)) => {
+                    let outcome = orders.wish(&wish);
+                    let _ = say(&self.channel, &FromGeneration::Wished { number, outcome });
                 }
                 Ok(_) => {}
                 Err(_) => return orders.leave(Why::Orphaned),

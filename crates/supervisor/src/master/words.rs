@@ -13,8 +13,11 @@ use super::generations::Patience;
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "word")]
 pub(super) enum ToGeneration {
-    /// Begin. The text of the settings comes along, as a file.
-    Begin,
+    /// Begin. The text of the settings comes along, as a file; and what others wished that is remembered.
+    Begin {
+        #[serde(default)]
+        wishes: Vec<Value>,
+    },
     /// Sockets come along, each of the listener with the number in its place; `complete` where these are the last.
     Sockets { listeners: Vec<usize>, complete: bool },
     /// This is wrong with what was asked for.
@@ -27,6 +30,8 @@ pub(super) enum ToGeneration {
     Reopen,
     /// Say how you are.
     Report,
+    /// Do what somebody wishes, and say what came of it, with this number.
+    Wish { number: u64, wish: Value },
     #[serde(other)]
     Unknown,
 }
@@ -37,13 +42,23 @@ pub(super) enum ToGeneration {
 pub(super) enum FromGeneration {
     /// It wants to listen at these addresses.
     Listen { listeners: Vec<WantedListener> },
-    /// It serves. `admin` is where the master is to answer those who run the server; `announcement` is what the first one has
+    /// It serves. `admin` is where the master is to answer those who run the server, `admin_token` what those show who change
+    /// something there over TCP; `announcement` is what the first one has
     /// to say.
-    Ready { admin: Option<String>, announcement: String, replaced_ms: u64, stopped_ms: u64 },
+    Ready {
+        admin: Option<String>,
+        #[serde(default)]
+        admin_token: Option<String>,
+        announcement: String,
+        replaced_ms: u64,
+        stopped_ms: u64,
+    },
     /// It cannot, for this reason.
     Failed { reason: String },
     /// How it is.
     Report { report: Value },
+    /// What came of the wish with this number: what was done, or why nothing was.
+    Wished { number: u64, outcome: Result<String, String> },
     /// What it said is none of these, for this reason.
     #[serde(skip)]
     Nonsense { error: String },

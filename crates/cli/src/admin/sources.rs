@@ -1,0 +1,27 @@
+//! Where a server's numbers come from.
+
+use serde_json::Value;
+use serow::Status;
+use serow_proxy::Upstream;
+
+use super::document;
+use crate::access_log::LineCounter;
+
+/// Where the numbers of one server come from.
+#[derive(Clone)]
+pub(crate) struct Sources {
+    /// What the server counts.
+    pub(crate) status: Status,
+    /// What its access log counts.
+    pub(crate) log: LineCounter,
+    /// The servers that it asks.
+    pub(crate) upstreams: Vec<Upstream>,
+}
+
+impl Sources {
+    /// The numbers as they are now, in JSON.
+    pub(crate) fn document(&self) -> Value {
+        let upstreams: Vec<_> = self.upstreams.iter().map(Upstream::report).collect();
+        document::value(&self.status.report(), self.log.counts(), &upstreams)
+    }
+}

@@ -1,0 +1,214 @@
+//! What those who run a server want of another one that it asks.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serow_proxy::{Administration, ControlError, Upstream};
+
+use crate::written::ServerRule;
+
+/// What is wanted of a server: as JSON, the body of a POST to `/upstreams`.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct Wish {
+    /// The name of its upstream.
+    pub(crate) upstream: String,
+    /// Its address, or its id; of one that is to be added, all that a settings file says of it.
+    pub(crate) server: String,
+    pub(crate) action: Action,
+    /// Its share from now on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) weight: Option<u16>,
+    /// Whether it is wanted of later generations, too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) persist: bool,
+}
+
+/// What is to be done with a server.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Action {
+    /// It is asked again.
+    Up,
+    /// It is not asked any more.
+    Down,
+    /// It gets nothing new, but keeps its sessions.
+    Drain,
+    /// It gets another share.
+    Weight,
+    /// It is asked from now on.
+    Add,
+    /// It is one of them no longer.
+    Remove,
+}
+
+/// Which of several wishes for a server take each other's place.
+#[derive(PartialEq, Eq)]
+enum Aspect {
+    Administration,
+    Weight,
+    Membership,
+}
+
+impl Wish {
+    /// Reads one; what is wrong with a text that is none.
+    pub(crate) fn read(json: &[u8]) -> Result<Self, String> {
+        let wish: Self = serde_json::from_slice(json).map_err(|error| {
+            format!(
+                "this is no wish ({error}); write it as in {}",
+                r#"{"upstream":"app","server":"127.0.0.1:9000","action":"drain"}"#
+            )
+        })?;
+        match (wish.action, wish.weight) {
+            (Action::Weight, None | Some(0)) => Err("which weight is missing: write it as in \"weight\":3".to_owned()),
+            (Action::Weight, Some(_)) | (_, None) => Ok(wish),
+            (_, Some(_)) => Err("a weight is for the action \"weight\" only: leave it out".to_owned()),
+        }
+    }
+
+    /// Has one of these upstreams do it; says what was done, in a line.
+    pub(crate) fn fulfil(&self, upstreams: &[Upstream]) -> Result<String, String> {
+        let Some(upstream) = upstreams.iter().find(|upstream| upstream.settings().name == self.upstream) else {
+            let names: Vec<_> = upstreams.iter().map(|upstream| upstream.settings().name.as_str()).collect();
+            return Err(match names.is_empty() {
+                true => format!("there is no upstream {}, nor any other", self.upstream),
+                false => format!("there is no upstream {}; there are {}", self.upstream, names.join(", ")),
+            });
+        };
+        let Self { server, upstream: name, .. } = self;
+        let of_upstream = |error: ControlError| format!("upstream {name}: {error}");
+        let administrate = |wanted| upstream.administrate(server, wanted).map_err(of_upstream);
+        let (changed, done) = match self.action {
+            Action::Up => (administrate(Administration::Up)?, "up".to_owned()),
+            Action::Down => (administrate(Administration::Down)?, "down".to_owned()),
+            Action::Drain => (administrate(Administration::Draining)?, "draining".to_owned()),
+            Action::Weight => {
+                let weight = self.weight.unwrap_or(1);
+                (upstream.change_weight(server, weight).map_err(of_upstream)?, format!("of weight {weight}"))
+            }
+            Action::Add => {
+                let ServerRule(settings) = server.parse::<ServerRule>().map_err(|error| error.to_string())?;
+                let added = settings.address.to_string();
+                upstream.add_server(settings).map_err(of_upstream)?;
+                (vec![added], "added".to_owned())
+            }
+            Action::Remove => (upstream.remove_server(server).map_err(of_upstream)?, "removed".to_owned()),
+        };
+        let is = if changed.len() == 1 { "is" } else { "are" };
+        Ok(format!("{} of {name} {is} {done}", changed.join(", ")))
+    }
+
+    /// Does what earlier generations were to do; what is so already, or is not there any more, is no matter.
+    pub(crate) fn fulfil_remembered(wishes: &[Value], upstreams: &[Upstream]) {
+        for wish in wishes.iter().filter_map(|wish| Self::deserialize(wish).ok()) {
+            if let Err(reason) = wish.fulfil(upstreams) {
+                tracing::info!("what is remembered of {} means nothing here: {reason}", wish.server);
+            }
+        }
+    }
+
+    /// Remembers it in the place of what it makes void.
+    pub(crate) fn remember(self, remembered: &mut Vec<Value>) {
+        let is_void = |other: &Self| {
+            (&other.upstream, other.address(), other.aspect()) == (&self.upstream, self.address(), self.aspect())
+        };
+        remembered.retain(|other| Self::deserialize(other).is_ok_and(|other| !is_void(&other)));
+        remembered.extend(serde_json::to_value(self));
+    }
+
+    /// The server's address without what is said of it.
+    fn address(&self) -> &str {
+        self.server.split(',').next().unwrap_or_default()
+    }
+
+    fn aspect(&self) -> Aspect {
+        match self.action {
+            Action::Up | Action::Down | Action::Drain => Aspect::Administration,
+            Action::Weight => Aspect::Weight,
+            Action::Add | Action::Remove => Aspect::Membership,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serow_proxy::{ServerSettings, UpstreamSettings};
+
+    use super::*;
+
+    fn upstreams() -> Vec<Upstream> {
+        let server = |text: &str| ServerSettings::new(text.parse().unwrap());
+        vec![Upstream::new(UpstreamSettings::new("app", vec![server("127.0.0.1:1"), server("127.0.0.1:2")]))]
+    }
+
+    #[test]
+    fn wishes_and_what_comes_of_them() {
+        let upstreams = upstreams();
+        for (json, expected) in [
+            (r#"{"upstream":"app","server":"127.0.0.1:1","action":"drain"}"#, Ok("127.0.0.1:1 of app is draining")),
+            (
+                r#"{"upstream":"app","server":"127.0.0.1:1","action":"up","persist":true}"#,
+                Ok("127.0.0.1:1 of app is up"),
+            ),
+            (
+                r#"{"upstream":"app","server":"127.0.0.1:2","action":"weight","weight":5}"#,
+                Ok("127.0.0.1:2 of app is of weight 5"),
+            ),
+            (r#"{"upstream":"app","server":"127.0.0.1:3,max=5","action":"add"}"#, Ok("127.0.0.1:3 of app is added")),
+            (r#"{"upstream":"app","server":"127.0.0.1:2","action":"remove"}"#, Ok("127.0.0.1:2 of app is removed")),
+            (
+                r#"{"upstream":"app","server":"127.0.0.1:2","action":"down"}"#,
+                Err("upstream app: there is no server 127.0.0.1:2; there are 127.0.0.1:1, 127.0.0.1:3"),
+            ),
+            (
+                r#"{"upstream":"ap","server":"127.0.0.1:1","action":"down"}"#,
+                Err("there is no upstream ap; there are app"),
+            ),
+            (r#"{"upstream":"app","server":"9000","action":"add"}"#, Err(r#""9000" is no server: write its host"#)),
+            (r#"{"upstream":"app","server":"127.0.0.1:1","action":"weight"}"#, Err("which weight is missing")),
+            (r#"{"upstream":"app","server":"127.0.0.1:1","action":"weight","weight":0}"#, Err("which weight")),
+            (
+                r#"{"upstream":"app","server":"127.0.0.1:1","action":"up","weight":1}"#,
+                Err("a weight is for the action"),
+            ),
+            (r#"{"upstream":"app","server":"127.0.0.1:1","action":"halt"}"#, Err("this is no wish (unknown variant")),
+            (r#"{"upstream":"app","server":"127.0.0.1:1"}"#, Err("this is no wish (missing field")),
+            ("", Err("this is no wish (EOF")),
+        ] {
+            let outcome = Wish::read(json.as_bytes()).and_then(|wish| wish.fulfil(&upstreams));
+            match (&outcome, expected) {
+                (Ok(done), Ok(expected)) => assert_eq!(done, expected),
+                (Err(reason), Err(expected)) => assert!(reason.starts_with(expected), "{reason}"),
+                _ => panic!("{json}: {outcome:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn the_last_of_each_kind_is_remembered() {
+        let wish = |server: &str, action, weight| Wish {
+            upstream: "app".to_owned(),
+            server: server.to_owned(),
+            action,
+            weight,
+            persist: true,
+        };
+        let mut remembered = vec![Value::Null];
+        for wish in [
+            wish("a:1", Action::Down, None),
+            wish("b:1", Action::Add, None),
+            wish("a:1", Action::Weight, Some(2)),
+            wish("b:1,weight=2", Action::Add, None),
+            wish("a:1", Action::Weight, Some(3)),
+            wish("a:1", Action::Drain, None),
+        ] {
+            wish.remember(&mut remembered);
+        }
+        let kept: Vec<Wish> = remembered.iter().map(|wish| Wish::deserialize(wish).unwrap()).collect();
+        let expected = [
+            wish("b:1,weight=2", Action::Add, None),
+            wish("a:1", Action::Weight, Some(3)),
+            wish("a:1", Action::Drain, None),
+        ];
+        assert_eq!(kept, expected);
+    }
+}

@@ -1,0 +1,207 @@
+//! What those who run an upstream change of it while it runs.
+
+use std::{error::Error, fmt, sync::Arc};
+
+use serow_message::Scheme;
+use serow_net::Clock;
+
+use crate::{
+    address::ServerAddress,
+    server::{Administration, Server},
+    settings::ServerSettings,
+    upstream::{Upstream, known_destination},
+};
+
+/// Why nothing was changed. The text says what to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ControlError {
+    /// There is no such server.
+    Unknown {
+        /// What was meant.
+        server: String,
+        /// Those that there are.
+        servers: Vec<String>,
+    },
+    /// The server is there already.
+    Known(String),
+    /// It is the only one.
+    Last(String),
+    /// It wants TLS, and there is no other that does, so nobody said how.
+    Encryption(String),
+}
+
+impl Upstream {
+    /// Says what is wanted of a server, by its address, its name as it was written, or its id; of a name, of all its servers.
+    /// Gives their addresses.
+    ///
+    /// # Errors
+    ///
+    /// There is no such server.
+    pub fn administrate(&self, server: &str, wanted: Administration) -> Result<Vec<String>, ControlError> {
+        let now = Clock::new().now();
+        let found = self.find(server)?;
+        found.iter().for_each(|server| server.set_administration(wanted, now));
+        Ok(self.changed_servers(&found))
+    }
+
+    /// Changes a server's share among the others, as [`Self::administrate`] finds it.
+    ///
+    /// # Errors
+    ///
+    /// There is no such server.
+    pub fn change_weight(&self, server: &str, weight: u16) -> Result<Vec<String>, ControlError> {
+        let found = self.find(server)?;
+        found.iter().for_each(|server| server.set_weight(weight));
+        Ok(self.changed_servers(&found))
+    }
+
+    /// Adds a server. A name is looked up soon.
+    ///
+    /// # Errors
+    ///
+    /// It is there already; or it wants TLS, which is set only where a server wanted it from the beginning.
+    pub fn add_server(&self, settings: ServerSettings) -> Result<(), ControlError> {
+        let name = settings.address.to_string();
+        if self.find(&name).is_ok() || self.named().iter().any(|named| named.address == settings.address) {
+            return Err(ControlError::Known(name));
+        }
+        if settings.address.scheme == Scheme::Https && self.settings().encryption.is_none() {
+            return Err(ControlError::Encryption(name));
+        }
+        match known_destination(&settings) {
+            Some(destination) => {
+                let server = self.new_server(settings, destination);
+                self.change_servers(|servers| servers.iter().cloned().chain([server]).collect());
+            }
+            None => self.change_named(|named| named.push(Arc::new(settings))),
+        }
+        Ok(())
+    }
+
+    /// Takes a server out, as [`Self::administrate`] finds it: it finishes what it has. Gives the addresses.
+    ///
+    /// # Errors
+    ///
+    /// There is no such server, or no other.
+    pub fn remove_server(&self, server: &str) -> Result<Vec<String>, ControlError> {
+        let found = self.find(server)?;
+        let is_found = |server: &Arc<Server>| found.iter().any(|found| found.number() == server.number());
+        if self.servers().iter().all(is_found) {
+            return Err(ControlError::Last(server.to_owned()));
+        }
+        let names = found.iter().map(|server| server.name().to_owned()).collect();
+        self.change_named(|named| named.retain(|named| !is_called(&named.address, server)));
+        self.change_servers(|servers| servers.iter().filter(|server| !is_found(server)).cloned().collect());
+        Ok(names)
+    }
+
+    /// The servers that are called so.
+    fn find(&self, text: &str) -> Result<Vec<Arc<Server>>, ControlError> {
+        let is_meant = |server: &&Arc<Server>| {
+            let settings = server.settings();
+            server.name() == text || settings.id.as_deref() == Some(text) || is_called(&settings.address, text)
+        };
+        let servers = self.servers();
+        let found: Vec<_> = servers.iter().filter(is_meant).cloned().collect();
+        if found.is_empty() {
+            let servers = servers.iter().map(|server| server.name().to_owned()).collect();
+            return Err(ControlError::Unknown { server: text.to_owned(), servers });
+        }
+        Ok(found)
+    }
+
+    /// Has all threads look at the servers again.
+    fn changed_servers(&self, changed: &[Arc<Server>]) -> Vec<String> {
+        self.change_servers(<[_]>::to_vec);
+        changed.iter().map(|server| server.name().to_owned()).collect()
+    }
+}
+
+/// Whether an address is written so, in whichever of its forms.
+fn is_called(address: &ServerAddress, text: &str) -> bool {
+    text.parse::<ServerAddress>().is_ok_and(|parsed| parsed == *address)
+}
+
+impl fmt::Display for ControlError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown { server, servers } if servers.is_empty() => {
+                write!(formatter, "there is no server {server}, nor any other")
+            }
+            Self::Unknown { server, servers } => {
+                write!(formatter, "there is no server {server}; there are {}", servers.join(", "))
+            }
+            Self::Known(server) => write!(formatter, "{server} is there already"),
+            Self::Last(server) => {
+                write!(formatter, "{server} is the last server: add another one before, or say down to have none asked")
+            }
+            Self::Encryption(server) => write!(
+                formatter,
+                "{server} wants TLS, and no server of this upstream did at the start: write it there and reload"
+            ),
+        }
+    }
+}
+
+impl Error for ControlError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::UpstreamSettings;
+
+    fn server(text: &str) -> ServerSettings {
+        ServerSettings::new(text.parse().unwrap())
+    }
+
+    fn upstream() -> Upstream {
+        let mut second = server("unix:/run/a.sock");
+        second.id = Some("b".to_owned());
+        Upstream::new(UpstreamSettings::new("app", vec![server("127.0.0.1:80"), second]))
+    }
+
+    #[test]
+    fn servers_are_found_by_all_their_names() {
+        for (text, expected) in [
+            ("127.0.0.1:80", Some("127.0.0.1:80")),
+            ("http://127.0.0.1", Some("127.0.0.1:80")),
+            ("unix:/run/a.sock", Some("unix:/run/a.sock")),
+            ("b", Some("unix:/run/a.sock")),
+            ("127.0.0.1:81", None),
+            ("", None),
+        ] {
+            let changed = upstream().administrate(text, Administration::Down).ok();
+            assert_eq!(changed, expected.map(|name| vec![name.to_owned()]), "{text}");
+        }
+        let error = upstream().change_weight("c", 2).unwrap_err().to_string();
+        assert_eq!(error, "there is no server c; there are 127.0.0.1:80, unix:/run/a.sock");
+    }
+
+    #[test]
+    fn what_is_wanted_is_so() {
+        let upstream = upstream();
+        let version = upstream.version();
+        upstream.administrate("b", Administration::Draining).unwrap();
+        upstream.change_weight("127.0.0.1:80", 7).unwrap();
+        let servers = upstream.servers();
+        assert_eq!((servers[0].weight(), servers[1].administration()), (7, Administration::Draining));
+        assert!(upstream.version() > version);
+    }
+
+    #[test]
+    fn servers_come_and_go() {
+        let upstream = upstream();
+        let names = || upstream.servers().iter().map(|server| server.name().to_owned()).collect::<Vec<_>>();
+        assert!(matches!(upstream.add_server(server("http://127.0.0.1:80")), Err(ControlError::Known(_))));
+        assert!(matches!(upstream.add_server(server("https://127.0.0.1")), Err(ControlError::Encryption(_))));
+        upstream.add_server(server("127.0.0.1:81")).unwrap();
+        upstream.remove_server("127.0.0.1:80").unwrap();
+        assert_eq!(names(), ["unix:/run/a.sock", "127.0.0.1:81"]);
+        upstream.remove_server("b").unwrap();
+        assert_eq!(upstream.remove_server("127.0.0.1:81"), Err(ControlError::Last("127.0.0.1:81".to_owned())));
+        // One that is not looked up yet has no servers, and is there nevertheless.
+        upstream.add_server(server("app.example:80")).unwrap();
+        assert!(matches!(upstream.add_server(server("app.example:80")), Err(ControlError::Known(_))));
+        assert_eq!(names(), ["127.0.0.1:81"]);
+    }
+}
