@@ -64,7 +64,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Takes text up to the end of the line, and that.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn rest_of_line(&mut self, otherwise: ProtocolError) -> Partial<&'a [u8]> {
         let start = self.place;
         self.place += text_length(&self.text[start..]);

@@ -188,14 +188,7 @@ impl Headers {
             output.extend_from_slice(lines);
             return;
         }
-        for field in list.fields() {
-            if field.known.is_some_and(|known| except.contains(&known)) {
-                continue;
-            }
-            for part in [list.name(field), b": ", list.value(field), b"\r\n"] {
-                output.extend_from_slice(part);
-            }
-        }
+        list.write_lines(output, except);
     }
 
     /// The values of all fields, sharing the text they stand in where that is possible.
@@ -373,6 +366,25 @@ mod tests {
         let left: Vec<_> = headers.iter_known().map(|(_, known, _)| known).collect();
         assert_eq!(left, [Some(Known::Host), Some(Known::Accept)]);
         assert!(headers.contains(Known::Accept) && !headers.contains(Known::Te));
+    }
+
+    #[test]
+    fn lines_of_any_spacing_are_written_alike() {
+        let lines = "A:1\r\nB: 2\r\nC: 3\r\nD:\t4\r\nE: 5 \r\nF:  6\r\nG: 7\r\nHost: h\r\nI: \r\n";
+        let written = |headers: &Headers, except: &[Known]| {
+            let mut output = Vec::new();
+            headers.write_lines(&mut output, except);
+            alloc::string::String::from_utf8(output).unwrap()
+        };
+        let mut headers = received(lines);
+        let all = "A: 1\r\nB: 2\r\nC: 3\r\nD: 4\r\nE: 5\r\nF: 6\r\nG: 7\r\nHost: h\r\nI: \r\n";
+        assert_eq!(written(&headers, &[]), all);
+        assert_eq!(written(&headers, &[Known::Host]), all.replace("Host: h\r\n", ""));
+        headers.append("b", "8").unwrap();
+        headers.append("long", "x".repeat(100)).unwrap();
+        headers.remove("C");
+        let rest = all.replace("C: 3\r\n", "") + "b: 8\r\nlong: " + &"x".repeat(100) + "\r\n";
+        assert_eq!(written(&headers, &[]), rest);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The fields of one message, as they are kept: where each stands in the text it came in.
 
+use alloc::vec::Vec;
+
 use bytes::Bytes;
 use smallvec::SmallVec;
 
@@ -49,6 +51,14 @@ enum Text {
     Added,
 }
 
+/// Lines that stand behind one another in a text.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    text: Text,
+    start: usize,
+    end: usize,
+}
+
 /// The fields of a head while it is parsed: where they stand in it.
 #[derive(Debug, Default)]
 pub struct ReceivedFields {
@@ -89,7 +99,7 @@ impl ReceivedFields {
     /// # Errors
     ///
     /// A field beyond four gigabytes, or a name longer than 65,535 bytes.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, name: &[u8], span: Span) -> Result<(), InvalidHeader> {
         self.push_recognised(Known::recognise(name), span)
     }
@@ -99,7 +109,7 @@ impl ReceivedFields {
     /// # Errors
     ///
     /// As [`Self::push`].
-    #[inline]
+    #[inline(always)]
     pub fn push_recognised(&mut self, known: Option<Known>, span: Span) -> Result<(), InvalidHeader> {
         self.present |= known.map_or(0, Known::bit);
         self.end = self.end.max(span.value_start + span.value_length).max(span.name_start + span.name_length);
@@ -263,19 +273,79 @@ impl List {
             known,
             text: Text::Added,
         };
-        // One line at a time, since each look for room costs as much as copying a field.
-        let line = name.len() + value.len() + 4;
-        self.added.resize(name_start + line, b' ');
-        if let Some(line) = self.added.get_mut(name_start..) {
-            let (name_part, behind) = line.split_at_mut(name.len());
-            name_part.copy_from_slice(name);
-            behind[0] = b':';
-            behind[2..2 + value.len()].copy_from_slice(value);
-            behind[2 + value.len()..].copy_from_slice(b"\r\n");
-        }
+        self.append_line(name, value);
         self.present |= known.map_or(0, Known::bit);
         self.fields.push(field);
         Ok(())
+    }
+
+    /// Appends the line of a field. Short ones are put together elsewhere: each look for room costs as much as copying a
+    /// field.
+    #[inline]
+    fn append_line(&mut self, name: &[u8], value: &[u8]) {
+        let (colon, end) = (name.len(), name.len() + 2 + value.len());
+        let mut line = [0; SHORT_LINE];
+        if let Some(line) = line.get_mut(..end + 2) {
+            line[..colon].copy_from_slice(name);
+            line[colon..colon + 2].copy_from_slice(b": ");
+            line[colon + 2..end].copy_from_slice(value);
+            line[end..].copy_from_slice(b"\r\n");
+            self.added.extend_from_slice(line);
+        } else {
+            self.added.reserve(end + 2);
+            for part in [name, b": ", value, b"\r\n"] {
+                self.added.extend_from_slice(part);
+            }
+        }
+    }
+
+    /// Writes the fields as lines, without those named in `except`. Most stand in their text as they are to be written, and
+    /// those next to one another are copied together.
+    pub(crate) fn write_lines(&self, output: &mut Vec<u8>, except: &[Known]) {
+        let mut run = Run { text: Text::Received, start: 0, end: 0 };
+        for field in &self.fields {
+            if field.known.is_some_and(|known| except.contains(&known)) {
+                continue;
+            }
+            match self.line(field) {
+                Some(line) if line.text == run.text && line.start == run.end => run.end = line.end,
+                Some(line) => {
+                    output.extend_from_slice(self.run(run));
+                    run = line;
+                }
+                None => {
+                    output.extend_from_slice(self.run(run));
+                    run = Run { end: run.start, ..run };
+                    for part in [self.name(field), b": ", self.value(field), b"\r\n"] {
+                        output.extend_from_slice(part);
+                    }
+                }
+            }
+        }
+        output.extend_from_slice(self.run(run));
+    }
+
+    /// Where a field stands as it is to be written, if it does.
+    #[inline]
+    fn line(&self, field: &Field) -> Option<Run> {
+        let start = field.name_start as usize;
+        let colon = start + field.name_length as usize;
+        let (value, end) = (field.value_start as usize, field.value_start as usize + field.value_length as usize);
+        let text = self.text(field);
+        let stands = field.name_length > 0
+            && value == colon + 2
+            && text.get(colon..value) == Some(b": ")
+            && text.get(end..end + 2) == Some(b"\r\n");
+        stands.then_some(Run { text: field.text, start, end: end + 2 })
+    }
+
+    #[inline]
+    fn run(&self, run: Run) -> &[u8] {
+        let text: &[u8] = match run.text {
+            Text::Received => &self.received,
+            Text::Added => &self.added,
+        };
+        text.get(run.start..run.end).unwrap_or_default()
     }
 
     pub(crate) fn is_named(&self, field: &Field, known: Option<Known>, name: &[u8]) -> bool {
@@ -322,8 +392,12 @@ pub(crate) static EMPTY: List = List {
     layout: Layout::Lines,
 };
 
-/// Room for the lines of a usual response, so that it is one allocation.
-const FIRST_LINES: usize = 96;
+/// Room for the lines of a usual response, and for those that are added to a request that is passed on, so that a list is
+/// one allocation.
+const FIRST_LINES: usize = 160;
+
+/// `X-Forwarded-For` with the longest address, and nearly all else that is added.
+const SHORT_LINE: usize = 64;
 
 /// What the fields of a browser's request need, is kept for the next ones; that is 640 bytes.
 const MOST_KEPT: usize = 32;

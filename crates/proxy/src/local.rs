@@ -3,6 +3,7 @@
 use std::{
     cell::{Cell, RefCell},
     collections::HashMap,
+    hash::{BuildHasherDefault, Hasher},
     rc::Rc,
     sync::Arc,
     time::Duration,
@@ -27,9 +28,9 @@ pub(crate) struct Local {
     pub(crate) upstream: Upstream,
     pub(crate) thread: Rc<Thread>,
     pub(crate) members: RefCell<Members>,
-    pools: RefCell<HashMap<u64, Pool>>,
+    pools: RefCell<ByServer<Pool>>,
     /// Of servers that speak HTTP/2, or may.
-    multiplexed: RefCell<HashMap<u64, Rc<http2::Connections>>>,
+    multiplexed: RefCell<ByServer<Rc<http2::Connections>>>,
 }
 
 /// The servers as this thread knows them.
@@ -39,6 +40,30 @@ pub(crate) struct Members {
     pub(crate) balancer: Balancer,
     /// Where sessions are kept together.
     pub(crate) sticky: Option<Rc<Sticky>>,
+}
+
+/// By the numbers of servers. They are given out one after the other by ourselves, so they are as good as any hash of them.
+type ByServer<T> = HashMap<u64, T, BuildHasherDefault<Itself>>;
+
+/// A number as its own hash.
+#[derive(Default)]
+struct Itself(u64);
+
+impl Hasher for Itself {
+    fn finish(&self) -> u64 {
+        // The table goes by the highest bits as well.
+        self.0.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u64(self.0 << 8 | u64::from(*byte));
+        }
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = number;
+    }
 }
 
 /// What all upstreams share in a thread.
