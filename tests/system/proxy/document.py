@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import os
 import platform
 
 from ..priorities.document import replaced
@@ -13,6 +14,8 @@ from .faults import FAULTS
 from .store import Rows
 
 FILE = REPOSITORY / "docs/proxy.md"
+# The load that one fault, its proxy and its clients make by themselves.
+BUSY = 3.0
 
 
 def write(found: Rows) -> None:
@@ -29,14 +32,14 @@ def table(found: Rows) -> str:
         rows = [found[name].get(fault.name) for name in names]
         lines.append(f"| {fault.name} | " + " | ".join(cell(row) if row else "" for row in rows) + " |")
     least = min(row.gets + row.posts for rows in found.values() for row in rows.values())
-    notes = [f"{kind.name} {kind.version()}: {proxies.NOTES[kind.name]}." for kind in kinds(names)]
-    return "\n".join([*lines, "", f"{least:,} requests or more in each field. {' '.join(notes)} {machine()}"])
+    notes = [f"- {kind.name} {kind.version()}: {proxies.NOTES[kind.name]}" for kind in kinds(names)]
+    return "\n".join([*lines, "", f"{least:,} requests or more in each field. {machine()}", "", *notes])
 
 
 def cell(row: Row) -> str:
     said = [f"{row.gets_failed:,} GET", f"{row.posts_failed:,} POST"]
     if row.cut:
-        said.append(f"{row.cut:,} broken off")
+        said.append(f"{row.cut / (row.gets + row.posts):.0%} broken off")
     if row.needless:
         said.append(f"**{row.needless:,} POST needlessly**")
     if row.twice:
@@ -51,4 +54,6 @@ def kinds(names: list[str]) -> list[type[Server]]:
 
 
 def machine() -> str:
-    return f"Two cores for everything, Linux {platform.release().split('-')[0]}, {datetime.date.today()}."
+    load = os.getloadavg()[2]
+    busy = f", which had other things to do, too (load {load:.0f})" if load > BUSY else ""
+    return f"{os.cpu_count()} cores for everything{busy}; Linux {platform.release().split('-')[0]}, {datetime.date.today()}."

@@ -67,7 +67,7 @@ backend app
     {servers}
 """
 NOTES = {
-    "Serow": f"`serow proxy {' '.join(SEROW)}`; no checks",
+    "Serow": f"`serow proxy {' '.join(SEROW)}`; without checks",
     "nginx": "`proxy_next_upstream error timeout invalid_header http_502 http_503 http_504`, `proxy_next_upstream_tries 3`, "
              "`max_fails=3 fail_timeout=2s`, `zone`, `keepalive 64`, timeouts of 1 s; it has no checks",
     "HAProxy": "`retry-on all-retryable-errors`, `disable-l7-retry if METH_POST`, `retries 3`, `option redispatch 1`, timeouts of "
