@@ -31,6 +31,7 @@ mod pattern;
 pub mod percent;
 mod priority;
 mod target;
+pub mod websocket;
 pub mod weight;
 
 pub use content::BodyLength;

@@ -6,13 +6,14 @@ use serow_client::{Http1, Protocol};
 use serow_http1::Limits;
 
 use crate::{
-    answer::Answer,
+    answer::{Answer, Content},
     attempts::Course,
     failure::Failure,
     forwarding::{Connections, Forwarding},
     http1, http2,
     pool::Care,
     server::{Lease, Server},
+    websocket,
 };
 
 impl Forwarding<'_> {
@@ -25,12 +26,18 @@ impl Forwarding<'_> {
         if let Some(whole) = &self.whole {
             self.body = whole.body();
         }
-        if let Some(connections) = self.local.multiplexed(&server)
-            && let Some(stream) = self.open_stream(&connections, &server).await?
-        {
-            self.note_connection(false);
-            let exchange = http2::Exchange::new(Rc::clone(&self.local), lease, stream, self.until);
-            return exchange.answer(&mut self.body).await;
+        if let Some(connections) = self.local.multiplexed(&server) {
+            if self.head.upgrade.is_none()
+                && let Some(stream) = self.open_stream(&connections, &server).await?
+            {
+                self.note_connection(false);
+                let exchange = http2::Exchange::new(Rc::clone(&self.local), lease, stream, self.until);
+                return exchange.answer(&mut self.body).await;
+            }
+            // Where there is a choice, HTTP/1.1 is what upgrades are made of.
+            if self.head.upgrade.is_some() && server.settings().address.protocol.is_some() {
+                return Box::pin(self.attempt_tunnel(lease, &connections)).await;
+            }
         }
         let idle = match self.connections {
             Connections::Any => self.local.idle_connection(&server, self.care()),
@@ -55,18 +62,35 @@ impl Forwarding<'_> {
         connections: &Rc<http2::Connections>,
         server: &Server,
     ) -> Result<Option<http2::Stream>, Failure> {
-        // Connections that change their protocol are one client's.
-        if self.head.upgrade.is_some() {
-            return match server.settings().address.protocol {
-                None => Ok(None),
-                Some(_) => Err(Failure::unsayable("the server speaks HTTP/2, which knows no upgrade")),
-            };
-        }
         let head = self.head.head_for(&server.settings().address);
-        match connections.begin(head, &self.body, &self.interim)? {
+        let asked = http2::Asked { head, body: &self.body, interim: &self.interim, protocol: None };
+        match connections.begin(asked)? {
             Some(stream) => Ok(Some(stream)),
-            None => Box::pin(connections.begin_later(&self.local, head, &self.body, &self.interim)).await,
+            None => Box::pin(connections.begin_later(&self.local, asked)).await,
         }
+    }
+
+    /// One attempt at a server of HTTP/2 to change the protocol, by an extended CONNECT.
+    async fn attempt_tunnel(&mut self, lease: Lease, connections: &Rc<http2::Connections>) -> Result<Answer, Failure> {
+        let head = self.head.head_for(&lease.server().settings().address);
+        let key = websocket::key(&head.headers);
+        let head = websocket::extended_connect(head)
+            .ok_or_else(|| Failure::unsayable("the server speaks HTTP/2, which knows this protocol not"))?;
+        let protocol = Some(websocket::PROTOCOL);
+        let asked = http2::Asked { head: &head, body: &self.body, interim: &self.interim, protocol };
+        let stream = match connections.begin(asked)? {
+            Some(stream) => Some(stream),
+            None => connections.begin_later(&self.local, asked).await?,
+        };
+        // It is not one that may choose.
+        let stream = stream.ok_or_else(|| Failure::unsayable("the server does not speak HTTP/2"))?;
+        self.note_connection(false);
+        let exchange = http2::Exchange::new(Rc::clone(&self.local), lease, stream, self.until);
+        let mut answer = exchange.agreement().await?;
+        if let Content::Tunnel(..) = answer.content {
+            websocket::agree(&mut answer.head, key.as_deref());
+        }
+        Ok(answer)
     }
 
     async fn connect(&self, server: &Server) -> Result<Box<Http1>, Failure> {

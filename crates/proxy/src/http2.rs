@@ -6,6 +6,7 @@
 //! | one of them: what its exchanges share, and the task that receives and sends | `http2/connection.rs` |
 //! | a stream of it, in the hands of an exchange | `http2/stream.rs` |
 //! | an exchange: the request on its way to the server, and the response on its way back | `http2/exchange.rs` |
+//! | a stream that has become a tunnel (WebSocket) | `http2/tunnel.rs` |
 //! | what has come of a response and nobody has taken yet | `http2/slot.rs` |
 //! | when a silent connection is asked whether it is there, and when an idle one is closed | `http2/liveness.rs` |
 //!
@@ -19,10 +20,23 @@ mod exchange;
 mod liveness;
 mod slot;
 mod stream;
+mod tunnel;
 
 use serow_http2::Limits;
+use serow_message::{Body, Interim, RequestHead};
 
 pub(crate) use self::{connections::Connections, exchange::Exchange, stream::Stream};
+
+/// A request that is to be sent.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    pub(crate) head: &'a RequestHead,
+    pub(crate) body: &'a Body,
+    /// Where interim responses go.
+    pub(crate) interim: &'a Interim,
+    /// For an extended CONNECT (RFC 8441 §4).
+    pub(crate) protocol: Option<&'a str>,
+}
 
 /// What a server may send.
 fn limits() -> Limits {

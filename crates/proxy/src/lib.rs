@@ -78,6 +78,7 @@ mod tunnel;
 mod upkeep;
 mod upstream;
 mod via;
+mod websocket;
 
 pub use self::{
     address::{Place, ServerAddress, ServerAddressError},

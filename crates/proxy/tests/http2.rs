@@ -19,6 +19,8 @@ use serow_client::{TlsClientSettings, TlsConnector, Trust};
 use serow_http2::{BodyLength, ErrorCode, Event, Limits, StreamId};
 use serow_proxy::{ForwardingSettings, KeepSettings, Place, ServerSettings, UpstreamSettings, UpstreamTimeouts};
 
+use tokio::io::AsyncWriteExt;
+
 use support::{
     Origin, Proxied,
     multiplexed::{Client, End},
@@ -437,4 +439,60 @@ fn over_a_unix_socket() {
     stopper.stop_within(Duration::ZERO);
     thread.join().unwrap();
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// Changes to a protocol in which everything comes back, once the key was answered.
+async fn change(mut request: Request) -> Response {
+    let Some(upgrade) = request.upgrade() else { return Response::plain_status(StatusCode::BAD_REQUEST) };
+    if request.target.path() == "/refused" {
+        return Response::plain_status(StatusCode::FORBIDDEN);
+    }
+    tokio::task::spawn_local(async move {
+        let (mut from, mut to) = tokio::io::split(upgrade.await.unwrap());
+        let _ = tokio::io::copy(&mut from, &mut to).await;
+        let _ = to.shutdown().await;
+    });
+    let key = request.headers.get_str("sec-websocket-key").unwrap_or_default();
+    Response::new(StatusCode::SWITCHING_PROTOCOLS)
+        .with("upgrade", "websocket")
+        .with("sec-websocket-accept", serow::websocket::accept(key))
+}
+
+#[test]
+fn tunnels_of_http1_become_streams() {
+    let origin = Origin::serve(change);
+    let proxied = Proxied::multiplexing(origin.address());
+    let ask = |path: &str, protocol: &str| {
+        let mut client = proxied.connect();
+        write!(
+            client,
+            "GET {path} HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: {protocol}\r\n\
+             sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+        )
+        .unwrap();
+        client
+    };
+    // Two at a time on one connection.
+    let mut clients = [ask("/", "websocket"), ask("/", "WebSocket")];
+    for client in &mut clients {
+        let head = support::read_head(client).to_ascii_lowercase();
+        assert!(head.starts_with("http/1.1 101 "), "{head}");
+        assert!(head.contains("sec-websocket-accept: s3pplmbitxaq9kygzzhzrbk+xoo=\r\n"), "{head}");
+        assert!(head.contains("upgrade: websocket\r\n"), "{head}");
+    }
+    let sent: Vec<u8> = (0..500_000_u32).map(|number| (number % 251) as u8).collect();
+    for client in &mut clients {
+        let (mut writer, body) = (client.try_clone().unwrap(), sent.clone());
+        let writing = std::thread::spawn(move || {
+            writer.write_all(&body).unwrap();
+            writer.shutdown(std::net::Shutdown::Write).unwrap();
+        });
+        let mut received = Vec::new();
+        client.read_to_end(&mut received).unwrap();
+        writing.join().unwrap();
+        assert!(received == sent, "{} bytes", received.len());
+    }
+    assert_eq!(origin.connections(), 1);
+    assert!(read_response(&mut ask("/refused", "websocket")).starts_with("HTTP/1.1 403 "));
+    assert!(support::read_head(&mut ask("/", "another")).starts_with("HTTP/1.1 501 "));
 }

@@ -12,11 +12,11 @@ use std::{
 use bytes::Bytes;
 use serow_client::{Broken, Http2};
 use serow_http2::{Asking, BodyOrder, ClientEvent, ErrorCode, OpenError, StreamId};
-use serow_message::{Body, BodyKind, BodyLength, Headers, Interim, Misuse, RequestHead};
+use serow_message::{BodyKind, BodyLength, Headers, Misuse};
 use serow_net::{Deadline, Moment, Wire};
 
 use super::{
-    MOST_STREAMS, limits,
+    Asked, MOST_STREAMS, limits,
     liveness::{Liveness, Verdict},
     slot::{Lost, Slot},
     stream::{Request, Stream},
@@ -69,21 +69,22 @@ impl Connection {
     }
 
     /// Begins a request. Where all of its body is in memory, that is sent as well.
-    pub(super) fn open(
-        self: &Rc<Self>,
-        head: &RequestHead,
-        body: &Body,
-        scheme: &str,
-        interim: &Interim,
-    ) -> Result<Stream, OpenError> {
+    pub(super) fn open(self: &Rc<Self>, asked: Asked<'_>, scheme: &str) -> Result<Stream, OpenError> {
+        let Asked { head, body, interim, protocol } = asked;
         let mut state = self.state.borrow_mut();
         state.check_room()?;
-        let asking = Asking { scheme, order: BodyOrder::InTurns, ..Asking::default() };
+        let link = &mut state.link;
+        let asking = Asking { scheme, protocol, order: BodyOrder::InTurns, ..Asking::default() };
         let length = body.length().map_or(BodyLength::Unknown, BodyLength::Known);
         let (id, request) = match body.kind() {
-            BodyKind::Bytes(bytes) => (state.link.open(head, bytes, asking)?, Request::Whole),
-            _ if length == BodyLength::Known(0) => (state.link.begin(head, length, asking)?, Request::Whole),
-            _ => (state.link.begin(head, length, asking)?, Request::Untouched),
+            _ if protocol.is_some() => {
+                // Who does not know yet whether it may has to wait for that.
+                link.allows_extended_connect().ok_or(OpenError::WouldBlock)?;
+                (link.begin(head, BodyLength::Unknown, asking)?, Request::Untouched)
+            }
+            BodyKind::Bytes(bytes) => (link.open(head, bytes, asking)?, Request::Whole),
+            _ if length == BodyLength::Known(0) => (link.begin(head, length, asking)?, Request::Whole),
+            _ => (link.begin(head, length, asking)?, Request::Untouched),
         };
         let slot = Rc::new(Slot::new(interim.clone()));
         state.slots.push((id, Rc::clone(&slot)));

@@ -10,14 +10,14 @@ use std::{
 use serow_client::{DialError, Http1, Protocol};
 use serow_http1::Limits;
 use serow_http2::OpenError;
-use serow_message::{Body, Interim, RequestHead, Scheme};
+use serow_message::Scheme;
 use serow_net::{Moment, Wire, tls::TlsSession};
 use tokio::{
     sync::Notify,
     time::{Instant, timeout_at},
 };
 
-use super::{connection::Connection, stream::Stream};
+use super::{Asked, connection::Connection, stream::Stream};
 use crate::{
     failure::{Cause, Failure, Processed},
     local::Local,
@@ -67,13 +67,8 @@ impl Connections {
     }
 
     /// Begins a request, if there is room for it now and nobody has waited for longer.
-    pub(crate) fn begin(
-        self: &Rc<Self>,
-        head: &RequestHead,
-        body: &Body,
-        interim: &Interim,
-    ) -> Result<Option<Stream>, Failure> {
-        if self.waiting.get() == 0 { self.begin_in_turn(head, body, interim) } else { Ok(None) }
+    pub(crate) fn begin(&self, asked: Asked<'_>) -> Result<Option<Stream>, Failure> {
+        if self.waiting.get() == 0 { self.begin_in_turn(asked) } else { Ok(None) }
     }
 
     /// Begins a request as soon as there is room for it: a connection is opened, or another request ends. `None` where the
@@ -81,9 +76,7 @@ impl Connections {
     pub(crate) async fn begin_later(
         self: &Rc<Self>,
         local: &Rc<Local>,
-        head: &RequestHead,
-        body: &Body,
-        interim: &Interim,
+        asked: Asked<'_>,
     ) -> Result<Option<Stream>, Failure> {
         let settings = local.upstream.settings();
         let patience = settings.timeouts.connect + settings.queue.patience;
@@ -104,7 +97,7 @@ impl Connections {
             if self.protocol() == Some(Protocol::Http1) {
                 return Ok(None);
             }
-            if let Some(stream) = self.begin_in_turn(head, body, interim)? {
+            if let Some(stream) = self.begin_in_turn(asked)? {
                 // There may be room for the next as well.
                 self.pass_on();
                 return Ok(Some(stream));
@@ -113,13 +106,13 @@ impl Connections {
     }
 
     /// Begins a request on the first connection that has room, if any has.
-    fn begin_in_turn(&self, head: &RequestHead, body: &Body, interim: &Interim) -> Result<Option<Stream>, Failure> {
+    fn begin_in_turn(&self, asked: Asked<'_>) -> Result<Option<Stream>, Failure> {
         let scheme = match self.server.settings().address.scheme {
             Scheme::Http => "http",
             Scheme::Https => "https",
         };
         for connection in &*self.open.borrow() {
-            match connection.open(head, body, scheme, interim) {
+            match connection.open(asked, scheme) {
                 Ok(stream) => return Ok(Some(stream)),
                 Err(OpenError::WouldBlock | OpenError::Leaving) => {}
                 Err(error @ OpenError::Misuse) => return Err(Failure::unsayable(error.to_string())),
@@ -131,6 +124,10 @@ impl Connections {
     /// Opens a connection, if there may be another.
     fn dial_if_needed(self: &Rc<Self>, local: &Rc<Local>) {
         let open = self.open.borrow().len();
+        if self.has_room() {
+            // There is something else that it lacks: the server's settings.
+            return;
+        }
         let failed = self.failure.borrow().as_ref().is_some_and(|failure| local.now().since(failure.at) < PAUSE);
         // Where there is one at least, those who wait do so for it.
         if open >= MOST_CONNECTIONS || open > 0 && failed || self.is_dialing.replace(true) {
@@ -189,10 +186,13 @@ impl Connections {
 
     /// Lets the next of those who wait look for room, if there is any.
     fn pass_on(&self) {
-        let has_room = |connection: &Rc<Connection>| connection.check_room().is_ok();
-        if self.waiting.get() > 0 && self.open.borrow().iter().any(has_room) {
+        if self.waiting.get() > 0 && self.has_room() {
             self.room.notify_one();
         }
+    }
+
+    fn has_room(&self) -> bool {
+        self.open.borrow().iter().any(|connection| connection.check_room().is_ok())
     }
 
     /// Begins no more requests on the connections that there are.

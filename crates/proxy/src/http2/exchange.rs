@@ -16,6 +16,7 @@ use serow_message::{Body, BoxError, Feeder, Incoming, Wanted};
 use super::{
     slot::Next,
     stream::{Request, Stream},
+    tunnel,
 };
 use crate::{
     answer::{Answer, Content},
@@ -57,6 +58,28 @@ impl Exchange {
         let body = if self.stream.request() == Request::Whole { Body::empty() } else { std::mem::take(body) };
         let asked = self.asked;
         Ok(Answer { head, content: Content::Body(self.into_body(body, length)), asked })
+    }
+
+    /// Waits for the server to agree to the tunnel that was asked for. Where it does not, its response is an answer like any
+    /// other.
+    pub(crate) async fn agreement(mut self) -> Result<Answer, Failure> {
+        let response = poll_fn(|context| {
+            self.stream.watch(context);
+            match self.stream.take_head() {
+                Ok(Some(head)) => return Poll::Ready(Ok(head)),
+                Ok(None) => self.patience.wait_for(Waiting::Beginning),
+                Err(failure) => return Poll::Ready(Err(failure)),
+            }
+            let over = self.patience.poll_over(context);
+            over.map(|time| Err(Failure::of_exchange(Cause::TimedOut(time), Processed::Maybe)))
+        });
+        let ReceivedResponse { head, length, .. } = response.await?;
+        if head.status.is_success() {
+            let Self { lease, stream, asked, .. } = self;
+            return Ok(Answer { head, content: Content::Tunnel(Box::new(tunnel::open(stream)), lease), asked });
+        }
+        let asked = self.asked;
+        Ok(Answer { head, content: Content::Body(self.into_body(Body::empty(), length)), asked })
     }
 
     fn poll_head(&mut self, body: &mut Body, context: &mut Context<'_>) -> Poll<Result<ReceivedResponse, Failure>> {

@@ -8,7 +8,7 @@ use std::{
 use bytes::Bytes;
 use serow_client::Broken;
 use serow_http2::{ErrorCode, ReceivedResponse, StreamId};
-use serow_message::{Body, BoxError};
+use serow_message::{Body, BoxError, Misuse};
 
 use super::{
     connection::Connection,
@@ -92,6 +92,15 @@ impl Stream {
             self.request = Request::Ended;
         }
         Poll::Ready(Ok(()))
+    }
+
+    /// Sends a piece of a tunnel; an empty one ends it.
+    pub(super) fn send(&mut self, piece: Bytes) -> Result<(), Misuse> {
+        if piece.is_empty() {
+            self.request = Request::Ended;
+            return self.connection.send_end(self.id, None);
+        }
+        self.connection.send_data(self.id, piece)
     }
 
     /// The head of the response, if it has come; the error says why it will not.
