@@ -111,7 +111,7 @@ impl Multiplexed {
         let method = Method::from_bytes(method.as_bytes()).unwrap();
         let head = RequestHead { method, target, version: Version::HTTP_2, headers };
         let length = opening.length.unwrap_or(BodyLength::Known(0));
-        let asking = Asking { scheme: "http", protocol: opening.protocol, dependency: None };
+        let asking = Asking { scheme: "http", protocol: opening.protocol, ..Asking::default() };
         let stream = self.machine.open(&head, length, asking)?;
         self.streams.insert(stream, Stream::default());
         self.turn();
