@@ -3,7 +3,7 @@
 
 mod running;
 
-use running::{Running, output, serow, site};
+use running::{Running, lines_of, output, serow, site};
 
 /// A proxy for these servers.
 fn proxy(servers: &[&str], options: &[&str]) -> Running {
@@ -36,6 +36,23 @@ fn a_server_that_is_not_there() {
     let closed = Running::start(folder.path(), &[]).address().to_owned();
     let proxy = proxy(&[&closed], &["--access-log", "-"]);
     assert_eq!(proxy.get("/").status(), 502);
+}
+
+#[test]
+fn the_access_log_says_who_was_asked() {
+    let folder = site();
+    let server = Running::start(folder.path(), &[]);
+    let closed = "127.0.0.1:1";
+    let log = folder.path().join("access.log");
+    let format = "$status|$upstream_addr|$upstream_status|$upstream_connect_time|$upstream_response_time";
+    let options = ["--access-log", log.to_str().unwrap(), "--access-log-format", format];
+    let proxy = proxy(&[closed, &format!("{},backup", server.address())], &options);
+    assert_eq!(proxy.get("/a.txt").status(), 200);
+    let line = &lines_of(&log, 1)[0];
+    let parts: Vec<_> = line.split('|').collect();
+    let asked = format!("{closed}, {}", server.address());
+    assert_eq!((parts[0], parts[1], parts[2]), ("200", asked.as_str(), "502, 200"), "{line}");
+    assert!(parts[3].starts_with("-, 0.0") && parts[4].matches("0.").count() == 2, "{line}");
 }
 
 #[test]

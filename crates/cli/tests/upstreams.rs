@@ -39,7 +39,7 @@ fn answering(proxy: &Running) -> Vec<String> {
 /// A server of the status, by its name.
 fn server_of(door: &str, name: &str) -> Value {
     let status: Value = serde_json::from_slice(&output(["status", "--json", "--admin", door]).stdout).unwrap();
-    let servers = status["upstreams"][0]["servers"].as_array().unwrap().clone();
+    let servers = status["upstreams"][0]["servers"].as_array().cloned().unwrap_or_default();
     servers.into_iter().find(|server| server["name"] == name).unwrap_or_default()
 }
 
@@ -187,6 +187,20 @@ fn what_all_generations_counted_is_added() {
     site.reload();
     assert_eq!(answering(&server), ["one"]);
     eventually("all are counted", || (server_of(&site.door, one.address())["requests"] == 16).then_some(()));
+}
+
+#[test]
+fn there_may_be_many_servers() {
+    let servers: Vec<_> =
+        (1..=2000).map(|number| format!("127.1.{}.{}:9000", number / 250, number % 250 + 1)).collect();
+    let site = Site::new(&servers.iter().map(String::as_str).collect::<Vec<_>>());
+    let _server = site.run();
+    // An answer that takes long is in the status when it is asked for again.
+    let state = |server: &str| server_of(&site.door, server)["state"].as_str().map(str::to_owned);
+    eventually("the last server is in the status", || state(&servers[1999]).filter(|state| state == "up"));
+    assert!(act(&site.door, &["remove", "app", &servers[0]]).status.success());
+    eventually("the first is in it no more", || state(&servers[0]).is_none().then_some(()));
+    assert_eq!(state(&servers[1999]).as_deref(), Some("up"));
 }
 
 /// A request over TCP.

@@ -4,7 +4,7 @@
 //! | step | file |
 //! | --- | --- |
 //! | the master starts a generation, with the text of the settings and an end of a channel | `child.rs` |
-//! | what both say to each other | `words.rs` |
+//! | what both say to each other | `words.rs`, `reports.rs` |
 //! | the generation reads its settings, asks for sockets, gets them, says that it is ready, obeys | `generation.rs` |
 //! | sockets are opened, kept and closed | `held.rs` |
 //! | what to do when: a state machine without I/O | `generations.rs`, `crashes.rs`, `event.rs`, `action.rs` |
@@ -24,6 +24,7 @@ mod gathering;
 mod generation;
 mod generations;
 mod held;
+mod reports;
 mod wishes;
 mod words;
 

@@ -211,8 +211,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// A generation has a minute to start, and the reload may have to wait for one that starts already.
 const PATIENCE_WITH_RELOAD: Duration = Duration::from_secs(130);
 
-/// Many times what a status takes: who sends more is not Serow, and is not kept in memory.
-const LONGEST: usize = 1 << 20;
+/// What a status with ten thousands of servers takes: who sends more is not Serow, and is not kept in memory.
+const LONGEST: usize = 16 << 20;
 
 #[cfg(test)]
 mod tests {

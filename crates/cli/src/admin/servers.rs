@@ -15,12 +15,13 @@ pub(super) fn identify(total: &mut Value, serving: Option<&Value>) {
     let Some(fields) = total.as_object_mut() else { return };
     let sum = fields.remove("upstreams").unwrap_or_default();
     let mut upstreams = serving.map(|serving| serving["upstreams"].clone()).filter(Value::is_array);
-    for upstream in upstreams.iter_mut().filter_map(Value::as_array_mut).flatten() {
-        let of_sum = named(&sum, &upstream["name"]).cloned().unwrap_or_default();
-        take_sum(upstream, &of_sum, &["waiting"]);
-        for server in list(upstream, "servers") {
-            let of_sum = named(&of_sum["servers"], &server["name"]).cloned().unwrap_or_default();
-            take_sum(server, &of_sum, &SUMS);
+    for (place, upstream) in upstreams.iter_mut().filter_map(Value::as_array_mut).flatten().enumerate() {
+        let Some(of_sum) = named(&sum, &upstream["name"], place) else { continue };
+        take_sum(upstream, of_sum, &["waiting"]);
+        for (place, server) in list(upstream, "servers").enumerate() {
+            if let Some(of_sum) = named(&of_sum["servers"], &server["name"], place) {
+                take_sum(server, of_sum, &SUMS);
+            }
         }
     }
     fields.insert("upstreams".to_owned(), upstreams.unwrap_or_else(|| Value::Array(Vec::new())));
@@ -34,8 +35,15 @@ fn take_sum(of_serving: &mut Value, sum: &Value, keys: &[&str]) {
     }
 }
 
-fn named<'v>(list: &'v Value, name: &Value) -> Option<&'v Value> {
-    list.as_array()?.iter().find(|element| element["name"] == *name)
+fn named<'v>(list: &'v Value, name: &Value, place: usize) -> Option<&'v Value> {
+    let list = list.as_array()?;
+    list.get(place_of(list, name, place)?)
+}
+
+/// Where what has this name stands: here, as a rule, or somewhere else. There may be thousands.
+pub(super) fn place_of(list: &[Value], name: &Value, here: usize) -> Option<usize> {
+    let is_it = |element: &Value| element["name"] == *name;
+    if list.get(here).is_some_and(is_it) { Some(here) } else { list.iter().position(is_it) }
 }
 
 fn list<'v>(value: &'v mut Value, key: &str) -> impl Iterator<Item = &'v mut Value> {

@@ -33,9 +33,9 @@ pub(crate) fn add(total: &mut Value, report: &Value) {
             }
         }
         (Value::Array(total), Value::Array(report)) => {
-            report.iter().for_each(|element| match element["name"].as_str() {
-                Some(name) => add_named(total, name, element),
-                None => add_class(total, element),
+            report.iter().enumerate().for_each(|(place, element)| match element["name"].is_string() {
+                true => add_named(total, place, element),
+                false => add_class(total, element),
             });
         }
         (total @ Value::Number(_), Value::Number(_)) => {
@@ -46,9 +46,9 @@ pub(crate) fn add(total: &mut Value, report: &Value) {
     }
 }
 
-/// Adds what has a name to what has the same.
-fn add_named(total: &mut Vec<Value>, name: &str, element: &Value) {
-    match total.iter_mut().find(|other| other["name"] == name) {
+/// Adds what has a name to what has the same; most probably that has the same place.
+fn add_named(total: &mut Vec<Value>, place: usize, element: &Value) {
+    match servers::place_of(total, &element["name"], place).and_then(|place| total.get_mut(place)) {
         Some(other) => add(other, element),
         None => total.push(element.clone()),
     }

@@ -60,9 +60,9 @@ pub(crate) struct HealthArguments {
     #[arg(long, value_name = "HOST")]
     pub(crate) check_host: Option<String>,
 
-    /// http: the statuses that are good.
+    /// http: the statuses that are good (repeatable, or with commas).
     #[arg(long, value_name = "STATUSES", default_value = "2xx,3xx")]
-    pub(crate) check_expect: Statuses,
+    pub(crate) check_expect: Vec<Statuses>,
 
     /// http: what the body has to contain.
     #[arg(long, value_name = "TEXT")]

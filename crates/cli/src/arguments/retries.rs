@@ -16,12 +16,12 @@ pub(crate) struct RetryArguments {
     #[arg(long, value_name = "N", default_value = "3")]
     pub(crate) tries: Count<1, 100>,
 
-    /// After what it is tried again: a list of connect, timeout, broken and statuses, such as 503 or 5xx.
+    /// After what it is tried again: connect, timeout, broken and statuses, such as 503 or 5xx (repeatable, or with commas).
     ///
     /// connect: there was no connection. timeout: the response did not begin in time. broken: the connection was lost
     /// before the response, or what came was none. Once a response has begun for the client, nothing is tried again.
     #[arg(long, value_name = "LIST", default_value = "connect,timeout,broken")]
-    pub(crate) retry_on: RetryCauses,
+    pub(crate) retry_on: Vec<RetryCauses>,
 
     /// Try requests again too that may change something each time they come, such as POST.
     ///

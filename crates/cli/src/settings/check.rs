@@ -66,7 +66,7 @@ fn http_check(written: HealthArguments) -> Result<HttpCheck, Contradiction> {
         path: check_path,
         host: check_host,
         send: check_send.map(|text| unescaped(&text)),
-        expect: check_expect.0.into_iter().map(|range| range.0).collect(),
+        expect: check_expect.into_iter().flat_map(|statuses| statuses.0).map(|range| range.0).collect(),
         body: check_body,
         header: check_header.map(|field| (field.name, field.value)),
     })

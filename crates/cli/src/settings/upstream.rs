@@ -154,16 +154,16 @@ fn setting_of_no_cookie(written: &StickyArguments) -> Option<&'static str> {
 }
 
 fn retries(written: &RetryArguments) -> RetrySettings {
-    let causes = &written.retry_on.0;
+    let causes: Vec<_> = written.retry_on.iter().flat_map(|causes| &causes.0).collect();
     let statuses = causes.iter().filter_map(|cause| match cause {
         RetryCause::Status(range) => Some(range.0.clone()),
         RetryCause::Connect | RetryCause::Timeout | RetryCause::Broken => None,
     });
     RetrySettings {
         tries: written.tries.get(),
-        on_connect: causes.contains(&RetryCause::Connect),
-        on_timeout: causes.contains(&RetryCause::Timeout),
-        on_broken: causes.contains(&RetryCause::Broken),
+        on_connect: causes.contains(&&RetryCause::Connect),
+        on_timeout: causes.contains(&&RetryCause::Timeout),
+        on_broken: causes.contains(&&RetryCause::Broken),
         on_status: statuses.flatten().filter_map(|status| StatusCode::from_u16(status).ok()).collect(),
         all_methods: written.retry_all_methods,
         budget: written.retry_budget.get(),

@@ -22,7 +22,10 @@ use tokio::{
     task::{AbortHandle, spawn_local},
 };
 
-use super::words::{FromGeneration, ToGeneration, read};
+use super::{
+    reports,
+    words::{FromGeneration, ToGeneration, read},
+};
 
 /// A generation's process.
 #[derive(Debug)]
@@ -103,7 +106,7 @@ impl Child {
     pub(super) fn last_words(&self) -> Vec<FromGeneration> {
         self.listening.abort();
         let messages = std::iter::from_fn(|| self.channel.try_receive().ok().flatten());
-        messages.map(|message| understood(&message)).collect()
+        messages.map(understood).collect()
     }
 }
 
@@ -116,7 +119,7 @@ impl Drop for Child {
 /// Passes on what a process says, until it has ended or says what nobody understands.
 async fn listen(channel: Rc<AsyncChannel>, pid: u32, heard: Sender<Heard>) {
     while let Ok(Some(message)) = channel.receive().await {
-        let word = understood(&message);
+        let word = understood(message);
         let is_nonsense = matches!(word, FromGeneration::Nonsense { .. });
         if heard.send((pid, word)).await.is_err() || is_nonsense {
             return;
@@ -124,8 +127,14 @@ async fn listen(channel: Rc<AsyncChannel>, pid: u32, heard: Sender<Heard>) {
     }
 }
 
-fn understood(message: &Message) -> FromGeneration {
-    read(message).unwrap_or_else(|error| FromGeneration::Nonsense { error: error.to_string() })
+fn understood(mut message: Message) -> FromGeneration {
+    let word = match (read(&message), message.descriptors.pop()) {
+        (Ok(FromGeneration::LongReport), Some(file)) => {
+            reports::read(file).map(|report| FromGeneration::Report { report })
+        }
+        (word, _) => word,
+    };
+    word.unwrap_or_else(|error| FromGeneration::Nonsense { error: error.to_string() })
 }
 
 /// How a process ended, in words.

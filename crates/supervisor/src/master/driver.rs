@@ -211,7 +211,8 @@ impl<D: Duties> Driver<D> {
                     self.give_up(pid, format!("it speaks another language than the master ({error}); start anew"));
                 }
             }
-            FromGeneration::Unknown => {}
+            // One without its file.
+            FromGeneration::LongReport | FromGeneration::Unknown => {}
         }
     }
 

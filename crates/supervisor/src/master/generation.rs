@@ -12,7 +12,10 @@ use rustix::stdio::{dup2_stdin, stdin};
 use serde_json::Value;
 use serow_net::channel::Channel;
 
-use super::words::{FromGeneration, ToGeneration, WantedListener, read, say};
+use super::{
+    reports,
+    words::{FromGeneration, ToGeneration, WantedListener, read, say},
+};
 use crate::signals::leave_to_parent;
 
 /// The master, as a generation sees it.
@@ -159,7 +162,7 @@ impl Parent {
                 Ok((ToGeneration::Reopen, _)) => orders.reopen(),
                 Ok((ToGeneration::Report, _)) => {
                     // A master that does not take it does not need it any more.
-                    let _ = say(&self.channel, &FromGeneration::Report { report: orders.report() });
+                    let _ = reports::send(&self.channel, orders.report());
                 }
                 Ok((ToGeneration::Wish { number, wish }, _)) => {
                     let outcome = orders.wish(&wish);
@@ -187,7 +190,7 @@ pub struct Farewell {
 impl Farewell {
     /// Says how this process was in the end, so that nothing it counted is lost.
     pub fn say(&self, report: Value) {
-        let _ = say(&self.channel, &FromGeneration::Report { report });
+        let _ = reports::send(&self.channel, report);
     }
 }
 

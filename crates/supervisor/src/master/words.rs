@@ -57,6 +57,8 @@ pub(super) enum FromGeneration {
     Failed { reason: String },
     /// How it is.
     Report { report: Value },
+    /// How it is, as a file that comes along.
+    LongReport,
     /// What came of the wish with this number: what was done, or why nothing was.
     Wished { number: u64, outcome: Result<String, String> },
     /// What it said is none of these, for this reason.
