@@ -216,4 +216,22 @@ mod tests {
             assert_eq!(all.decide(&attempt(Processed::Maybe, Fault::Request)), GiveUp, "{method}");
         }
     }
+    #[test]
+    fn failures_and_what_was_wrong() {
+        use serow_client::{Broken, DialError};
+        let time = std::time::Duration::from_secs(1);
+        let cases = [
+            (Cause::Dial(DialError::TimedOut(time).into()), Fault::Connect),
+            (Cause::Busy(time), Fault::Connect),
+            (Cause::TimedOut(time), Fault::TimedOut),
+            (Cause::Broken(Broken::Closed.into()), Fault::Broken),
+            (Cause::Reset("REFUSED_STREAM".to_owned()), Fault::Broken),
+            (Cause::Body("gone".into()), Fault::Request),
+            (Cause::Unsayable("too long".to_owned()), Fault::Request),
+        ];
+        for (cause, expected) in cases {
+            let failure = Failure::of_exchange(cause, Processed::Maybe);
+            assert_eq!(Fault::from(&failure), expected, "{failure:?}");
+        }
+    }
 }

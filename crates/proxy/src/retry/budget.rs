@@ -118,6 +118,11 @@ mod tests {
     #[test]
     fn requests_count_for_ten_seconds() {
         for start in [0, 5_000, 123_456, (u64::from(u32::MAX) - 3) * 1000] {
+            for (later, expected) in [(9_000, 20), (10_000, 3), (11_000, 3)] {
+                let budget = Budget::default();
+                (0..100).for_each(|_| budget.deposit(at(start)));
+                assert_eq!(granted(&budget, start + later, 20), expected, "{start} {later}");
+            }
             let budget = Budget::default();
             (0..100).for_each(|_| budget.deposit(at(start)));
             assert_eq!(granted(&budget, start + 9_000, 20), 20, "{start}");

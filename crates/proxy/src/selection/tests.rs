@@ -175,6 +175,8 @@ fn whether_there_is_another() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         tokio::task::LocalSet::new().block_on(&runtime, async {
             assert_eq!(Local::of(&upstream).has_another(&wish), expected, "{states:?}");
+            let bound = Wish { only_session: true, ..wish };
+            assert!(!Local::of(&upstream).has_another(&bound), "{states:?}");
         });
     }
 }

@@ -93,6 +93,7 @@ fn a_prefix_is_told_from_the_servers_own_value() {
     let cases = [
         (StickyValue::Hashed, format!("route={gone}~own"), "route=own"),
         (StickyValue::Hashed, "route=my~own".to_owned(), "route=my~own"),
+        (StickyValue::Hashed, "route=abc~own".to_owned(), "route=abc~own"),
         (StickyValue::Plain, "route=127.0.0.1:1~own".to_owned(), "route=own"),
     ];
     for (value, cookie, expected) in cases {

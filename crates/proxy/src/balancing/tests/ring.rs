@@ -55,8 +55,11 @@ fn values_have_the_servers_that_tengine_gives_them() {
         .map(|number| owner(&mut balancer, &candidates, &format!("10.0.{}.{number}", number % 7)).to_string())
         .collect();
     assert_eq!(found, "455433133444513414514444442245044544334011334302434243554404");
-    for key in [0, u64::from(u32::MAX)] {
-        assert_eq!(balancer.choose(&candidates, key, NOW), Some(4), "the ring has no ends");
+    // Its first point and its last one are of the same server; at 9,185,442, 12,565,658 and 14,799,071 are the points of three.
+    let keys =
+        [(0, 4), (u32::MAX, 4), (9_185_442, 2), (9_185_443, 1), (12_565_658, 1), (12_565_659, 5), (14_799_071, 5)];
+    for (key, place) in keys {
+        assert_eq!(balancer.choose(&candidates, u64::from(key), NOW), Some(place), "{key}");
     }
     // A weight of more than 102 counts as that and a bit: there are no more points.
     for (fifth_weight, counts, sum) in [
@@ -67,6 +70,17 @@ fn values_have_the_servers_that_tengine_gives_them() {
         assert_eq!(super::counts(&found, 6), counts);
         assert_eq!(found.iter().fold(0, |sum: u64, place| sum.wrapping_mul(31).wrapping_add(*place as u64)), sum);
     }
+}
+
+/// Tengine's `ngx_atoi` knows no signs and no white space.
+#[test]
+fn ids_that_are_no_numbers_count_for_nothing() {
+    for id in ["", "a", "+7", "-7", " 7", "7 ", "65536", "4294967303"] {
+        let with = [named("127.0.0.1:9001", 1, Some(id)), named("127.0.0.1:9002", 1, None)];
+        assert_eq!(owners(&with, &[0, 1], 200), owners(&servers(&[1, 1]), &[0, 1], 200), "{id:?}");
+    }
+    let with = [named("127.0.0.1:9001", 1, Some("7")), named("127.0.0.1:9002", 1, None)];
+    assert_ne!(owners(&with, &[0, 1], 200), owners(&servers(&[1, 1]), &[0, 1], 200));
 }
 
 #[test]
@@ -104,6 +118,18 @@ fn a_popular_value_does_not_bring_its_server_down() {
         }
         drop(leases);
     }
+}
+
+#[test]
+fn the_bound_counts_the_request_that_is_looking() {
+    let servers = servers(&[1, 1]);
+    let (mut balancer, candidates) = (balancer(&servers), all(&servers));
+    let own = owner(&mut balancer, &candidates, "/popular");
+    let _leases: Vec<_> =
+        (0..23).map(|_| Lease::take(&servers[owner(&mut balancer, &candidates, "/popular")]).unwrap()).collect();
+    // While the 23rd looks, 5/4 of half of them are 14.4: who has 14 may have one more.
+    assert_eq!([servers[own].active(), servers[1 - own].active()], [15, 8]);
+    assert_ne!(owner(&mut balancer, &candidates, "/popular"), own);
 }
 
 #[test]
