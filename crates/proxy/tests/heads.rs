@@ -26,11 +26,11 @@ use std::{
     time::Duration,
 };
 
-use serow::{Method, Request, Response};
+use serow::{Method, Peer, ProxyProtocol, Request, Response, Server};
 use serow_message::BodyLength;
 use serow_proxy::{BufferSettings, ForwardedFields, ForwardingSettings, HostSetting, ProxyHeader, UpstreamSettings};
 
-use support::{Origin, Proxied, multiplexed::Client, server};
+use support::{Origin, Proxied, multiplexed::Client, read_response, server};
 
 #[derive(Default)]
 struct Case {
@@ -46,6 +46,30 @@ struct Case {
 fn heads() {
     let failed: Vec<_> = cases().into_iter().filter(|case| std::panic::catch_unwind(|| case.run()).is_err()).collect();
     assert!(failed.is_empty(), "{} cases failed", failed.len());
+}
+
+#[test]
+fn a_connection_with_a_proxy_header_is_for_one_client() {
+    let expecting = Server::new().listen("127.0.0.1:0").proxy_protocol(ProxyProtocol::Required);
+    let origin = Origin::with(expecting, |request: Request| async move {
+        match request.connection().peer() {
+            Peer::Tcp(address) => Response::text(address.to_string()),
+            Peer::Unix => Response::text("unix"),
+        }
+    });
+    for version in [ProxyHeader::Version1, ProxyHeader::Version2] {
+        let mut settings = UpstreamSettings::new("test", vec![server(origin.address())]);
+        settings.proxy_header = Some(version);
+        let proxied = Proxied::with(settings, ForwardingSettings::default());
+        let mut clients = [proxied.connect(), proxied.connect()];
+        for turn in 0..4 {
+            let client = &mut clients[turn % 2];
+            client.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+            let response = read_response(client);
+            let address = client.local_addr().unwrap().to_string();
+            assert!(response.ends_with(&format!("\r\n\r\n{address}")), "{version:?}: {response}");
+        }
+    }
 }
 
 #[test]
