@@ -355,6 +355,7 @@ impl List {
         }
     }
 
+    #[inline]
     fn text(&self, field: &Field) -> &[u8] {
         match field.text {
             Text::Received => &self.received,

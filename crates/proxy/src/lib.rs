@@ -36,7 +36,6 @@
 //! latency), and the list of them is behind a lock that a thread takes only when its version has changed. Connections and turns
 //! belong to a thread each, so nothing on the way of a request waits for another thread.
 #![forbid(unsafe_code)]
-#![allow(dead_code)]
 
 mod address;
 mod answer;
