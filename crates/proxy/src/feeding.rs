@@ -8,7 +8,7 @@ use std::{
 use serow_message::{Feeder, IncomingError};
 use tokio::time::timeout_at;
 
-use crate::{local::Local, server::Server};
+use crate::{local::Local, outlier::Outcome, server::Server};
 
 /// How feeding ended.
 pub(crate) enum Fed {
@@ -21,6 +21,16 @@ pub(crate) enum Fed {
 pub(crate) struct Cut {
     error: IncomingError,
     cause: String,
+    blame: Blame,
+}
+
+/// Whose fault it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Blame {
+    /// The server's: one that cuts off what it answers is left alone as one that does not answer.
+    Server,
+    /// The client's as well as the server's.
+    Anybody,
 }
 
 /// Feeds until then at most.
@@ -31,7 +41,8 @@ pub(crate) async fn fed_by(
     match until {
         None => feeding.await,
         Some(until) => timeout_at(until.into(), feeding).await.unwrap_or_else(|_| {
-            Err(Cut { error: IncomingError::TimedOut, cause: "it took longer than all of it may".to_owned() })
+            let cause = "it took longer than all of it may".to_owned();
+            Err(Cut { error: IncomingError::TimedOut, cause, blame: Blame::Anybody })
         }),
     }
 }
@@ -39,18 +50,22 @@ pub(crate) async fn fed_by(
 impl Cut {
     /// The rest cannot come.
     pub(crate) fn lost(cause: &impl Display) -> Self {
-        Self { error: IncomingError::Disconnected, cause: cause.to_string() }
+        Self { error: IncomingError::Disconnected, cause: cause.to_string(), blame: Blame::Server }
     }
 
     /// The server said nothing for so long.
     pub(crate) fn silent(time: Duration) -> Self {
-        Self { error: IncomingError::TimedOut, cause: format!("nothing came for {time:?}") }
+        let cause = format!("nothing came for {time:?}");
+        Self { error: IncomingError::TimedOut, cause, blame: Blame::Server }
     }
 
     /// Tells the client, the log and the server's counters.
     pub(crate) fn tell(self, feeder: &Feeder, local: &Local, server: &Server) {
         let upstream = &local.upstream.settings().name;
         server.counters.cut.add(1);
+        if self.blame == Blame::Server {
+            local.upstream.note_outcome(server, Outcome::Failure, local.now());
+        }
         tracing::warn!(upstream, server = server.name(), "the response was cut off: {}", self.cause);
         feeder.fail(self.error);
     }

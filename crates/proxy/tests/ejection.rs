@@ -144,3 +144,37 @@ fn a_server_that_checks_bring_back_is_tried_at_once() {
         report(&proxied, 0).state == ServerState::Up
     });
 }
+
+#[test]
+fn a_server_that_cuts_its_responses_off_is_left_alone() {
+    let cutting = Origin::serve(|_: Request| async move {
+        // The head leaves with the first piece, and then nothing more can be had.
+        let (feeder, incoming) = serow_message::Incoming::channel(Some(100));
+        tokio::task::spawn_local(async move {
+            std::future::poll_fn(|context| feeder.poll_wanted(context)).await;
+            std::future::poll_fn(|context| {
+                feeder.push("half".into(), context);
+                std::task::Poll::Ready(())
+            })
+            .await;
+            std::future::poll_fn(|context| feeder.poll_wanted(context)).await;
+            feeder.fail(serow_message::IncomingError::Disconnected);
+        });
+        Response::new(StatusCode::OK).body(serow::Body::from(incoming))
+    });
+    let well = Patient::new();
+    let passive = PassiveSettings { failures: 3, ejection: Duration::from_secs(60) };
+    let proxied = proxied(&[cutting.address(), well.origin.address()], passive);
+    let mut cut = 0;
+    for _ in 0..80 {
+        let mut client = proxied.connect();
+        client.write_all(b"GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n").unwrap();
+        let mut response = Vec::new();
+        // A reset is what the client is to see.
+        let ended = std::io::Read::read_to_end(&mut client, &mut response);
+        cut += usize::from(ended.is_err() || !response.ends_with(b"well"));
+    }
+    // Half of twenty: each that was cut off had begun well.
+    assert!((1..=12).contains(&cut), "{cut}");
+    assert_eq!(report(&proxied, 0).state, ServerState::Ejected);
+}
