@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::units::{count, long_time, short_time};
+use super::units::{count, rough_time, short_time};
 use crate::failure::on_one_line;
 
 /// A table for each upstream; nothing where there is none.
@@ -17,30 +17,36 @@ fn of_upstream(upstream: &Value) -> String {
         waiting => format!(", {} requests wait", count(waiting)),
     };
     let servers: Vec<_> = upstream["servers"].as_array().into_iter().flatten().collect();
-    let rows: Vec<_> =
-        std::iter::once(HEADINGS.map(str::to_owned)).chain(servers.iter().map(|server| row(server))).collect();
+    let mut rows = vec![HEADINGS.map(str::to_owned)];
+    rows.extend(servers.iter().map(|server| row(server)));
     let widths: Vec<_> = (0..HEADINGS.len()).map(|column| width(&rows, column)).collect();
     let mut text = format!("\nupstream {}{waiting}\n", name(upstream));
     for (number, row) in rows.iter().enumerate() {
-        let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, width))| match column < WORDS {
-            true => format!("  {cell:width$}"),
-            false => format!("  {cell:>width$}"),
-        });
-        text.push_str(cells.collect::<String>().trim_end());
-        text.push('\n');
+        text.push_str(&line(row, &widths));
         let server = number.checked_sub(1).and_then(|number| servers.get(number));
-        if let Some(reason) = server.and_then(|server| why(server)) {
-            text.push_str(&format!("    {reason}\n"));
+        if let Some(notes) = server.and_then(|server| notes(server)) {
+            text.push_str(&format!("    {notes}\n"));
         }
     }
     text
 }
 
-fn row(server: &Value) -> [String; 8] {
+/// A row; a name that is too long for its column has a line of its own.
+fn line(row: &[String; 7], widths: &[usize]) -> String {
+    let long_name = row.first().filter(|name| name.chars().count() > LONGEST_NAME);
+    let before = long_name.map(|name| format!("  {name}\n")).unwrap_or_default();
+    let cells = row.iter().zip(widths).enumerate().map(|(column, (cell, width))| match column {
+        0 if long_name.is_some() => format!("  {:width$}", ""),
+        0..WORDS => format!("  {cell:width$}"),
+        _ => format!("  {cell:>width$}"),
+    });
+    format!("{before}{}\n", cells.collect::<String>().trim_end())
+}
+
+fn row(server: &Value) -> [String; 7] {
     let number = |key: &str| count(server[key].as_u64().unwrap_or(0));
     let state = server["state"].as_str().unwrap_or_default();
-    let time = long_time(server["state_seconds"].as_u64().unwrap_or(0));
-    let backup = if server["backup"] == true { " (backup)" } else { "" };
+    let time = rough_time(server["state_seconds"].as_u64().unwrap_or(0));
     let active = match server["max"].as_u64() {
         Some(most) => format!("{}/{}", number("active"), count(most)),
         None => number("active"),
@@ -49,22 +55,16 @@ fn row(server: &Value) -> [String; 8] {
         0 => "-".to_owned(),
         time => short_time(time),
     };
-    [
-        format!("{}{backup}", name(server)),
-        state.to_owned(),
-        time,
-        number("weight"),
-        active,
-        number("requests"),
-        number("failures"),
-        latency,
-    ]
+    let state = format!("{state} {time}");
+    [name(server), state, number("weight"), active, number("requests"), number("failures"), latency]
 }
 
-/// Why it is not asked, if that is known.
-fn why(server: &Value) -> Option<String> {
-    let reason = server["last_failure"].as_str().filter(|_| server["state"] != "up")?;
-    Some(on_one_line(reason))
+/// What is special about it, and why it is not asked, if that is known.
+fn notes(server: &Value) -> Option<String> {
+    let backup = Some("backup".to_owned()).filter(|_| server["backup"] == true);
+    let reason = server["last_failure"].as_str().filter(|_| server["state"] != "up").map(on_one_line);
+    let notes: Vec<_> = backup.into_iter().chain(reason).collect();
+    (!notes.is_empty()).then(|| notes.join("; "))
 }
 
 /// What later generations are told.
@@ -84,14 +84,19 @@ fn name(value: &Value) -> String {
     on_one_line(value["name"].as_str().unwrap_or_default())
 }
 
-fn width(rows: &[[String; 8]], column: usize) -> usize {
-    rows.iter().map(|row| row.get(column).map_or(0, |cell| cell.chars().count())).max().unwrap_or(0)
+/// What the widest cell takes that is within its column.
+fn width(rows: &[[String; 7]], column: usize) -> usize {
+    let widths = rows.iter().map(|row| row.get(column).map_or(0, |cell| cell.chars().count()));
+    widths.filter(|width| column > 0 || *width <= LONGEST_NAME).max().unwrap_or(0)
 }
 
-const HEADINGS: [&str; 8] = ["server", "state", "for", "weight", "active", "requests", "failed", "latency"];
+const HEADINGS: [&str; 7] = ["server", "state", "weight", "active", "requests", "failed", "latency"];
 
 /// The first columns are words, the others numbers.
-const WORDS: usize = 3;
+const WORDS: usize = 2;
+
+/// With that, a table fits into 80 columns.
+const LONGEST_NAME: usize = 18;
 
 #[cfg(test)]
 mod tests {
@@ -106,7 +111,7 @@ mod tests {
             "max": 100, "requests": 12_345, "failures": 7, "latency_us": 1_200, "last_failure": "silence",
         });
         let other = json!({
-            "name": "unix:/run/a.sock", "state": "down", "state_seconds": 5, "weight": 1, "backup": true, "active": 0,
+            "name": "unix:/run/application.sock", "state": "down", "state_seconds": 5, "weight": 1, "backup": true, "active": 0,
             "max": null, "requests": 0, "failures": 0, "latency_us": 0, "last_failure": "no\nconnection",
         });
         let status = json!({
@@ -118,13 +123,14 @@ mod tests {
         });
         let expected = "
 upstream app, 3 requests wait
-  server                     state  for        weight  active  requests  failed  latency
-  127.0.0.1:9000             up     1 min 1 s       3   2/100    12,345       7   1.2 ms
-  unix:/run/a.sock (backup)  down   5 s             1       0         0       0        -
-    no\\nconnection
+  server          state     weight  active  requests  failed  latency
+  127.0.0.1:9000  up 1 min       3   2/100    12,345       7   1.2 ms
+  unix:/run/application.sock
+                  down 5 s       1       0         0       0        -
+    backup; no\\nconnection
 
 upstream none
-  server  state  for  weight  active  requests  failed  latency
+  server  state  weight  active  requests  failed  latency
 
 remembered for later generations
   weight app 127.0.0.1:9000 3

@@ -46,6 +46,16 @@ pub(crate) fn long_time(seconds: u64) -> String {
     }
 }
 
+/// Seconds, in the largest unit of which there is one.
+pub(crate) fn rough_time(seconds: u64) -> String {
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3_600 => format!("{} min", seconds / 60),
+        3_600..86_400 => format!("{} h", seconds / 3_600),
+        _ => format!("{} d", seconds / 86_400),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -61,5 +71,7 @@ mod tests {
         short.iter().for_each(|(number, text)| assert_eq!(short_time(*number), *text));
         let long = [(59, "59 s"), (61, "1 min 1 s"), (3_660, "1 h 1 min"), (90_000, "1 d 1 h")];
         long.iter().for_each(|(number, text)| assert_eq!(long_time(*number), *text));
+        let rough = [(59, "59 s"), (119, "1 min"), (7_199, "1 h"), (90_000, "1 d")];
+        rough.iter().for_each(|(number, text)| assert_eq!(rough_time(*number), *text));
     }
 }

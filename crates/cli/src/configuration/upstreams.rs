@@ -45,6 +45,7 @@ pub(super) struct ProxyTable {
 /// Which servers are asked.
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case")]
+#[allow(rustdoc::broken_intra_doc_links, reason = "the text is for readers of the file: `[[upstream]]` is a table")]
 pub(super) struct ProxySettings {
     /// The [[upstream]] whose servers are asked, by its name.
     pub(super) upstream: Option<String>,

@@ -68,9 +68,10 @@ impl Generation {
         if let Some(log) = log.log() {
             server = server.access_log(move || log.for_worker());
         }
-        Wish::fulfil_remembered(&wishes, &configuration.upstreams);
         // Its thread begins as the user: the system gives rights up for one thread at a time.
         let upkeep = Upkeep::start(configuration.upstreams.clone()).map_err(|error| Failure::System(error).line())?;
+        // The servers of names are known by now.
+        Wish::fulfil_remembered(&wishes, &configuration.upstreams);
         Ok(Self { configuration, admin, server, log, upkeep })
     }
 

@@ -6,9 +6,14 @@ use std::{
 };
 
 use serow_client::Destination;
+use serow_net::Clock;
 
 use super::resolver::Service;
-use crate::{server::Server, settings::ServerSettings, upstream::Upstream};
+use crate::{
+    server::{Administration, Server},
+    settings::ServerSettings,
+    upstream::Upstream,
+};
 
 /// A server that a name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,9 +68,12 @@ impl Upstream {
                 return servers.to_vec();
             }
             let mut kept: Vec<_> = servers.iter().filter(|server| !is_of_name(server)).cloned().collect();
+            // Who took a name out means those of its servers as well that come later.
+            let wanted = servers.iter().filter(is_of_name).map(|server| server.administration());
+            let wanted = wanted.reduce(|one, other| if one == other { one } else { Administration::Up });
             for member in members {
                 let known = servers.iter().filter(is_of_name).find(|server| member.is(server));
-                kept.push(known.cloned().unwrap_or_else(|| self.new_member(named, member)));
+                kept.push(known.cloned().unwrap_or_else(|| self.new_member(named, member, wanted)));
                 if let Some(server) = known
                     && before.iter().any(|old| old.address == member.address && old.weight != member.weight)
                 {
@@ -80,9 +88,13 @@ impl Upstream {
         tracing::info!(upstream = self.settings().name, "{} is at {}", named.address, names.join(", "));
     }
 
-    fn new_member(&self, named: &ServerSettings, member: &Member) -> Arc<Server> {
+    fn new_member(&self, named: &ServerSettings, member: &Member, wanted: Option<Administration>) -> Arc<Server> {
         let settings = ServerSettings { weight: member.weight, backup: member.backup, ..ServerSettings::clone(named) };
-        self.new_server(settings, Destination::Tcp(member.address))
+        let server = self.new_server(settings, Destination::Tcp(member.address));
+        if let Some(wanted) = wanted.filter(|wanted| *wanted != Administration::Up) {
+            server.set_administration(wanted, Clock::new().now());
+        }
+        server
     }
 }
 
@@ -92,6 +104,22 @@ mod tests {
 
     use super::*;
     use crate::{Upkeep, UpstreamSettings};
+
+    #[test]
+    fn what_is_wanted_of_a_name_is_wanted_of_servers_that_come_later() {
+        let upstream = Upstream::new(UpstreamSettings::new("app", Vec::new()));
+        let name = Arc::new(ServerSettings::new("app.example:1".parse().unwrap()));
+        upstream.change_named(|named| named.push(Arc::clone(&name)));
+        let member = |last| Member::of_host([192, 0, 2, last].into(), 1, &name);
+        let wanted = || upstream.servers().iter().map(|server| server.administration()).collect::<Vec<_>>();
+        upstream.replace_members(&name, &[], &[member(1), member(2)]);
+        upstream.administrate("app.example:1", Administration::Draining).unwrap();
+        upstream.replace_members(&name, &[member(1), member(2)], &[member(1), member(2), member(3)]);
+        assert_eq!(wanted(), [Administration::Draining; 3]);
+        upstream.administrate("192.0.2.2:1", Administration::Up).unwrap();
+        upstream.replace_members(&name, &[member(1), member(2), member(3)], &[member(1), member(2), member(4)]);
+        assert_eq!(wanted(), [Administration::Draining, Administration::Up, Administration::Up]);
+    }
 
     #[test]
     fn names_come_and_go_while_the_proxy_runs() {
