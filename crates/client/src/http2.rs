@@ -184,6 +184,12 @@ impl Http2 {
         self.machine.send_ping();
     }
 
+    /// Whether the server's settings have come: what it allows is known.
+    #[must_use]
+    pub fn has_settings(&self) -> bool {
+        self.machine.has_settings()
+    }
+
     /// Whether the server takes an extended CONNECT (RFC 8441 §3); `None` as long as its settings have not come.
     #[must_use]
     pub fn allows_extended_connect(&self) -> Option<bool> {

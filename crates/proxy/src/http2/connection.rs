@@ -68,6 +68,11 @@ impl Connection {
         self.state.borrow().check_room()
     }
 
+    /// Whether it is not known yet how many requests it takes at a time.
+    pub(super) fn is_untold(&self) -> bool {
+        !self.state.borrow().link.has_settings()
+    }
+
     /// Begins a request. Where all of its body is in memory, that is sent as well.
     pub(super) fn open(self: &Rc<Self>, asked: Asked<'_>, scheme: &str) -> Result<Stream, OpenError> {
         let Asked { head, body, interim, protocol } = asked;
@@ -234,7 +239,8 @@ impl State {
 
     fn check_room(&self) -> Result<(), OpenError> {
         self.link.check_room()?;
-        if self.link.active_streams() >= MOST_STREAMS as usize { Err(OpenError::WouldBlock) } else { Ok(()) }
+        let most = if self.link.has_settings() { MOST_STREAMS } else { STREAMS_UNTIL_TOLD };
+        if self.link.active_streams() >= most as usize { Err(OpenError::WouldBlock) } else { Ok(()) }
     }
 
     /// The connection is of no more use.
@@ -268,6 +274,9 @@ impl State {
 fn since_beginning(now: Moment) -> Duration {
     Duration::from_millis(now.milliseconds())
 }
+
+/// Streams before the server's settings have come. It may allow few and refuse the others, and they come within a round trip.
+const STREAMS_UNTIL_TOLD: u32 = 1;
 
 /// Four fillings of a buffer.
 const RECEIVED_AT_ONCE: u64 = 256 * 1024;

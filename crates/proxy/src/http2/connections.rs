@@ -82,7 +82,7 @@ impl Connections {
         let patience = settings.timeouts.connect + settings.queue.patience;
         let until = Instant::now() + patience;
         let failures = self.failures();
-        let _queued = Queued::enter(self);
+        let queued = Queued::enter(self);
         loop {
             self.dial_if_needed(local);
             if timeout_at(until, self.room.notified()).await.is_err() {
@@ -97,10 +97,15 @@ impl Connections {
             if self.protocol() == Some(Protocol::Http1) {
                 return Ok(None);
             }
-            if let Some(stream) = self.begin_in_turn(asked)? {
-                // There may be room for the next as well.
+            let begun = self.begin_in_turn(asked);
+            if !matches!(begun, Ok(None)) {
+                drop(queued);
+                // There may be room for the next as well; or there is none, and they need another connection.
                 self.pass_on();
-                return Ok(Some(stream));
+                if self.waiting.get() > 0 {
+                    self.dial_if_needed(local);
+                }
+                return begun;
             }
         }
     }
@@ -124,8 +129,8 @@ impl Connections {
     /// Opens a connection, if there may be another.
     fn dial_if_needed(self: &Rc<Self>, local: &Rc<Local>) {
         let open = self.open.borrow().len();
-        if self.has_room() {
-            // There is something else that it lacks: the server's settings.
+        // Those who came before have their turn; or the server has not said yet what it allows.
+        if self.has_room() || self.open.borrow().iter().any(|connection| connection.is_untold()) {
             return;
         }
         let failed = self.failure.borrow().as_ref().is_some_and(|failure| local.now().since(failure.at) < PAUSE);
