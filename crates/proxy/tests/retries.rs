@@ -121,3 +121,27 @@ fn servers_that_fail_are_not_asked_for_all_requests_again() {
     let most = 100 + 20 + 3 * (began.elapsed().as_secs() + 1);
     assert!((103..=most).contains(&asked), "{asked} {most}");
 }
+
+/// A server that answers each connection's first request as if more could come, and then closes it.
+fn hasty() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for connection in listener.incoming() {
+            let mut connection = connection.unwrap();
+            support::read_head(&mut connection);
+            connection.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").unwrap();
+        }
+    });
+    address
+}
+
+#[test]
+fn a_connection_that_was_closed_while_idle_is_no_try() {
+    let nothing = RetrySettings { tries: 1, on_broken: false, ..RetrySettings::default() };
+    let proxied = proxied(&[hasty()], nothing);
+    for number in 0..50 {
+        assert_eq!(ask(&proxied, "GET", ""), "200", "{number}");
+    }
+    assert_eq!(proxied.upstream.report().servers[0].failures, 0);
+}
