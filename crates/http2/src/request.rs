@@ -90,9 +90,7 @@ fn line(fields: &Fields, limits: &Limits) -> Result<(Method, Target, Option<Byte
         return Ok((method, Target::parse(authority, true).map_err(|_| bad(NO_TARGET))?, None));
     }
     let scheme = scheme.ok_or(malformed("no :scheme"))?;
-    // RFC 3986 §3.1. Which one it is, the connection knows better.
-    let is_scheme_byte = |&byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
-    if !matches!(scheme, b"https" | b"http") && !scheme.iter().all(is_scheme_byte) {
+    if !matches!(scheme, b"https" | b"http") && !is_scheme(scheme) {
         return Err(malformed("a :scheme that is none"));
     }
     let path = path.ok_or(malformed("no :path"))?;
@@ -102,6 +100,12 @@ fn line(fields: &Fields, limits: &Limits) -> Result<(Method, Target, Option<Byte
         _ => return Err(malformed("a :path that does not begin with a slash")),
     }
     Ok((method, Target::parse(path, false).map_err(|_| bad(NO_TARGET))?, protocol))
+}
+
+/// RFC 3986 §3.1. Which one it is, the connection knows better.
+fn is_scheme(scheme: &[u8]) -> bool {
+    let is_scheme_byte = |&byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
+    scheme.first().is_some_and(u8::is_ascii_alphabetic) && scheme.iter().all(is_scheme_byte)
 }
 
 /// What the fields say.

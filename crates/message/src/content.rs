@@ -20,7 +20,7 @@ pub enum BodyLength {
 pub struct InvalidLength;
 
 /// RFC 9112 §6.3, rule 5: one field, one number of decimal digits. Equal repetitions are allowed to be taken for one;
-/// they are refused here, since no client sends them and proxies disagree about them.
+/// they are refused here, since no client sends them and proxies disagree about them. So is more than [`MOST`].
 ///
 /// # Errors
 ///
@@ -37,9 +37,14 @@ pub fn length(headers: &Headers) -> Result<Option<u64>, InvalidLength> {
             let digit = byte.is_ascii_digit().then(|| u64::from(byte - b'0'))?;
             sum.checked_mul(10)?.checked_add(digit)
         })
+        .filter(|&length| length <= MOST)
         .map(Some)
         .ok_or(InvalidLength)
 }
+
+/// The longest body that is believed, in bytes: 8 EiB less one. A server behind a proxy that counts with a sign takes more
+/// for a negative number, and the body for the next request.
+pub const MOST: u64 = i64::MAX as u64;
 
 /// RFC 9110 §6.4.1: whether a response with this status may have content.
 #[must_use]
@@ -112,7 +117,9 @@ mod tests {
         for (values, expected) in [
             (&[][..], Ok(None)),
             (&["0"], Ok(Some(0))),
-            (&["18446744073709551615"], Ok(Some(u64::MAX))),
+            (&["9223372036854775807"], Ok(Some(MOST))),
+            (&["9223372036854775808"], Err(InvalidLength)),
+            (&["18446744073709551615"], Err(InvalidLength)),
             (&["18446744073709551616"], Err(InvalidLength)),
             (&[""], Err(InvalidLength)),
             (&["+1"], Err(InvalidLength)),
