@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pathlib
 import re
 import sys
 
@@ -76,12 +77,12 @@ def replaced(document: str, name: str, content: str) -> str:
     return f"{document.rstrip()}\n\n{enclosed(name, content)}\n"
 
 
-def put(name: str, title: str, explanation: str, content: str) -> None:
+def put(name: str, title: str, explanation: str, content: str, file: pathlib.Path = FILE) -> None:
     """Puts what a program of its own has measured between its markers; a section that is not there yet comes last."""
-    text = FILE.read_text()
+    text = file.read_text()
     if begin(name) not in text:
         text = f"{text.rstrip()}\n\n## {title}\n\n{explanation}\n"
-    FILE.write_text(replaced(text, name, content))
+    file.write_text(replaced(text, name, content))
 
 
 def write() -> None:
