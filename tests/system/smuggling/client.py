@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import enum
+import random
 import re
 import socket
 import time
@@ -13,8 +15,25 @@ from ..http2 import fields
 from ..priorities import frames
 from .corpus import Case, Stream
 
-# RFC 7541, appendix A: who is asked stands in the table, everything else is sent as it is written.
+# Longer than a server takes to read what has come.
+MOMENT = 0.003
 NEXT_FIELDS = ((b":method", b"GET"), (b":scheme", b"http"), (b":path", b"/next-%04d"), (b":authority", b"app"))
+
+
+class Delivery(enum.Enum):
+    """How the bytes of a case come."""
+
+    WHOLE = "whole"
+    # In two parts, a moment apart.
+    PARTS = "in two parts"
+    BYTES = "byte by byte"
+
+    def parts(self, sent: bytes) -> list[bytes]:
+        if self is Delivery.BYTES:
+            return [sent[place:place + 1] for place in range(len(sent))]
+        # Where a case is parted is the same each time.
+        place = random.Random(len(sent)).randrange(1, len(sent)) if self is Delivery.PARTS else len(sent)
+        return [sent[:place], sent[place:]]
 
 
 @dataclasses.dataclass
@@ -75,8 +94,8 @@ def body_length(response: wire.Response, rest: bytes, to_head: bool) -> tuple[in
 class Attack:
     """One case on a connection of its own, which stays open within the `with` block."""
 
-    def __init__(self, address: tuple[str, int], case: Case, patience: float) -> None:
-        self.address, self.case, self.patience = address, case, patience
+    def __init__(self, address: tuple[str, int], case: Case, patience: float, delivery: Delivery = Delivery.WHOLE) -> None:
+        self.address, self.case, self.patience, self.delivery = address, case, patience, delivery
         self.exchange = Exchange([], False)
 
     def __enter__(self) -> Attack:
@@ -97,8 +116,11 @@ class Attack:
 
     def over_http1(self, sent: bytes) -> Exchange:
         last = f" /next-{self.case.number:04}"
-        received, is_closed = self.exchanged(
-            sent + next_request(self.case.number), lambda received: any((each.seen or "").endswith(last) for each in answers_in(received)[0]))
+
+        def is_done(received: bytes) -> bool:
+            return any((each.seen or "").endswith(last) for each in answers_in(received)[0])
+
+        received, is_closed = self.exchanged(sent + next_request(self.case.number), is_done)
         answers, rest = answers_in(received)
         return Exchange(answers, is_closed, rest)
 
@@ -118,7 +140,10 @@ class Attack:
     def exchanged(self, sent: bytes, is_done) -> tuple[bytes, bool]:
         received = b""
         try:
-            self.socket.sendall(sent)
+            for part in self.delivery.parts(sent):
+                self.socket.sendall(part)
+                if self.delivery is Delivery.PARTS:
+                    time.sleep(MOMENT)
             deadline = time.monotonic() + self.patience
             while (left := deadline - time.monotonic()) > 0 and not is_done(received):
                 self.socket.settimeout(left)
@@ -147,7 +172,7 @@ def answers_of_streams(received: bytes) -> list[Answer]:
     statuses: dict[int, int] = {}
     bodies: dict[int, bytes] = {}
     for frame in found:
-        if frame.kind == frames.HEADERS and frame.stream not in statuses:
+        if frame.kind == frames.HEADERS and statuses.get(frame.stream, 0) < 200:
             statuses[frame.stream] = fields.status(frame.payload) or 0
         elif frame.kind == frames.DATA:
             bodies[frame.stream] = bodies.get(frame.stream, b"") + frame.payload

@@ -9,9 +9,9 @@
     ? Transfer-Encoding: xchunked
     = refused 400 501                          what is to come of it, see Expected
 
-NOTHING behind a `?` is nothing, `? list:NAME` are the lines of cases/lists/NAME.txt. `\\r`, `\\n`, `\\t`, `\\0`, `\\\\` and `\\xHH` are bytes. NNNN is the case's number, always of four digits. Behind each case stands
-a request for /next-NNNN. In files for HTTP/2 (http2_*.txt) a `>` line is a field, `> name => value`, a `|` line is data, and
-fields behind data are trailers."""
+`\\r`, `\\n`, `\\t`, `\\0`, `\\\\` and `\\xHH` are bytes. NNNN is the case's number, always of four digits. NOTHING behind a `?` is
+nothing, and `? list:NAME` are the lines of cases/lists/NAME.txt. Behind each case stands a request for /next-NNNN. In files
+for HTTP/2 (http2_*.txt) a `>` line is a field, `> name => value`, a `|` line is data, and fields behind data are trailers."""
 
 from __future__ import annotations
 
@@ -124,8 +124,9 @@ def made(number: int, name: str, written: Written, value: str | None, is_http2: 
     def filled(text: str) -> str:
         return text.replace("VALUE", (value or "").replace("NOTHING", "")).replace("NNNN", f"{number:04}")
 
-    counted = sum(len(line_bytes(filled(text))) for mark, text in written.lines if mark == "|")
-    lines = [(mark, filled(text).replace("LENGTH", str(counted)).replace("SIZE", f"{counted:x}")) for mark, text in written.lines]
+    lines = [(mark, filled(text)) for mark, text in written.lines]
+    counted = sum(len(line_bytes(text)) for mark, text in lines if mark == "|")
+    lines = [(mark, text.replace("LENGTH", str(counted)).replace("SIZE", f"{counted:x}")) for mark, text in lines]
     sent = stream(lines) if is_http2 else b"".join(line_bytes(text) for _, text in lines)
     return Case(number, name, sent, expected(written.results))
 

@@ -6,12 +6,14 @@ import re
 
 # RFC 9110 §5.6.2.
 TOKEN = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
-# RFC 3986 §3.3 and §3.4: a path, and behind it perhaps a query.
-PLAIN = r"(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/]|%[0-9A-Fa-f]{2})"
-ORIGIN = rf"/{PLAIN}*(?:\?(?:{PLAIN}|\?)*)?"
-REQUEST_LINE = re.compile(rf"({TOKEN}) ({ORIGIN}|\*) HTTP/1\.1".encode())
+# RFC 3986 §3.3 and §3.4, a path and perhaps a query, and what that has no place for but browsers and others send every day:
+# quotes, brackets, bytes beyond ASCII. No reader takes them for the end of a target, as a space or for another part of it.
+ORIGIN = r"/[\x21\x22\x24-\x7e\x80-\xff]*"
+REQUEST_LINE = re.compile(rf"({TOKEN}) ({ORIGIN}|\*) HTTP/1\.1".encode("latin-1"))
 # RFC 9110 §5.5: visible characters and bytes beyond ASCII; between them spaces and tabs.
-FIELD = re.compile(rf"({TOKEN}):[ \t]*((?:[\x21-\x7e\x80-\xff](?:[ \t\x21-\x7e\x80-\xff]*[\x21-\x7e\x80-\xff])?)?)[ \t]*".encode("latin-1"))
+VISIBLE = r"\x21-\x7e\x80-\xff"
+VALUE = rf"(?:[{VISIBLE}](?:[ \t{VISIBLE}]*[{VISIBLE}])?)?"
+FIELD = re.compile(rf"({TOKEN}):[ \t]*({VALUE})[ \t]*".encode("latin-1"))
 # RFC 3986 §3.2.2: a name or address in brackets, perhaps a port.
 HOST = re.compile(rb"(?:(?:[A-Za-z0-9\-._~!$&'()*+,;=]|%[0-9A-Fa-f]{2})*|\[[0-9A-Fa-f:.]+\])(?::[0-9]*)?")
 # RFC 9112 §7.1, with extensions.
@@ -20,9 +22,10 @@ CHUNK = re.compile(rf"([0-9A-Fa-f]+)(?:[ \t]*;[ \t]*{TOKEN}(?:[ \t]*=[ \t]*(?:{T
 # What Connection may say of a message between a proxy and its server: the options, and the fields that are about the
 # connection and may be there (RFC 9110 §7.6.1).
 CONNECTION = {"close", "keep-alive", "upgrade", "te"}
-# RFC 9110 §6.5.1: framing, routing, modifiers and authentication are not for trailers.
-NOT_IN_TRAILERS = {"transfer-encoding", "content-length", "host", "connection", "te", "trailer", "expect", "authorization",
-                   "cookie", "content-encoding", "content-type", "content-range", "cache-control", "range", "max-forwards"}
+# RFC 9110 §6.5.1: what frames or routes a message, speaks of its connection or says who asks is not for trailers; nor may a
+# client say behind a message what a proxy says of it in front.
+NOT_IN_TRAILERS = {"transfer-encoding", "content-length", "host", "connection", "te", "trailer", "max-forwards", "authorization",
+                   "proxy-authorization", "cookie", "forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"}
 
 
 class Malformed(Exception):
@@ -35,7 +38,7 @@ def head(received: bytes) -> tuple[str, str, list[tuple[str, str]]]:
     line = REQUEST_LINE.fullmatch(first)
     if not line:
         raise Malformed(f"request line {first[:120]!r}")
-    method, target = line.group(1).decode(), line.group(2).decode()
+    method, target = line.group(1).decode(), line.group(2).decode("latin-1")
     if target == "*" and method != "OPTIONS":
         raise Malformed(f"{method} *")
     found = fields(lines)
@@ -68,7 +71,7 @@ def length(found: list[tuple[str, str]]) -> int | None:
         if [coding.lower() for coding in codings] != ["chunked"]:
             raise Malformed(f"Transfer-Encoding {codings}")
         return None
-    if len(lengths) > 1 or lengths and not re.fullmatch(r"[0-9]{1,18}", lengths[0], re.ASCII):
+    if len(lengths) > 1 or lengths and not re.fullmatch(r"[0-9]{1,19}", lengths[0], re.ASCII):
         raise Malformed(f"Content-Length {lengths}")
     return int(lengths[0]) if lengths else 0
 

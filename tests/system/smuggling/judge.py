@@ -65,8 +65,9 @@ def findings(outcome: Outcome, seen: list[Seen], logged: list[tuple[str, Logged]
     """One line for each thing that must not be."""
     own = [each for each in seen if each.name != "innocent"]
     known = [(name, line) for name, line in logged if name != "innocent"]
-    return [*smuggled(outcome.case, own), *unknown(own, known), *(unanswered(own, known) if is_strict else []),
-            *answers(outcome, known), *poisoned(outcome), *unexpected(outcome, own), *(content(outcome.case, own) if is_strict else [])]
+    found = [*smuggled(outcome.case, own), *unknown(own, known), *answers(outcome, known), *poisoned(outcome),
+             *unexpected(outcome, own)]
+    return [*found, *unanswered(own, known), *content(outcome.case, own)] if is_strict else found
 
 
 def smuggled(case: Case, seen: list[Seen]) -> list[str]:
@@ -91,7 +92,7 @@ def answers(outcome: Outcome, known: list[tuple[str, Logged]]) -> list[str]:
     case, exchange = outcome.case, outcome.exchange
     found, names = [], []
     for answer in exchange.answers:
-        if answer.seen is None:
+        if answer.seen in (None, "OPTIONS *"):
             continue
         target = TARGET.search(answer.seen)
         if not target or int(target.group(2)) != case.number or target.group(1) == "innocent":
@@ -109,7 +110,8 @@ def answers(outcome: Outcome, known: list[tuple[str, Logged]]) -> list[str]:
 
 
 def poisoned(outcome: Outcome) -> list[str]:
-    return [f"another's {asked} is answered with {answer}" for asked, answer in outcome.innocents if answer != f"GET {asked}"]
+    return [f"another's {asked} is answered with {answer}" for asked, answer in outcome.innocents
+            if answer != f"GET {asked}"]
 
 
 def unexpected(outcome: Outcome, seen: list[Seen]) -> list[str]:
@@ -129,6 +131,9 @@ def unexpected(outcome: Outcome, seen: list[Seen]) -> list[str]:
         return [f"the upstream sees {names}, whole: {whole}"] if set(whole) - others or set(names) - others - {"a"} else []
     wrong = [f"the upstream sees {names} of what is to be refused"] if set(names) - others else []
     if not over_http2:
+        if is_unanswered(outcome):
+            # A reset overtakes an answer where more was sent than was read.
+            return wrong
         if not statuses or not 400 <= statuses[0] < 600:
             wrong.append(f"refused with {statuses or 'nothing'}")
         elif expected.words and str(statuses[0]) not in expected.words:
@@ -136,6 +141,12 @@ def unexpected(outcome: Outcome, seen: list[Seen]) -> list[str]:
         if not exchange.is_closed:
             wrong.append("the connection stays open behind what is refused")
     return wrong
+
+
+def is_unanswered(outcome: Outcome) -> bool:
+    """Whether what was to be refused was cut off without a word."""
+    exchange = outcome.exchange
+    return outcome.case.expected.kind == "refused" and exchange.is_closed and not exchange.answers
 
 
 def content(case: Case, seen: list[Seen]) -> list[str]:

@@ -13,20 +13,20 @@ LINE_ENDS = re.compile(rb"\r?\n\r?\n")
 
 
 class Upstreams:
-    """Connections that are kept, whatever happened on them."""
+    """Connections that are kept, whatever happened on them, each with what came behind its last answer."""
 
     def __init__(self, port: int) -> None:
         self.port, self.kept, self.lock = port, [], threading.Lock()
 
-    def take(self) -> socket.socket:
+    def take(self) -> tuple[socket.socket, bytes]:
         with self.lock:
             if self.kept:
                 return self.kept.pop()
-        return socket.create_connection(("127.0.0.1", self.port), 5)
+        return socket.create_connection(("127.0.0.1", self.port), 5), b""
 
-    def keep(self, connection: socket.socket) -> None:
+    def keep(self, connection: socket.socket, rest: bytes) -> None:
         with self.lock:
-            self.kept.append(connection)
+            self.kept.append((connection, rest))
 
 
 def length(head: bytes) -> int:
@@ -53,16 +53,16 @@ def message(connection: socket.socket, rest: bytes) -> tuple[bytes, bytes, bytes
 def serve(client: socket.socket, upstreams: Upstreams, log) -> None:
     rest = b""
     with client:
-        client.settimeout(1)
+        client.settimeout(2)
         try:
             while True:
                 head, body, rest = message(client, rest)
                 if not head:
                     return
-                upstream = upstreams.take()
+                upstream, before = upstreams.take()
                 upstream.sendall(head + body)
-                upstream.settimeout(0.3)
-                answer_head, answer_body, _ = message(upstream, b"")
+                upstream.settimeout(0.5)
+                answer_head, answer_body, behind = message(upstream, before)
                 if not answer_head:
                     client.sendall(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n")
                     continue
@@ -71,7 +71,7 @@ def serve(client: socket.socket, upstreams: Upstreams, log) -> None:
                 log.flush()
                 if re.search(rb"\nconnection:\s*close", head, re.IGNORECASE):
                     return
-                upstreams.keep(upstream)
+                upstreams.keep(upstream, behind)
         except OSError:
             return
 

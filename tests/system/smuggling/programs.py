@@ -24,7 +24,10 @@ http {{
     {settings}
 }}
 """
-AS_UPSTREAM = """server {{ listen 127.0.0.1:{port}; add_header X-Seen "$request_method $request_uri";
+# The server in front takes requests whole before it asks the one behind, and only that one writes them down: `return`
+# would answer, and write, before there is a body.
+AS_UPSTREAM = """server {{ listen 127.0.0.1:{port}; access_log off; location / {{ proxy_pass http://127.0.0.1:{inner}; }} }}
+    server {{ listen 127.0.0.1:{inner}; add_header X-Seen "$request_method $request_uri";
     location / {{ return 200 "$request_method $request_uri\\n"; }} }}"""
 AS_PROXY = """upstream app {{ server 127.0.0.1:{upstream}; keepalive 16; }}
     server {{ listen 127.0.0.1:{port}; listen 127.0.0.1:{port2} http2; location / {{ proxy_pass http://app;
@@ -64,8 +67,8 @@ def nginx_settings(folder: pathlib.Path, line: str, settings: str) -> list:
 
 
 def nginx_upstream(folder: pathlib.Path) -> Upstream:
-    port = free_port()
-    command = nginx_settings(folder, "$request_method $request_uri", AS_UPSTREAM.format(port=port))
+    port, inner = free_port(), free_port()
+    command = nginx_settings(folder, "$request_method $request_uri", AS_UPSTREAM.format(port=port, inner=inner))
     return Upstream("nginx", Server(command, port), folder / "access.log")
 
 

@@ -129,9 +129,9 @@ class Strict:
         else:
             message.body = await recorded.exactly(length)
         message.is_whole = True
-        content = f"{message.method} {message.target} {len(message.body)}\n".encode()
+        content = f"{message.method} {message.target} {len(message.body)}\n".encode("latin-1")
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nX-Seen: %s %s\r\nContent-Length: %d\r\n\r\n%s" % (
-            message.method.encode(), message.target.encode(), len(content), content if message.method != "HEAD" else b""))
+            message.method.encode(), message.target.encode("latin-1"), len(content), content if message.method != "HEAD" else b""))
         await writer.drain()
         return "close" in message.values("connection")
 
