@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import pathlib
 import re
 import subprocess
@@ -29,12 +30,20 @@ PAUSE = 0.3
 # The seed of a body without a request's id.
 SEED = "-"
 LIMIT = 120
+# prctl(2).
+PR_SET_THP_DISABLE = 41
+LIBRARY = ctypes.CDLL(None)
 
 
 def resident(server: Server) -> int:
     """Bytes of its memory that are in the machine's. Not its share of them (PSS): that grows when others leave."""
     text = pathlib.Path(f"/proc/{server.pid}/smaps_rollup").read_text()
     return int(re.search(r"^Rss:\s+(\d+)", text, re.M).group(1)) * 1024
+
+
+def without_huge_pages() -> None:
+    """Of the process that begins: the kernel puts 2 MiB together where it finds some pages in use, whenever it likes."""
+    LIBRARY.prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0)
 
 
 class Watch:
@@ -62,7 +71,7 @@ class Watch:
 def large_bodies(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
     size = SIZES[short]
     expected = content.checksum(content.pieces(SEED, size))
-    with running(Upstream(folder, "a")) as (server,), Serow(folder, (server,)) as proxy:
+    with running(Upstream(folder, "a")) as (server,), Serow(folder, (server,), before=without_huge_pages) as proxy:
         for version in (HTTP1, HTTP2):
             # What it takes once it has done such a thing is its idle size.
             for way in (slow_reader, slow_upstream, slow_writer):

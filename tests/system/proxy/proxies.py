@@ -80,10 +80,11 @@ class Serow(Server):
 
     name = "Serow"
 
-    def __init__(self, folder: pathlib.Path, upstreams: tuple[Upstream, ...], options: tuple[str, ...] = SEROW) -> None:
+    def __init__(self, folder: pathlib.Path, upstreams: tuple[Upstream, ...], options: tuple[str, ...] = SEROW,
+                 **rest) -> None:
         port, self.admin = free_port(), folder / "admin.sock"
         super().__init__([program("serow"), "proxy", "--listen", f"127.0.0.1:{port}", "--admin", f"unix:{self.admin}", *options,
-                          *(upstream.address for upstream in upstreams)], port)
+                          *(upstream.address for upstream in upstreams)], port, **rest)
 
     @staticmethod
     def version() -> str:
