@@ -250,6 +250,34 @@ fn over_tcp_a_token_is_needed_to_change_something() {
 }
 
 #[test]
+fn a_reload_may_change_the_token() {
+    let (_folder, one) = named("one");
+    let site = Site::new(&[one.address()]);
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let write = |token: &str| {
+        fs::write(site.folder.path().join(token), token).unwrap();
+        let text = format!(
+            "listen = \"127.0.0.1:0\"\nworkers = 1\nadmin = {port:?}\nadmin-token-file = {token:?}\n\
+             [[site]]\nproxy = {{ servers = {:?} }}\n",
+            one.address()
+        );
+        fs::write(site.file(), text).unwrap();
+    };
+    let (first, second) = ("first-0123456789abcdef", "second-0123456789abcdef");
+    write(first);
+    let _server = site.run();
+    // Those who ask find the token by the file, as it is now.
+    write(second);
+    assert!(!output(["reload", "-c", &site.file()]).status.success());
+    let token = site.folder.path().join(first).display().to_string();
+    let reloaded = output(["reload", "--admin", &port, "--admin-token-file", &token]);
+    assert!(reloaded.status.success(), "{}", said(&reloaded));
+    assert!(output(["down", one.address(), one.address(), "-c", &site.file()]).status.success());
+    let late = output(["reload", "--admin", &port, "--admin-token-file", &token]);
+    assert!(said(&late).contains("the token is missing or wrong"), "{}", said(&late));
+}
+
+#[test]
 fn the_list_has_tengines_formats() {
     let (_folder, one) = named("one");
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();

@@ -12,13 +12,14 @@ use super::{
     AdminAddress,
     pages::{Pages, Visitors},
     subject::Subject,
+    token::Token,
 };
 use crate::failure::Failure;
 
 /// The door while it is open. Dropping it closes it.
 pub(crate) struct Door {
     address: Address,
-    token: Option<String>,
+    token: Token,
     stopper: Stopper,
     thread: Option<JoinHandle<()>>,
 }
@@ -37,9 +38,10 @@ impl Door {
             .bind()
             .map_err(Failure::Admin)?;
         let stopper = server.stopper();
-        let token = token.map(str::to_owned);
+        let shown = Token::default();
+        shown.replace(token);
         let visitors = match address {
-            Address::Tcp(_) => Visitors::Machine { token: token.clone() },
+            Address::Tcp(_) => Visitors::Machine { token: shown.clone() },
             Address::Unix(_) | Address::Descriptor(_) => Visitors::Owner,
         };
         let pages = Pages::new(subject, visitors);
@@ -50,14 +52,18 @@ impl Door {
         };
         let thread = thread::Builder::new().name("serow-admin".to_owned()).spawn(serve);
         let address = address.clone();
-        let door = |thread| Self { address, token, stopper, thread: Some(thread) };
+        let door = |thread| Self { address, token: shown, stopper, thread: Some(thread) };
         thread.map(door).map_err(|error: io::Error| Failure::System(error))
     }
 
+    /// Who changes something over TCP has to know this token from now on.
+    pub(crate) fn change_token(&self, token: Option<&str>) {
+        self.token.replace(token);
+    }
+
     /// Whether somebody finds it at this address: the file of a socket can be removed.
-    pub(crate) fn is_at(&self, address: &AdminAddress, token: Option<&str>) -> bool {
+    pub(crate) fn is_at(&self, address: &AdminAddress) -> bool {
         self.address == address.0
-            && self.token.as_deref() == token
             && match &self.address {
                 Address::Unix(path) if !path.as_os_str().as_encoded_bytes().starts_with(b"@") => path.exists(),
                 _ => true,

@@ -56,7 +56,10 @@ impl Duties for Household {
     fn open_door(&mut self, address: Option<&str>, token: Option<&str>, control: &Control) -> Result<(), String> {
         let address = address.map(str::parse::<AdminAddress>).transpose().map_err(|error| format!("admin: {error}"))?;
         let opened = match (&self.door, &address) {
-            (Some(door), Some(address)) if door.is_at(address, token) => return Ok(()),
+            (Some(door), Some(address)) if door.is_at(address) => {
+                door.change_token(token);
+                return Ok(());
+            }
             (_, None) => None,
             (_, Some(address)) => {
                 let door = Door::open(address, token, Subject::Master(control.clone()));
