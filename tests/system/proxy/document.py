@@ -39,7 +39,7 @@ def table(found: Rows) -> str:
 def cell(row: Row) -> str:
     said = [f"{row.gets_failed:,} GET", f"{row.posts_failed:,} POST"]
     if row.cut:
-        said.append(f"{row.cut / (row.gets + row.posts):.0%} broken off")
+        said.append(f"{row.cut / (row.gets + row.posts):.1%} broken off")
     if row.needless:
         said.append(f"**{row.needless:,} POST needlessly**")
     if row.twice:
