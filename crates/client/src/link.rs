@@ -6,7 +6,7 @@ use std::{
 };
 
 use bytes::{Buf, Bytes, BytesMut};
-use serow_net::{Buffers, More, Wire};
+use serow_net::{Buffers, INPUT_LENGTH, More, Wire};
 
 use crate::Broken;
 
@@ -23,12 +23,22 @@ pub(crate) struct Link {
     /// To be sent behind the output.
     behind: Bytes,
     received: u64,
+    coming: Coming,
+}
+
+/// How much comes at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Coming {
+    /// What there is fits into a buffer of usual length.
+    Little,
+    /// More than that: a large body, for which each call costs as much as copying some kilobytes.
+    Much,
 }
 
 impl Link {
     pub(crate) fn new(wire: Wire, buffers: Rc<Buffers>) -> Self {
         let (input, output, behind) = (BytesMut::new(), Vec::new(), Bytes::new());
-        Self { wire, buffers, input, output, sent: 0, behind, received: 0 }
+        Self { wire, buffers, input, output, sent: 0, behind, received: 0, coming: Coming::Little }
     }
 
     /// Bytes received so far.
@@ -89,13 +99,20 @@ impl Link {
     /// Receives more into the input; 0 is the end.
     #[inline]
     pub(crate) fn poll_fill(&mut self, context: &mut Context<'_>) -> Poll<Result<usize, Broken>> {
+        if self.coming == Coming::Much && self.input.capacity() - self.input.len() < INPUT_LENGTH / 2 {
+            self.input.reserve(MUCH);
+        }
         match self.wire.poll_receive(context, &mut self.input, &self.buffers) {
             Poll::Ready(Ok(count)) => {
                 self.received += count as u64;
+                if count >= INPUT_LENGTH / 2 && self.input.len() == self.input.capacity() {
+                    self.coming = Coming::Much;
+                }
                 Poll::Ready(Ok(count))
             }
             Poll::Ready(Err(error)) => Poll::Ready(Err(Broken::Lost(error))),
             Poll::Pending => {
+                self.coming = Coming::Little;
                 self.rest();
                 Poll::Pending
             }
@@ -114,3 +131,7 @@ impl Link {
         self.wire.rest(&self.buffers);
     }
 }
+
+/// Received at once of a large body: the kernel delivers up to 64 KiB in one packet over loopback, and cuts it up on the way out
+/// itself. Memory of a connection whose reader is slow, once.
+const MUCH: usize = 64 * 1024;
