@@ -222,8 +222,8 @@ fn over_tcp_a_token_is_needed_to_change_something() {
     let folder = tempfile::tempdir().unwrap();
     let token = folder.path().join("token");
     fs::write(&token, "0123456789abcdef\n").unwrap();
-    let port = || std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
-    let (door, bare) = (port(), port());
+    // Of an address that nobody else listens at, so that no other test takes the port in between.
+    let (door, bare) = ("127.77.0.1:9901".to_owned(), "127.77.0.2:9901".to_owned());
     let proxy = |door: &str, more: &[&Path]| {
         let mut command = serow(["proxy", one.address(), "--listen", "127.0.0.1:0", "--workers", "1", "--admin", door]);
         for file in more {
