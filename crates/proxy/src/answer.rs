@@ -1,19 +1,11 @@
 //! What a server answered, whichever version of HTTP it speaks.
 
-use std::{
-    collections::VecDeque,
-    convert::Infallible,
-    mem,
-    pin::Pin,
-    task::{Context, Poll},
-    time::Instant,
-};
+use std::{collections::VecDeque, time::Instant};
 
 use bytes::{Bytes, BytesMut};
-use http_body::Frame;
 use serow_message::{Body, Headers, Interim, ResponseHead, UpgradedIo};
 
-use crate::server::Lease;
+use crate::{server::Lease, trailed::with_trailers};
 
 /// What a server answered.
 pub(crate) struct Answer {
@@ -48,30 +40,8 @@ impl Received {
         let data = joined(pieces);
         match end.flatten() {
             None => data.into(),
-            Some(trailers) => Body::stream(WithTrailers { data, trailers: Some(trailers) }),
+            Some(trailers) => with_trailers(data.into(), trailers),
         }
-    }
-}
-
-/// A body that is whole, with trailers.
-struct WithTrailers {
-    data: Bytes,
-    trailers: Option<Headers>,
-}
-
-impl http_body::Body for WithTrailers {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        if !self.data.is_empty() {
-            return Poll::Ready(Some(Ok(Frame::data(mem::take(&mut self.data)))));
-        }
-        Poll::Ready(self.trailers.take().map(|trailers| Ok(Frame::trailers(trailers.into()))))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.data.is_empty() && self.trailers.is_none()
     }
 }
 

@@ -3,7 +3,6 @@
 //! Slow clients then keep no server busy, and a request can be sent to several servers one after the other.
 
 mod nameless_file;
-mod trailed;
 
 use std::{fs::File, future::poll_fn, io, io::Write, mem, path::Path, sync::Arc};
 
@@ -11,8 +10,7 @@ use bytes::Bytes;
 use serow_message::{Body, BoxError, FileRange, Headers, StatusCode};
 use tokio::task::spawn_blocking;
 
-use self::trailed::with_trailers;
-use crate::settings::BufferSettings;
+use crate::{settings::BufferSettings, trailed::with_trailers};
 
 /// A body that is all here, and can be sent any number of times.
 #[derive(Debug)]

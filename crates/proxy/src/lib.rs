@@ -73,6 +73,7 @@ mod selection;
 mod server;
 mod settings;
 mod sticky;
+mod trailed;
 mod tunnel;
 mod upkeep;
 mod upstream;
