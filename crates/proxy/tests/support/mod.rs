@@ -5,7 +5,7 @@ pub mod multiplexed;
 pub mod script;
 
 use std::{
-    io::Read,
+    io::{Read, Write},
     net::{SocketAddr, TcpListener, TcpStream},
     thread::{self, JoinHandle},
     time::{Duration, Instant},
@@ -89,6 +89,25 @@ impl Proxied {
     /// Where the proxy is.
     pub fn address(&self) -> SocketAddr {
         self.front.address()
+    }
+
+    /// Sends three megabytes to a server that says them back, and compares.
+    pub fn carries_a_large_body(&self) {
+        let sent: Vec<u8> = (0..3_000_000_u32).map(|number| (number % 251) as u8).collect();
+        let mut client = self.connect();
+        let mut writer = client.try_clone().unwrap();
+        let body = sent.clone();
+        let writing = std::thread::spawn(move || {
+            writer
+                .write_all(b"PUT / HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-length: 3000000\r\n\r\n")
+                .unwrap();
+            writer.write_all(&body).unwrap();
+        });
+        let mut received = Vec::new();
+        client.read_to_end(&mut received).unwrap();
+        writing.join().unwrap();
+        let start = received.windows(4).position(|window| window == b"\r\n\r\n").unwrap() + 4;
+        assert!(received[start..] == sent, "{} bytes", received.len() - start);
     }
 
     /// A connection to the proxy.
