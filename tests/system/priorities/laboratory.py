@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from ..server import REPOSITORY, Broken, target
+from ..server import REPOSITORY, Broken, program
 from . import servers
 from .servers import Place, Server
 
@@ -61,16 +61,9 @@ class Outcome:
         return json.loads(self.output)
 
 
-def netlab() -> pathlib.Path:
-    path = target() / "release/netlab"
-    if not path.exists():
-        raise Broken(f"{path} is missing; run: cargo build --release -p serow-netlab")
-    return path
-
-
 def is_possible() -> bool:
     """Whether networks may be made here. Where they may not, the tests fail unless they are allowed not to run."""
-    checked = subprocess.run([netlab(), "--check"], capture_output=True, text=True)
+    checked = subprocess.run([program("netlab"), "--check"], capture_output=True, text=True)
     if checked.returncode == 0:
         return True
     print(checked.stderr.strip(), file=sys.stderr)
@@ -105,7 +98,7 @@ def run_command(link: Link, label: str, serving: list[str], where: Place, client
     files = {name: where.work / name for name in ("report", "trace", "trace-back")}
     # The laboratory ends with us even when we are killed.
     guard = ["setpriv", "--pdeathsig", "TERM"] if shutil.which("setpriv") else []
-    command = [*guard, netlab(), "--rate", link.rate, "--rtt", f"{link.rtt_ms}ms", *link.options, "--report", files["report"],
+    command = [*guard, program("netlab"), "--rate", link.rate, "--rtt", f"{link.rtt_ms}ms", *link.options, "--report", files["report"],
                "--wait-for", f"tcp:{servers.PORT}"]
     if trace:
         command += ["--trace", files["trace"], "--trace-back", files["trace-back"]]
