@@ -4,7 +4,7 @@
 //! Every byte is looked at once. What the verdict is depends on the bytes before and not on those that follow, so a head
 //! that comes in pieces is judged as one that comes whole.
 
-use serow_message::{ReceivedFields, Span, is_token_byte};
+use serow_message::{Known, ReceivedFields, Span, is_token_byte, text_length};
 
 use crate::{Limits, ProtocolError};
 
@@ -50,13 +50,19 @@ impl<'a> Scanner<'a> {
     }
 
     /// Takes CR LF.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn line_end(&mut self, otherwise: ProtocolError) -> Partial<()> {
+        if let [b'\r', b'\n', ..] = self.text[self.place..] {
+            self.place += 2;
+            return Ok(Some(()));
+        }
+        self.judge_line_end(otherwise)
+    }
+
+    /// What is wrong where no CR LF is.
+    #[cold]
+    fn judge_line_end(&self, otherwise: ProtocolError) -> Partial<()> {
         match self.text[self.place..] {
-            [b'\r', b'\n', ..] => {
-                self.place += 2;
-                Ok(Some(()))
-            }
             [] | [b'\r'] => Ok(None),
             [b'\r' | b'\n', ..] => Err(ProtocolError::LineEnd),
             _ => Err(otherwise),
@@ -83,21 +89,16 @@ impl<'a> Scanner<'a> {
                 Some(_) if fields.len() == limits.fields => return Err(ProtocolError::HeadTooLarge),
                 Some(_) => {}
             }
-            let Some((name, span)) = self.field()? else { return Ok(None) };
-            fields.push(name, span).map_err(|_| ProtocolError::HeadTooLarge)?;
+            let Some((known, span)) = self.field()? else { return Ok(None) };
+            fields.push_recognised(known, span).map_err(|_| ProtocolError::HeadTooLarge)?;
         }
     }
 
     /// Takes one field: name, colon, value between optional white space, end of the line.
     #[inline(always)]
-    fn field(&mut self) -> Partial<(&'a [u8], Span)> {
+    fn field(&mut self) -> Partial<(Option<Known>, Span)> {
         let name_start = self.place;
-        let rest = &self.text[name_start..];
-        let Some(name_length) = rest.iter().position(|&byte| !TOKEN[byte as usize]) else { return Ok(None) };
-        // An empty name: also what a folded line begins with (§5.2). White space before the colon: §5.1.
-        if name_length == 0 || rest[name_length] != b':' {
-            return Err(if rest[name_length] == b'\n' { ProtocolError::LineEnd } else { ProtocolError::Field });
-        }
+        let Some((name_length, known)) = self.name()? else { return Ok(None) };
         self.place += name_length + 1;
         while let Some(b' ' | b'\t') = self.text.get(self.place) {
             self.place += 1;
@@ -108,38 +109,42 @@ impl<'a> Scanner<'a> {
         while value_length > 0 && matches!(value[value_length - 1], b' ' | b'\t') {
             value_length -= 1;
         }
-        Ok(Some((&rest[..name_length], Span { name_start, name_length, value_start, value_length })))
+        Ok(Some((known, Span { name_start, name_length, value_start, value_length })))
+    }
+
+    /// The length of the name at this place, behind which there is a colon, and which well-known name it is.
+    #[inline(always)]
+    fn name(&self) -> Partial<(usize, Option<Known>)> {
+        let rest = &self.text[self.place..];
+        // A well-known name is a token, and its bytes need no further look.
+        if let Some(length) = first_colon(rest)
+            && let Some(known) = Known::recognise_usual(&rest[..length])
+        {
+            return Ok(Some((length, Some(known))));
+        }
+        let Some(length) = rest.iter().position(|&byte| !TOKEN[byte as usize]) else { return Ok(None) };
+        // An empty name: also what a folded line begins with (§5.2). White space before the colon: §5.1.
+        if length == 0 || rest[length] != b':' {
+            return Err(if rest[length] == b'\n' { ProtocolError::LineEnd } else { ProtocolError::Field });
+        }
+        Ok(Some((length, Known::recognise_any_case(&rest[..length]))))
     }
 }
 
-/// How many bytes from the front are text: visible characters, space, tab, and bytes from 0x80 on (RFC 9110 §5.5).
-///
-/// Eight bytes are tried at a time. A byte below 0x20 borrows when 0x20 is subtracted, and 0x7f, with its bits turned, is
-/// 0x00, which borrows when 0x01 is: the high bit tells, where the byte had none itself. A borrow may make a byte behind a
-/// control character look like one, never one before it; so the first is right, and a tab is passed over by the slow way.
-#[inline]
-fn text_length(text: &[u8]) -> usize {
+/// Where the first colon is, if it is near. Eight bytes are tried at a time: one that is a colon becomes 0x00, which borrows
+/// when 0x01 is subtracted; what a borrow does to bytes behind it does not matter.
+#[inline(always)]
+fn first_colon(text: &[u8]) -> Option<usize> {
     const ONES: u64 = u64::MAX / 255;
     const HIGH: u64 = ONES * 0x80;
-    let mut place = 0;
-    while let Some(chunk) = text[place..].first_chunk::<8>() {
-        let word = u64::from_le_bytes(*chunk);
-        let below_space = word.wrapping_sub(ONES * 0x20) & !word;
-        let turned = word ^ (ONES * 0x7f);
-        let delete = turned.wrapping_sub(ONES) & !turned;
-        let found = (below_space | delete) & HIGH;
-        if found == 0 {
-            place += 8;
-            continue;
+    for place in [0, 8, 16, 24] {
+        let word = u64::from_le_bytes(*text.get(place..)?.first_chunk()?) ^ (ONES * b':' as u64);
+        let found = word.wrapping_sub(ONES) & !word & HIGH;
+        if found != 0 {
+            return Some(place + found.trailing_zeros() as usize / 8);
         }
-        place += found.trailing_zeros() as usize / 8;
-        if text[place] != b'\t' && (text[place] < b' ' || text[place] == 0x7f) {
-            return place;
-        }
-        place += 1;
     }
-    let rest = &text[place..];
-    place + rest.iter().position(|&byte| byte < b' ' && byte != b'\t' || byte == 0x7f).unwrap_or(rest.len())
+    None
 }
 
 /// RFC 9110 §5.6.2: the characters of methods and names.
@@ -170,16 +175,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_ends_at_the_first_control_character_wherever_it_stands() {
+    fn the_first_colon_is_found_where_it_is_near() {
         for length in 0..40 {
-            for control in [0u8, 1, 0x0d, 0x0a, 0x1f, 0x7f] {
-                for filler in [b'a', b' ', b'\t', 0x80, 0xff, b'~', b'!'] {
-                    let mut text = alloc::vec![filler; length];
-                    assert_eq!(text_length(&text), length);
-                    text.push(control);
-                    text.extend_from_slice(&[0, b'b', 0x7f, 0x80]);
-                    assert_eq!(text_length(&text), length, "{}", text.escape_ascii());
-                }
+            for filler in [b'a', b'9', b';', 0, 0xff, 0xba] {
+                let mut text = alloc::vec![filler; length];
+                assert_eq!(first_colon(&text), None);
+                text.extend_from_slice(b":;:\0\x01aaaaaaaa");
+                assert_eq!(first_colon(&text), (length < 32).then_some(length), "{}", text.escape_ascii());
             }
         }
     }

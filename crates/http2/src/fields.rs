@@ -18,8 +18,8 @@ pub(crate) struct Fields {
     room: BytesMut,
     /// The text of the head, until its fields are taken.
     text: Bytes,
-    /// Where the fields stand in it.
-    list: ReceivedFields,
+    /// Where the fields stand in it. It is kept for idle connections, too, so it is small.
+    list: ReceivedFields<4>,
     pseudo: [Place; PSEUDO],
     /// What is wrong with them; then they are not all there.
     pub(crate) problem: Option<Problem>,

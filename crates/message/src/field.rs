@@ -120,11 +120,20 @@ impl Known {
     #[must_use]
     #[inline]
     pub fn recognise(name: &[u8]) -> Option<Self> {
-        recognise_usual(name).or_else(|| Self::recognise_any_case(name))
+        Self::recognise_usual(name).or_else(|| Self::recognise_any_case(name))
     }
 
+    /// Recognises the spellings that most programs use: lower case, and capitals at the beginning of words.
+    #[must_use]
+    #[inline]
+    pub fn recognise_usual(name: &[u8]) -> Option<Self> {
+        recognise_usual(name)
+    }
+
+    /// The same as [`Self::recognise`], for names that [`Self::recognise_usual`] did not recognise.
+    #[must_use]
     #[cold]
-    fn recognise_any_case(name: &[u8]) -> Option<Self> {
+    pub fn recognise_any_case(name: &[u8]) -> Option<Self> {
         let candidates = BY_LENGTH.get(name.len())?;
         let known = |number: &&u8| NAMES[**number as usize].as_bytes().eq_ignore_ascii_case(name);
         candidates.members().iter().find(known).map(|number| ALL[*number as usize])
@@ -133,6 +142,16 @@ impl Known {
     /// The place of this name in a set of names kept in one word.
     pub(crate) const fn bit(self) -> u64 {
         1 << self as u8
+    }
+
+    /// A set of names.
+    pub(crate) const fn set(names: &[Self]) -> u64 {
+        let (mut set, mut place) = (0, 0);
+        while place < names.len() {
+            set |= names[place].bit();
+            place += 1;
+        }
+        set
     }
 }
 
@@ -241,9 +260,35 @@ pub const fn is_token_byte(byte: u8) -> bool {
     matches!(byte, b'!' | b'#'..=b'\'' | b'*' | b'+' | b'-' | b'.' | b'^'..=b'z' | b'|' | b'~' | b'0'..=b'9' | b'A'..=b'Z')
 }
 
-/// RFC 9110 §5.5: visible characters, space, tab and obs-text.
-pub(crate) const fn is_value_byte(byte: u8) -> bool {
-    matches!(byte, b'\t' | b' '..=b'~' | 0x80..)
+/// How many bytes from the front are text: visible characters, space, tab, and bytes from 0x80 on (RFC 9110 §5.5).
+///
+/// Eight bytes are tried at a time. A byte below 0x20 borrows when 0x20 is subtracted, and 0x7f, with its bits turned, is
+/// 0x00, which borrows when 0x01 is: the high bit tells, where the byte had none itself. A borrow may make a byte behind a
+/// control character look like one, never one before it; so the first is right, and a tab is passed over by the slow way.
+#[must_use]
+#[inline]
+pub fn text_length(text: &[u8]) -> usize {
+    const ONES: u64 = u64::MAX / 255;
+    const HIGH: u64 = ONES * 0x80;
+    let mut place = 0;
+    while let Some(chunk) = text[place..].first_chunk::<8>() {
+        let word = u64::from_le_bytes(*chunk);
+        let below_space = word.wrapping_sub(ONES * 0x20) & !word;
+        let turned = word ^ (ONES * 0x7f);
+        let delete = turned.wrapping_sub(ONES) & !turned;
+        let found = (below_space | delete) & HIGH;
+        if found == 0 {
+            place += 8;
+            continue;
+        }
+        place += found.trailing_zeros() as usize / 8;
+        if text[place] != b'\t' && (text[place] < b' ' || text[place] == 0x7f) {
+            return place;
+        }
+        place += 1;
+    }
+    let rest = &text[place..];
+    place + rest.iter().position(|&byte| byte < b' ' && byte != b'\t' || byte == 0x7f).unwrap_or(rest.len())
 }
 
 #[cfg(test)]
@@ -273,6 +318,21 @@ mod tests {
     fn other_names_are_not_recognised() {
         for name in ["", "x", "hos", "hosts", "content-lengthy", "strict-transport-security-and-more", "hos\u{7f}"] {
             assert_eq!(Known::recognise(name.as_bytes()), None, "{name:?}");
+        }
+    }
+
+    #[test]
+    fn text_ends_at_the_first_control_character_wherever_it_stands() {
+        for length in 0..40 {
+            for control in [0u8, 1, 0x0d, 0x0a, 0x1f, 0x7f] {
+                for filler in [b'a', b' ', b'\t', 0x80, 0xff, b'~', b'!'] {
+                    let mut text = alloc::vec![filler; length];
+                    assert_eq!(text_length(&text), length);
+                    text.push(control);
+                    text.extend_from_slice(&[0, b'b', 0x7f, 0x80]);
+                    assert_eq!(text_length(&text), length, "{}", text.escape_ascii());
+                }
+            }
         }
     }
 

@@ -67,11 +67,7 @@ impl Headers {
     #[inline]
     #[must_use]
     pub fn contains_any(&self, names: &[Known]) -> bool {
-        let mut set = 0;
-        for name in names {
-            set |= name.bit();
-        }
-        self.present() & set != 0
+        self.present() & Known::set(names) != 0
     }
 
     /// The value of the first field of this name.
@@ -280,7 +276,7 @@ mod tests {
     use crate::{ReceivedFields, Span};
 
     fn received(lines: &'static str) -> Headers {
-        let mut fields = ReceivedFields::default();
+        let mut fields = <ReceivedFields>::default();
         let mut start = 0;
         for line in lines.split_inclusive("\r\n") {
             let (name, rest) = line.split_once(':').unwrap();
@@ -401,7 +397,7 @@ mod tests {
 
     #[test]
     fn well_known_names_need_no_text() {
-        let mut fields = ReceivedFields::default();
+        let mut fields = <ReceivedFields>::default();
         fields.push_known(Known::Host, 0, 1).unwrap();
         fields.push(b"x", Span { name_start: 1, name_length: 1, value_start: 2, value_length: 2 }).unwrap();
         let mut headers = fields.to_headers(Bytes::from_static(b"axbc")).unwrap();
@@ -417,7 +413,7 @@ mod tests {
 
     #[test]
     fn spans_outside_the_head_are_refused() {
-        let mut fields = ReceivedFields::default();
+        let mut fields = <ReceivedFields>::default();
         fields.push(b"a", Span { name_start: 0, name_length: 1, value_start: 3, value_length: 9 }).unwrap();
         assert!(fields.into_headers(Bytes::from_static(b"a: b")).is_err());
     }

@@ -67,14 +67,7 @@ fn is_usual_option(option: &[u8]) -> bool {
     matches!(option, b"keep-alive" | b"close" | b"Keep-Alive")
 }
 
-const SET: u64 = {
-    let (mut set, mut place) = (0, 0);
-    while place < NAMES.len() {
-        set |= NAMES[place].bit();
-        place += 1;
-    }
-    set
-};
+const SET: u64 = Known::set(&NAMES);
 
 #[cfg(test)]
 mod tests {

@@ -35,7 +35,7 @@ pub mod websocket;
 pub mod weight;
 
 pub use content::BodyLength;
-pub use field::{FieldName, InvalidHeader, Known, is_token_byte};
+pub use field::{FieldName, InvalidHeader, Known, is_token_byte, text_length};
 pub use head::{RequestHead, ResponseHead};
 pub use headers::{HeaderIter, Headers};
 pub use http::{Extensions, Method, StatusCode, Version};

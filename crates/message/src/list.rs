@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use crate::{
     Headers,
-    field::{InvalidHeader, Known, is_value_byte},
+    field::{InvalidHeader, Known, text_length},
 };
 
 /// Fields, in order, and the text they stand in.
@@ -51,6 +51,13 @@ enum Text {
     Added,
 }
 
+/// Both texts of a list.
+#[derive(Clone, Copy)]
+struct Texts<'a> {
+    received: &'a [u8],
+    added: &'a [u8],
+}
+
 /// Lines that stand behind one another in a text.
 #[derive(Clone, Copy, Debug)]
 struct Run {
@@ -59,10 +66,10 @@ struct Run {
     end: usize,
 }
 
-/// The fields of a head while it is parsed: where they stand in it.
+/// The fields of a head while it is parsed: where they stand in it. There is room in it for so many; more are allocated.
 #[derive(Debug, Default)]
-pub struct ReceivedFields {
-    fields: SmallVec<[Field; FIRST_FIELDS]>,
+pub struct ReceivedFields<const FIRST: usize = FIRST_FIELDS> {
+    fields: SmallVec<[Field; FIRST]>,
     present: u64,
     end: usize,
 }
@@ -80,7 +87,7 @@ pub struct Span {
     pub value_length: usize,
 }
 
-impl ReceivedFields {
+impl<const FIRST: usize> ReceivedFields<FIRST> {
     /// How many fields there are.
     #[must_use]
     #[inline]
@@ -112,11 +119,14 @@ impl ReceivedFields {
     #[inline(always)]
     pub fn push_recognised(&mut self, known: Option<Known>, span: Span) -> Result<(), InvalidHeader> {
         self.present |= known.map_or(0, Known::bit);
-        self.end = self.end.max(span.value_start + span.value_length).max(span.name_start + span.name_length);
+        let end = (span.value_start + span.value_length).max(span.name_start + span.name_length);
+        // All of it is before the end.
+        narrow(end)?;
+        self.end = self.end.max(end);
         self.fields.push(Field {
-            name_start: narrow(span.name_start)?,
-            value_start: narrow(span.value_start)?,
-            value_length: narrow(span.value_length)?,
+            name_start: span.name_start as u32,
+            value_start: span.value_start as u32,
+            value_length: span.value_length as u32,
             name_length: u16::try_from(span.name_length).map_err(|_| InvalidHeader::TooLarge)?,
             known,
             text: Text::Received,
@@ -164,10 +174,12 @@ impl ReceivedFields {
         // A copy that has the room it needs, and some for what is added to requests that are passed on.
         let mut fields = SmallVec::with_capacity(self.fields.len() + ROOM_TO_ADD);
         fields.extend_from_slice(&self.fields);
-        Self { fields, present: self.present, end: self.end }.into_headers(head)
+        ReceivedFields { fields, present: self.present, end: self.end }.into_headers(head)
     }
+}
 
-    /// The same, without a copy.
+impl ReceivedFields {
+    /// The list, with the head that the fields are slices of; without a copy.
     ///
     /// # Errors
     ///
@@ -206,19 +218,20 @@ impl List {
     }
 
     pub(crate) fn retain(&mut self, mut keep: impl FnMut(&[u8], Option<Known>, &[u8]) -> bool) {
-        let before = self.fields.len();
-        let mut fields = core::mem::take(&mut self.fields);
-        let mut present = 0;
-        fields.retain(|field| {
-            let kept = keep(self.name(field), field.known, self.value(field));
-            if kept {
+        let texts = Texts { received: &self.received, added: &self.added };
+        let fields = self.fields.as_mut_slice();
+        let (mut kept, mut present) = (0, 0);
+        for place in 0..fields.len() {
+            let field = fields[place];
+            if keep(texts.name(&field), field.known, texts.value(&field)) {
                 present |= field.known.map_or(0, Known::bit);
+                fields[kept] = field;
+                kept += 1;
             }
-            kept
-        });
-        self.fields = fields;
+        }
         self.present = present;
-        if self.fields.len() != before {
+        if kept < fields.len() {
+            self.fields.truncate(kept);
             self.layout = Layout::Scattered;
         }
     }
@@ -260,15 +273,17 @@ impl List {
     }
 
     pub(crate) fn append(&mut self, name: &[u8], known: Option<Known>, value: &[u8]) -> Result<(), InvalidHeader> {
-        // Without an early end the compiler looks at many bytes at a time.
-        if value.iter().fold(false, |wrong, &byte| wrong | !is_value_byte(byte)) {
+        if text_length(value) < value.len() {
             return Err(InvalidHeader::Value);
         }
         let name_start = self.added.len();
+        let value_start = name_start + name.len() + 2;
+        // All of it is before the end.
+        narrow(value_start + value.len())?;
         let field = Field {
-            name_start: narrow(name_start)?,
-            value_start: narrow(name_start + name.len() + 2)?,
-            value_length: narrow(value.len())?,
+            name_start: name_start as u32,
+            value_start: value_start as u32,
+            value_length: value.len() as u32,
             name_length: u16::try_from(name.len()).map_err(|_| InvalidHeader::TooLarge)?,
             known,
             text: Text::Added,
@@ -302,50 +317,28 @@ impl List {
     /// Writes the fields as lines, without those named in `except`. Most stand in their text as they are to be written, and
     /// those next to one another are copied together.
     pub(crate) fn write_lines(&self, output: &mut Vec<u8>, except: &[Known]) {
+        let (texts, except) = (self.texts(), Known::set(except));
         let mut run = Run { text: Text::Received, start: 0, end: 0 };
         for field in &self.fields {
-            if field.known.is_some_and(|known| except.contains(&known)) {
+            if field.known.is_some_and(|known| except & known.bit() != 0) {
                 continue;
             }
-            match self.line(field) {
+            match texts.line(field) {
                 Some(line) if line.text == run.text && line.start == run.end => run.end = line.end,
                 Some(line) => {
-                    output.extend_from_slice(self.run(run));
+                    output.extend_from_slice(texts.run(run));
                     run = line;
                 }
                 None => {
-                    output.extend_from_slice(self.run(run));
+                    output.extend_from_slice(texts.run(run));
                     run = Run { end: run.start, ..run };
-                    for part in [self.name(field), b": ", self.value(field), b"\r\n"] {
+                    for part in [texts.name(field), b": ", texts.value(field), b"\r\n"] {
                         output.extend_from_slice(part);
                     }
                 }
             }
         }
-        output.extend_from_slice(self.run(run));
-    }
-
-    /// Where a field stands as it is to be written, if it does.
-    #[inline]
-    fn line(&self, field: &Field) -> Option<Run> {
-        let start = field.name_start as usize;
-        let colon = start + field.name_length as usize;
-        let (value, end) = (field.value_start as usize, field.value_start as usize + field.value_length as usize);
-        let text = self.text(field);
-        let stands = field.name_length > 0
-            && value == colon + 2
-            && text.get(colon..value) == Some(b": ")
-            && text.get(end..end + 2) == Some(b"\r\n");
-        stands.then_some(Run { text: field.text, start, end: end + 2 })
-    }
-
-    #[inline]
-    fn run(&self, run: Run) -> &[u8] {
-        let text: &[u8] = match run.text {
-            Text::Received => &self.received,
-            Text::Added => &self.added,
-        };
-        text.get(run.start..run.end).unwrap_or_default()
+        output.extend_from_slice(texts.run(run));
     }
 
     pub(crate) fn is_named(&self, field: &Field, known: Option<Known>, name: &[u8]) -> bool {
@@ -356,27 +349,61 @@ impl List {
     }
 
     #[inline]
-    fn text(&self, field: &Field) -> &[u8] {
-        match field.text {
-            Text::Received => &self.received,
-            Text::Added => &self.added,
-        }
+    fn texts(&self) -> Texts<'_> {
+        Texts { received: &self.received, added: &self.added }
     }
 
-    // All fields lie within their texts; without a way to panic, what nobody looks at is not made.
     #[inline]
     pub(crate) fn name(&self, field: &Field) -> &[u8] {
-        if let (Some(known), 0) = (field.known, field.name_length) {
-            return known.as_str().as_bytes();
-        }
-        let start = field.name_start as usize;
-        self.text(field).get(start..start + field.name_length as usize).unwrap_or_default()
+        self.texts().name(field)
     }
 
     #[inline]
     pub(crate) fn value(&self, field: &Field) -> &[u8] {
+        self.texts().value(field)
+    }
+}
+
+// All fields lie within their texts; without a way to panic, what nobody looks at is not made.
+impl<'a> Texts<'a> {
+    #[inline]
+    fn text(self, text: Text) -> &'a [u8] {
+        match text {
+            Text::Received => self.received,
+            Text::Added => self.added,
+        }
+    }
+
+    #[inline]
+    fn name(self, field: &Field) -> &'a [u8] {
+        if let (Some(known), 0) = (field.known, field.name_length) {
+            return known.as_str().as_bytes();
+        }
+        let start = field.name_start as usize;
+        self.text(field.text).get(start..start + field.name_length as usize).unwrap_or_default()
+    }
+
+    #[inline]
+    fn value(self, field: &Field) -> &'a [u8] {
         let start = field.value_start as usize;
-        self.text(field).get(start..start + field.value_length as usize).unwrap_or_default()
+        self.text(field.text).get(start..start + field.value_length as usize).unwrap_or_default()
+    }
+
+    /// Where a field stands as it is to be written, if it does. What was added always does.
+    #[inline]
+    fn line(self, field: &Field) -> Option<Run> {
+        let start = field.name_start as usize;
+        let colon = start + field.name_length as usize;
+        let (value, end) = (field.value_start as usize, field.value_start as usize + field.value_length as usize);
+        let pair = |place| self.received.get(place..).and_then(|text: &[u8]| text.first_chunk::<2>());
+        let stands = field.text == Text::Added
+            || field.name_length > 0 && value == colon + 2 && pair(colon) == Some(b": ") && pair(end) == Some(b"\r\n");
+        stands.then_some(Run { text: field.text, start, end: end + 2 })
+    }
+
+    #[inline]
+    fn run(self, run: Run) -> &'a [u8] {
+        self.text(run.text).get(run.start..run.end).unwrap_or_default()
     }
 }
 
@@ -406,5 +433,5 @@ const MOST_KEPT: usize = 32;
 /// `X-Forwarded-For`, `-Proto` and `-Host`, `Via`, and one more.
 const ROOM_TO_ADD: usize = 5;
 
-/// Fields of a usual response.
-const FIRST_FIELDS: usize = 4;
+/// Fields of a usual response, and of a short request with those that a proxy adds.
+const FIRST_FIELDS: usize = 8;
