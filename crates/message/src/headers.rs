@@ -114,6 +114,20 @@ impl Headers {
         self.change().append(name.bytes(), known, value.as_ref())
     }
 
+    /// Adds those of these fields that have a value, behind the others. Costs less than one after the other.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::append`]; then those before the wrong one were added.
+    pub fn append_present(&mut self, fields: &[(Known, Option<&[u8]>)]) -> Result<(), InvalidHeader> {
+        let present = || fields.iter().filter_map(|(name, value)| Some((*name, (*value)?)));
+        let lengths = present().map(|(name, value)| name.as_str().len() + value.len());
+        let (count, bytes) = lengths.fold((0, 0), |(count, bytes), length| (count + 1, bytes + length));
+        let list = self.change();
+        list.reserve(count, bytes);
+        present().try_for_each(|(name, value)| list.append(name.as_str().as_bytes(), Some(name), value))
+    }
+
     /// Removes all fields of this name and adds one.
     ///
     /// # Errors
@@ -157,11 +171,6 @@ impl Headers {
         if !self.is_empty() {
             self.change().retain(keep);
         }
-    }
-
-    /// Makes room for so many fields that are to be added, with so many bytes of names and values together.
-    pub fn reserve(&mut self, fields: usize, bytes: usize) {
-        self.change().reserve(fields, bytes);
     }
 
     /// Name and value of each field, in order.
@@ -357,11 +366,23 @@ mod tests {
     #[test]
     fn those_kept_are_known_by_their_names() {
         let mut headers = received("Host: a\r\nTe: b\r\nX: c\r\nAccept: d\r\n");
-        headers.reserve(2, 10);
         headers.retain_known(|name, known, value| known != Some(Known::Te) && name != b"X" && value != b"z");
         let left: Vec<_> = headers.iter_known().map(|(_, known, _)| known).collect();
         assert_eq!(left, [Some(Known::Host), Some(Known::Accept)]);
         assert!(headers.contains(Known::Accept) && !headers.contains(Known::Te));
+    }
+
+    #[test]
+    fn those_with_a_value_are_added_together() {
+        let mut headers = received("Host: a\r\n");
+        let via = (Known::Via, Some(&b"1.1 b"[..]));
+        headers.append_present(&[(Known::Te, None), via, (Known::Age, Some(b"")), (Known::Etag, None)]).unwrap();
+        let mut output = Vec::new();
+        headers.write_lines(&mut output, &[]);
+        assert_eq!(output, b"Host: a\r\nvia: 1.1 b\r\nage: \r\n");
+        assert!(headers.contains(Known::Age) && !headers.contains(Known::Te));
+        assert_eq!(headers.append_present(&[via, (Known::Te, Some(b"\n")), via]), Err(InvalidHeader::Value));
+        assert_eq!(headers.len(), 4);
     }
 
     #[test]

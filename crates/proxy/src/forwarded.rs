@@ -1,8 +1,12 @@
 //! What servers are told of the client.
 
-use std::net::IpAddr;
+use std::{
+    io::Write,
+    net::{IpAddr, Ipv6Addr},
+};
 
 use serow_message::{Connection, Headers, Known, Peer, Scheme, hop_by_hop};
+use smallvec::SmallVec;
 
 use crate::network::Network;
 
@@ -42,12 +46,12 @@ impl Forwarded {
             ForwardedFields::Off => (false, false),
         };
         let before = if trusted { headers } else { &NOTHING };
-        let mut account = Account { trusted, x, standard, ..Account::default() };
+        let mut account = Account { trusted, standard, ..Account::default() };
         if x {
             account.x_for = x_for(before, peer);
             account.x_proto = (!before.contains(Known::XForwardedProto)).then(|| proto(connection.scheme()));
             if !before.contains(Known::XForwardedHost) {
-                account.x_host = headers.get(Known::Host).unwrap_or_default().to_vec();
+                account.x_host = headers.get(Known::Host).unwrap_or_default().into();
             }
         }
         if standard {
@@ -106,15 +110,16 @@ impl Forwarded {
 #[derive(Debug, Default)]
 pub(crate) struct Account {
     trusted: bool,
-    x: bool,
     standard: bool,
-    /// Empty where there is nothing to be said.
-    x_for: Vec<u8>,
+    /// Empty where there is nothing to be said, as the others.
+    x_for: Text,
     x_proto: Option<&'static str>,
-    /// Empty where there is nothing to be said.
-    x_host: Vec<u8>,
-    forwarded: Vec<u8>,
+    x_host: Text,
+    forwarded: Text,
 }
+
+/// The value of a field; those of most requests need no allocation.
+type Text = SmallVec<[u8; 64]>;
 
 impl Account {
     /// Whether this field of the request is replaced by what we say, or not believed. Of somebody who is not trusted that is
@@ -130,30 +135,25 @@ impl Account {
         }
     }
 
-    /// More fields than are added, and as many bytes of them.
-    pub(crate) fn size(&self) -> (usize, usize) {
-        (4, NAMES + self.x_for.len() + self.x_host.len() + self.forwarded.len())
+    /// The fields that are to be added. All of their values were received as a part of a field before, or are made here.
+    pub(crate) fn fields(&self) -> [(Known, Option<&[u8]>); 4] {
+        [
+            (Known::XForwardedFor, said(&self.x_for)),
+            (Known::XForwardedProto, self.x_proto.map(str::as_bytes)),
+            (Known::XForwardedHost, said(&self.x_host)),
+            (Known::Forwarded, said(&self.forwarded)),
+        ]
     }
+}
 
-    /// Adds the fields.
-    pub(crate) fn append_to(&self, headers: &mut Headers) {
-        let mut append = |name, value: &[u8]| {
-            // All of it was received as a part of a field before, or made here.
-            let _ = if value.is_empty() { Ok(()) } else { headers.append(name, value) };
-        };
-        if self.x {
-            append(Known::XForwardedFor, &self.x_for);
-            append(Known::XForwardedProto, self.x_proto.unwrap_or_default().as_bytes());
-            append(Known::XForwardedHost, &self.x_host);
-        }
-        append(Known::Forwarded, &self.forwarded);
-    }
+fn said(text: &Text) -> Option<&[u8]> {
+    (!text.is_empty()).then_some(&text[..])
 }
 
 /// X-Forwarded-For: what stood there, and the peer. Programs that read it know addresses only, so of a unix socket, behind
 /// which is no client but a proxy of this machine, nothing is said.
-fn x_for(before: &Headers, peer: Peer) -> Vec<u8> {
-    let Peer::Tcp(address) = peer else { return Vec::new() };
+fn x_for(before: &Headers, peer: Peer) -> Text {
+    let Peer::Tcp(address) = peer else { return Text::new() };
     let mut value = joined(before, Known::XForwardedFor);
     write_address(address.ip().to_canonical(), &mut value);
     value
@@ -161,7 +161,7 @@ fn x_for(before: &Headers, peer: Peer) -> Vec<u8> {
 
 /// The element of this hop in Forwarded, behind those that stood there (RFC 7239 §4). The port of the client is nobody's
 /// business, and who we are is in `Via`.
-fn element(before: &Headers, peer: Peer, scheme: Scheme, host: &[u8]) -> Vec<u8> {
+fn element(before: &Headers, peer: Peer, scheme: Scheme, host: &[u8]) -> Text {
     let mut value = joined(before, Known::Forwarded);
     value.extend_from_slice(b"for=");
     match peer {
@@ -183,14 +183,16 @@ fn element(before: &Headers, peer: Peer, scheme: Scheme, host: &[u8]) -> Vec<u8>
         let is_token = host.iter().copied().all(serow_message::is_token_byte);
         // No host that was let in has a quotation mark or a backslash in it.
         let quote: &[u8] = if is_token { b"" } else { b"\"" };
-        value.extend([quote, host, quote].concat());
+        for part in [quote, host, quote] {
+            value.extend_from_slice(part);
+        }
     }
     value
 }
 
 /// All lines of a field as one list, with a comma behind it if it is not empty.
-fn joined(headers: &Headers, name: Known) -> Vec<u8> {
-    let mut value = Vec::with_capacity(LONGEST_ADDRESS);
+fn joined(headers: &Headers, name: Known) -> Text {
+    let mut value = Text::new();
     for line in headers.get_all(name).filter(|line| !line.is_empty()) {
         value.extend_from_slice(line);
         value.extend_from_slice(b", ");
@@ -198,21 +200,41 @@ fn joined(headers: &Headers, name: Known) -> Vec<u8> {
     value
 }
 
-fn write_address(address: IpAddr, output: &mut Vec<u8>) {
-    use std::io::Write;
+fn write_address(address: IpAddr, output: &mut Text) {
     match address {
         // Digit by digit: the formatting of the standard library costs a thousand instructions.
         IpAddr::V4(address) => {
+            let mut text = [0; LONGEST_V4];
+            let mut length = 0;
+            let mut push = |byte| {
+                text[length] = byte;
+                length += 1;
+            };
             for (place, octet) in address.octets().into_iter().enumerate() {
                 if place > 0 {
-                    output.push(b'.');
+                    push(b'.');
                 }
-                serow_message::content::write_decimal(octet.into(), output);
+                if octet >= 100 {
+                    push(b'0' + octet / 100);
+                }
+                if octet >= 10 {
+                    push(b'0' + octet / 10 % 10);
+                }
+                push(b'0' + octet % 10);
             }
+            output.extend_from_slice(&text[..length]);
         }
-        // Writing to memory does not fail.
-        IpAddr::V6(address) => drop(write!(output, "{address}")),
+        IpAddr::V6(address) => write_v6(address, output),
     }
+}
+
+fn write_v6(address: Ipv6Addr, output: &mut Text) {
+    let mut text = [0; LONGEST_V6];
+    let mut rest = &mut text[..];
+    // There is room for all of it.
+    let _ = write!(rest, "{address}");
+    let length = LONGEST_V6 - rest.len();
+    output.extend_from_slice(&text[..length]);
 }
 
 fn proto(scheme: Scheme) -> &'static str {
@@ -234,11 +256,11 @@ fn address(text: &[u8]) -> Option<IpAddr> {
 /// What somebody is taken to have said who is not believed.
 static NOTHING: Headers = Headers::new();
 
-/// The names and `https`.
-const NAMES: usize = 64;
+/// `255.255.255.255`
+const LONGEST_V4: usize = 15;
 
 /// RFC 4291 §2.2: eight groups of four digits, and an IPv4 address in the last two.
-const LONGEST_ADDRESS: usize = 45;
+const LONGEST_V6: usize = 45;
 
 #[cfg(test)]
 mod tests;

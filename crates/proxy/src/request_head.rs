@@ -65,17 +65,11 @@ pub(crate) fn outgoing(request: &mut Request, settings: &ForwardingSettings) -> 
     headers.retain_known(|name, known, _| {
         !(named.covers(name, known) || known == Some(Known::Expect) || account.replaces(name, known))
     });
-    let (fields, bytes) = account.size();
-    headers.reserve(fields + 1, bytes + via::LENGTH);
-    account.append_to(&mut headers);
-    via::append(&mut headers, request.version);
-    // What is appended here is a part of a field before, or a constant.
-    if takes_trailers {
-        let _ = headers.append(Known::Te, "trailers");
-    }
-    if let Some(protocols) = protocols {
-        let _ = headers.append(Known::Upgrade, protocols);
-    }
+    let [x_for, x_proto, x_host, forwarded] = account.fields();
+    let te = (Known::Te, takes_trailers.then_some(&b"trailers"[..]));
+    let upgraded = (Known::Upgrade, protocols.as_deref());
+    // All of it is a part of a field before, or a constant.
+    let _ = headers.append_present(&[x_for, x_proto, x_host, forwarded, via::field(request.version), te, upgraded]);
     if let Some(hops) = hops {
         let _ = headers.replace(Known::MaxForwards, hops.to_string());
     }
