@@ -15,8 +15,6 @@ REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 START_SECONDS = 10.0
 STOP_SECONDS = 5.0
 TICK = os.sysconf("SC_CLK_TCK")
-# The build whose programs are tested: "release", unless `tests/run --debug` says otherwise.
-BUILD = os.environ.get("SEROW_BUILD", "release")
 # The packages of the programs that are no examples of `serow`.
 PACKAGES = {"serow": "-p serow-cli", "netlab": "-p serow-netlab", "hpack_blocks": "-p serow-http2 --examples"}
 
@@ -30,16 +28,14 @@ def target() -> pathlib.Path:
 
 
 def program(name: str) -> pathlib.Path:
-    """`serow`, `netlab`, or an example, of the build that is tested."""
-    path = target() / BUILD / (name if name in ("serow", "netlab") else f"examples/{name}")
+    """The release build of `serow`, of `netlab`, or of an example."""
+    path = target() / "release" / (name if name in ("serow", "netlab") else f"examples/{name}")
     if not path.exists():
         raise Broken(f"{path} is missing; run: {build_command(name)}")
     return path
 
 
 def build_command(name: str) -> str:
-    if BUILD == "debug":
-        return "cargo test --workspace --no-run"
     return f"cargo build --release {PACKAGES.get(name, '-p serow --examples')}"
 
 
