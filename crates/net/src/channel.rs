@@ -104,6 +104,35 @@ impl Channel {
         self.receive_with(RecvFlags::DONTWAIT)
     }
 
+    /// Receives the next message into this buffer and says its length; 0 once the other end is closed and all has been taken.
+    /// One call of the kernel, for those who know how long messages are; descriptors that were sent along are closed. Never
+    /// waits: `EAGAIN` where there is nothing yet.
+    ///
+    /// # Errors
+    ///
+    /// Those of recv(2); `EMSGSIZE` where the message is longer than the buffer: it is lost.
+    pub fn try_receive_into(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        let flags = RecvFlags::DONTWAIT | RecvFlags::TRUNC;
+        let room = buffer.len();
+        let (_, length) = retry_on_intr(|| recv(&self.socket, &mut *buffer, flags))?;
+        if length > room { Err(Errno::MSGSIZE.into()) } else { Ok(length) }
+    }
+
+    /// Another descriptor of the same end.
+    ///
+    /// # Errors
+    ///
+    /// Those of fcntl(2).
+    pub fn try_clone(&self) -> io::Result<Self> {
+        Self::inherited(&self.socket)
+    }
+
+    /// Nothing more is received but what is here already, whoever still holds the other end.
+    pub fn shut(&self) {
+        // It may be shut already.
+        let _ = rustix::net::shutdown(&self.socket, rustix::net::Shutdown::Both);
+    }
+
     fn receive_with(&self, flags: RecvFlags) -> io::Result<Option<Message>> {
         // With TRUNC the true length is given.
         let look = flags | RecvFlags::PEEK | RecvFlags::TRUNC;
@@ -166,6 +195,15 @@ impl AsyncChannel {
     /// Those of recvmsg(2).
     pub async fn receive(&self) -> io::Result<Option<Message>> {
         self.channel.async_io(Interest::READABLE, Channel::try_receive).await
+    }
+
+    /// Waits until something has come, and has it received by this closure, which is asked again after `EAGAIN`.
+    ///
+    /// # Errors
+    ///
+    /// The closure's.
+    pub async fn receive_with<R>(&self, receive: impl FnMut(&Channel) -> io::Result<R>) -> io::Result<R> {
+        self.channel.async_io(Interest::READABLE, receive).await
     }
 
     /// As [`Channel::try_receive`].

@@ -14,7 +14,7 @@ use crate::{settings::BufferSettings, trailed::with_trailers};
 
 /// A body that is all here, and can be sent any number of times.
 #[derive(Debug)]
-pub(crate) struct Whole {
+pub struct Whole {
     content: Content,
     trailers: Option<Headers>,
 }
@@ -27,7 +27,7 @@ enum Content {
 
 /// Why a body is not here.
 #[derive(Debug)]
-pub(crate) enum BufferFailure {
+pub enum BufferFailure {
     /// The client did not send all of it.
     Client(BoxError),
     /// It could not be put into a file.
@@ -40,7 +40,7 @@ impl Whole {
     /// # Errors
     ///
     /// The client's and the file system's.
-    pub(crate) async fn of(mut body: Body, settings: &BufferSettings) -> Result<Self, BufferFailure> {
+    pub async fn of(mut body: Body, settings: &BufferSettings) -> Result<Self, BufferFailure> {
         let mut store = Store { settings, gathered: Vec::new(), file: None, written: 0 };
         let mut trailers = None;
         while let Some(frame) = poll_fn(|context| body.poll_next(context)).await {
@@ -54,7 +54,8 @@ impl Whole {
     }
 
     /// The body, from its beginning.
-    pub(crate) fn body(&self) -> Body {
+    #[must_use]
+    pub fn body(&self) -> Body {
         let body = match &self.content {
             Content::Memory(bytes) => bytes.clone().into(),
             Content::File { file, length } => {

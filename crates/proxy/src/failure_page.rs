@@ -12,6 +12,12 @@ pub(crate) fn respond(status: StatusCode, request: &Headers, settings: &Forwardi
     response
 }
 
+/// The response with this status to a request with these fields, for other handlers that have none of their own.
+#[must_use]
+pub fn failure_page(status: StatusCode, request: &Headers) -> Response {
+    unchanged(status, request)
+}
+
 fn unchanged(status: StatusCode, request: &Headers) -> Response {
     if let Some(content_type) = request.get(Known::ContentType).filter(|value| is_grpc(value)) {
         return grpc(status, content_type);

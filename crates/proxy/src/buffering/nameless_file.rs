@@ -17,7 +17,7 @@ use rustix::fs::{Mode, OFlags};
 ///
 /// The system's.
 pub(super) fn make(folder: &Path) -> io::Result<File> {
-    let flags = OFlags::RDWR | OFlags::TMPFILE | OFlags::EXCL | OFlags::CLOEXEC;
+    let flags = OFlags::RDWR | OFlags::TMPFILE | OFlags::CLOEXEC;
     match rustix::fs::open(folder, flags, Mode::RUSR | Mode::WUSR) {
         Ok(descriptor) => Ok(File::from(descriptor)),
         Err(error) => match error.into() {

@@ -1,0 +1,2 @@
+# Serow's bridge for PSGI.
+die "not yet\n";

@@ -1,0 +1,2 @@
+# Serow's bridge for WSGI and ASGI.
+raise SystemExit("not yet")

@@ -1,0 +1,27 @@
+//! An application behind Serow, and nothing else: `app ADDR FILE [WORKERS]`.
+
+use std::num::NonZero;
+
+use serow::Server;
+use serow_apps::{Application, ApplicationSettings, Interface, Program};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    tracing_subscriber::fmt().compact().with_target(false).with_writer(std::io::stderr).init();
+    let mut arguments = std::env::args().skip(1);
+    let (Some(address), Some(file)) = (arguments.next(), arguments.next()) else {
+        return Err("app ADDR FILE [WORKERS]".into());
+    };
+    let interface = match file.rsplit('.').next() {
+        Some("ru") => Interface::Rack,
+        Some("psgi") => Interface::Psgi,
+        _ => Interface::Wsgi,
+    };
+    let program = Program { interface, application: file, interpreter: vec![interface.interpreter().into()] };
+    let mut settings = ApplicationSettings::new("app", program, std::env::current_dir()?);
+    if let Some(workers) = arguments.next() {
+        settings.workers = workers.parse::<NonZero<usize>>()?;
+    }
+    let application = Application::start(settings, 64)?;
+    Server::new().listen(&*address).run(application.handler())?;
+    Ok(())
+}

@@ -1,0 +1,308 @@
+//! An application: what its threads, its workers and their keeper share.
+
+use std::{
+    cell::RefCell,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU32, AtomicUsize, Ordering},
+    },
+};
+
+use bytes::Bytes;
+use serow_net::monotonic;
+use tokio::{
+    sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
+    task::spawn_local,
+};
+
+use crate::{
+    exchange::{Event, Exchange},
+    failure::Failure,
+    link::Link,
+    pool::{Asked, Census, Forgotten, Placement, Pool, Ticket, Turn},
+    replies,
+    settings::ApplicationSettings,
+    words::{self, MOST_THREADS},
+};
+
+/// What a request is for the pool: what is sent, and who waits.
+#[derive(Debug)]
+pub(crate) struct Sent {
+    pub(crate) packet: Bytes,
+    pub(crate) exchange: Arc<Exchange>,
+    /// Whether another worker may have it when one has died with it (RFC 9110 §9.2.2).
+    pub(crate) is_repeatable: bool,
+}
+
+/// What is shared.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    number: usize,
+    pub(crate) settings: ApplicationSettings,
+    /// The one lock on the way of a request: one queue for all threads and workers is what makes balancing exact. It is held
+    /// for as long as it takes to find a place in a short list.
+    pool: Mutex<Pool<Arc<Sent>, Arc<Link>>>,
+    next_ticket: AtomicU32,
+    threads: Vec<Port>,
+    next_thread: AtomicUsize,
+}
+
+/// Where a thread is told of workers that come.
+#[derive(Debug, Default)]
+struct Port {
+    arrivals: Mutex<Arrivals>,
+}
+
+#[derive(Debug, Default)]
+struct Arrivals {
+    /// Those who are there.
+    links: Vec<Arc<Link>>,
+    /// The thread, once it has asked for the first time.
+    thread: Option<UnboundedSender<Arc<Link>>>,
+}
+
+thread_local! {
+    /// Which thread this is for each application, by their numbers.
+    static THREADS: RefCell<Vec<Option<usize>>> = const { RefCell::new(Vec::new()) };
+}
+
+impl Shared {
+    /// What is shared of an application that so many threads ask.
+    pub(crate) fn new(settings: ApplicationSettings, threads: usize) -> Self {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        let threads = threads.clamp(1, MOST_THREADS);
+        Self {
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
+            pool: Mutex::new(Pool::new(settings.queue.length)),
+            next_ticket: AtomicU32::new(1),
+            threads: (0..threads).map(|_| Port::default()).collect(),
+            next_thread: AtomicUsize::new(0),
+            settings,
+        }
+    }
+
+    /// How many threads may ask.
+    pub(crate) fn threads(&self) -> usize {
+        self.threads.len()
+    }
+
+    /// Which thread this is. With its first request it begins to read what workers reply to it.
+    pub(crate) fn thread(self: &Arc<Self>) -> Result<usize, Failure> {
+        let known = THREADS.with_borrow(|threads| threads.get(self.number).copied().flatten());
+        if let Some(thread) = known {
+            return Ok(thread);
+        }
+        let thread = self.next_thread.fetch_add(1, Ordering::Relaxed);
+        let port = self.threads.get(thread).ok_or(Failure::Threads)?;
+        let (sender, receiver) = unbounded_channel();
+        {
+            let mut arrivals = lock(&port.arrivals);
+            // The receiver is ours and open.
+            arrivals.links.drain(..).for_each(|link| drop(sender.send(link)));
+            arrivals.thread = Some(sender);
+        }
+        spawn_local(receive_links(Arc::clone(self), thread, receiver));
+        THREADS.with_borrow_mut(|threads| {
+            if threads.len() <= self.number {
+                threads.resize(self.number + 1, None);
+            }
+            threads[self.number] = Some(thread);
+        });
+        Ok(thread)
+    }
+
+    pub(crate) fn ticket(&self) -> Ticket {
+        self.next_ticket.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// A worker is ready for requests.
+    pub(crate) fn join(&self, link: &Arc<Link>, lifetime: Option<u64>) {
+        for port in &self.threads {
+            let mut arrivals = lock(&port.arrivals);
+            link.begin_reading();
+            match &arrivals.thread {
+                Some(thread) => {
+                    if thread.send(Arc::clone(link)).is_err() {
+                        link.end_reading();
+                    }
+                }
+                None => arrivals.links.push(Arc::clone(link)),
+            }
+        }
+        let concurrency = self.settings.concurrency.get();
+        self.pool().join(link.number, Arc::clone(link), concurrency, lifetime);
+        while let Some((link, sent)) = { self.pool().next(monotonic()) } {
+            send(&link, &sent);
+        }
+    }
+
+    /// A request asks for a worker.
+    pub(crate) fn ask(&self, ticket: Ticket, sent: Arc<Sent>) {
+        let now = monotonic();
+        let asked = Asked { ticket, since: now, deaths: 0, content: sent };
+        let placement = self.pool().ask(asked, now);
+        match placement {
+            Placement::Send(link, sent) => send(&link, &sent),
+            Placement::Queued => {}
+            Placement::Full(sent) => sent.exchange.push(Event::Failed(Failure::Full)),
+        }
+    }
+
+    /// What follows when a worker has finished a request.
+    pub(crate) fn take_turn(&self, link: &Arc<Link>, turn: Turn<Arc<Sent>, Arc<Link>>) {
+        if let Some(sent) = turn.send {
+            send(link, &sent);
+        }
+        if turn.dismiss {
+            link.dismiss();
+        }
+        if let Some((_, other)) = turn.relieve {
+            self.take_back(&other);
+        }
+    }
+
+    /// Takes what a worker has not taken yet, and gives it to whoever is idle; says whether there was something.
+    fn take_back(&self, link: &Link) -> bool {
+        while let Ok(Some(message)) = link.untaken.try_receive() {
+            let Some(ticket) = words::ticket_of(&message.bytes) else { continue };
+            let asked = self.pool().taken_back(link.number, ticket, monotonic());
+            let Some(asked) = asked.filter(|asked| !asked.content.exchange.is_settled()) else { continue };
+            self.ask_again(asked);
+            return true;
+        }
+        false
+    }
+
+    fn ask_again(&self, asked: Asked<Arc<Sent>>) {
+        let placed = self.pool().ask_again(asked, monotonic());
+        if let Some((link, sent)) = placed {
+            send(&link, &sent);
+        }
+    }
+
+    /// Nobody waits for this response any more.
+    pub(crate) fn forget(&self, ticket: Ticket, exchange: &Exchange) {
+        let has_begun = exchange.has_begun();
+        exchange.abandon();
+        let forgotten = self.pool().forget(ticket);
+        match forgotten {
+            Forgotten::SentAhead(_, link) => drop(self.take_back(&link)),
+            // A worker that sends a long response is told; what stands before that in its socket is put behind it.
+            Forgotten::UnderWay(link) if has_begun => {
+                let cancel = || {
+                    let mut packet = Vec::with_capacity(words::TICKET_LENGTH);
+                    words::write_ticket(words::CANCEL, 0, ticket, &mut packet);
+                    // One that is gone need not be told.
+                    let _ = link.requests.send(&packet, &[]);
+                };
+                match link.untaken.try_receive() {
+                    Ok(Some(message)) => {
+                        cancel();
+                        let ticket = words::ticket_of(&message.bytes);
+                        let asked = ticket.and_then(|ticket| self.pool().taken_back(link.number, ticket, monotonic()));
+                        asked.into_iter().for_each(|asked| self.ask_again(asked));
+                    }
+                    _ => cancel(),
+                }
+            }
+            Forgotten::UnderWay(_) | Forgotten::Unseen | Forgotten::Unknown => {}
+        }
+    }
+
+    /// A worker is gone, and all that it replied has been read: others get what it had, where that is safe.
+    pub(crate) fn lose(&self, link: &Link) {
+        let lost = self.pool().lost(link.number);
+        let mut untaken = Vec::new();
+        while let Ok(Some(message)) = link.untaken.try_receive() {
+            untaken.extend(words::ticket_of(&message.bytes));
+        }
+        // In front of the queue, the first of them last.
+        for mut asked in lost.under_way.into_iter().chain(lost.ahead).rev() {
+            let sent = &asked.content;
+            if sent.exchange.is_settled() {
+                continue;
+            }
+            if untaken.contains(&asked.ticket) {
+                self.ask_again(asked);
+            } else if sent.is_repeatable && !sent.exchange.has_begun() && asked.deaths < MOST_DEATHS {
+                asked.deaths += 1;
+                self.ask_again(asked);
+            } else {
+                sent.exchange.push(Event::Failed(Failure::Died));
+            }
+        }
+    }
+
+    /// Fails what has waited for too long; says which workers take too long, after their requests have failed.
+    pub(crate) fn look_at_clock(&self) -> Vec<Arc<Link>> {
+        let now = monotonic();
+        let mut pool = self.pool();
+        let impatient = pool.impatient(self.settings.queue.patience, now);
+        let overdue = pool.overdue(self.settings.timeout, now);
+        drop(pool);
+        for asked in impatient {
+            asked.content.exchange.push(Event::Failed(Failure::Impatient));
+        }
+        overdue
+            .into_iter()
+            .map(|(link, asked)| {
+                asked.iter().for_each(|sent| sent.exchange.push(Event::Failed(Failure::Overdue)));
+                link
+            })
+            .collect()
+    }
+
+    /// This worker gets no more requests, and leaves when it has finished those it has.
+    pub(crate) fn retire(&self, link: &Link) {
+        if self.pool().retire(link.number) {
+            link.dismiss();
+        }
+    }
+
+    /// Whether this worker takes requests, or has some.
+    pub(crate) fn has(&self, link: &Link) -> bool {
+        self.pool().has(link.number)
+    }
+
+    /// Workers that have had as many requests as they may.
+    pub(crate) fn aged(&self) -> Vec<u64> {
+        self.pool().aged()
+    }
+
+    /// How many requests and workers there are.
+    pub(crate) fn census(&self) -> Census {
+        self.pool().census()
+    }
+
+    /// No code panics while it holds this lock, so a poisoned one is as good as any.
+    pub(crate) fn pool(&self) -> MutexGuard<'_, Pool<Arc<Sent>, Arc<Link>>> {
+        lock(&self.pool)
+    }
+}
+
+/// Reads what each worker that comes replies to this thread.
+async fn receive_links(shared: Arc<Shared>, thread: usize, mut links: UnboundedReceiver<Arc<Link>>) {
+    while let Some(link) = links.recv().await {
+        let shared = Arc::clone(&shared);
+        spawn_local(async move {
+            replies::read(&shared, &link, thread).await;
+            if link.end_reading() {
+                shared.lose(&link);
+            }
+        });
+    }
+}
+
+/// Hands a request to a worker. Where that fails the worker is about to end, and its keeper gives the request to another.
+fn send(link: &Link, sent: &Sent) {
+    if let Err(error) = link.requests.send(&sent.packet, &[]) {
+        tracing::debug!(worker = link.place, %error, "a worker cannot be reached");
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// How many workers may die with a request before it is taken for the reason.
+const MOST_DEATHS: u8 = 1;

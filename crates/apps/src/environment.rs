@@ -1,0 +1,234 @@
+//! Requests as applications see them, laid out for the language that unpacks them.
+//!
+//! What all interfaces inherit from CGI (RFC 3875) is found out here, once; how it is written is a module for each language.
+//!
+//! Fields with an underscore in their names are left out: `X_User` and `X-User` would be the same variable, and one of them may
+//! be what a server in front vouches for. `Proxy` is left out, since libraries take HTTP_PROXY for a setting of their own.
+
+mod asgi;
+mod psgi;
+mod rack;
+mod wsgi;
+
+use std::{fmt::Write, io, net::IpAddr};
+
+use bytes::Bytes;
+use serow_message::{Headers, Known, Peer, Request, Scheme, Version};
+
+use crate::{
+    pool::Ticket,
+    program::Interface,
+    upload::{Upload, name},
+    words::{self, PLAIN, TICKET_LENGTH, WITH_BODY, WITH_FILE},
+};
+
+/// Writes the packet of a request.
+///
+/// # Errors
+///
+/// The file system's, where the body is a file.
+pub(crate) fn lay_out(
+    interface: Interface,
+    request: &Request,
+    upload: &Upload,
+    thread: usize,
+    ticket: Ticket,
+) -> io::Result<Bytes> {
+    let mut packet = Vec::with_capacity(1024);
+    let kind = match upload {
+        Upload::Nothing => PLAIN,
+        Upload::Memory(_) => WITH_BODY,
+        Upload::File { .. } => WITH_FILE,
+    };
+    words::write_ticket(kind, thread, ticket, &mut packet);
+    if kind != PLAIN {
+        packet.extend_from_slice(b"00000000");
+    }
+    let facts = Facts::of(request, upload);
+    match interface {
+        Interface::Rack => rack::write(&facts, &mut packet),
+        Interface::Psgi => psgi::write(&facts, &mut packet),
+        Interface::Wsgi => wsgi::write(&facts, &mut packet),
+        Interface::Asgi => asgi::write(&facts, &mut packet),
+    }
+    if kind != PLAIN {
+        let length = packet.len() - TICKET_LENGTH - LENGTH_DIGITS;
+        let digits = format!("{length:08}");
+        packet[TICKET_LENGTH..TICKET_LENGTH + LENGTH_DIGITS].copy_from_slice(&digits.as_bytes()[..LENGTH_DIGITS]);
+    }
+    match upload {
+        Upload::Nothing => {}
+        Upload::Memory(bytes) => packet.extend_from_slice(bytes),
+        Upload::File { file, folder, .. } => {
+            packet.extend_from_slice(name(file, folder)?.as_os_str().as_encoded_bytes());
+        }
+    }
+    Ok(packet.into())
+}
+
+/// What stands before a request with a body: how long the request is without it.
+const LENGTH_DIGITS: usize = 8;
+
+/// What applications are told besides the header.
+#[derive(Debug)]
+pub(crate) struct Facts<'a> {
+    pub(crate) method: &'a str,
+    /// As it was received, encoded.
+    pub(crate) path: &'a str,
+    pub(crate) query: &'a str,
+    /// Path and query, as received.
+    pub(crate) target: &'a str,
+    pub(crate) protocol: &'static str,
+    pub(crate) scheme: &'static str,
+    pub(crate) server_name: &'a str,
+    pub(crate) server_port: Port<'a>,
+    /// Nothing for clients over unix sockets.
+    pub(crate) remote_address: Option<IpAddr>,
+    pub(crate) remote_port: u16,
+    pub(crate) content_length: Option<u64>,
+    pub(crate) headers: &'a Headers,
+    /// Whether a name occurs twice.
+    pub(crate) has_repeated: bool,
+}
+
+/// A port as text or number, whichever it came as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Port<'a> {
+    Text(&'a str),
+    Number(u16),
+}
+
+impl<'a> Facts<'a> {
+    fn of(request: &'a Request, upload: &Upload) -> Self {
+        let connection = request.connection();
+        let (scheme, default_port) = match connection.scheme() {
+            Scheme::Http => ("http", 80),
+            Scheme::Https => ("https", 443),
+        };
+        let (server_name, port) = host_and_port(request.host().unwrap_or_default());
+        let local = connection.local();
+        let server_port = match (port, request.host(), local) {
+            (Some(port), ..) => Port::Text(port),
+            (None, None, Some(local)) => Port::Number(local.port()),
+            (None, ..) => Port::Number(default_port),
+        };
+        let (remote_address, remote_port) = match connection.peer() {
+            Peer::Tcp(address) => (Some(address.ip().to_canonical()), address.port()),
+            Peer::Unix => (None, 0),
+        };
+        let target = request.target.as_str();
+        let path = request.target.path();
+        let query = request.target.query();
+        Self {
+            method: request.method.as_str(),
+            path,
+            query: query.unwrap_or_default(),
+            target: match request.target.authority() {
+                None => target,
+                // The path and what follows are the end of an absolute target.
+                Some(_) => {
+                    &target[target.len() - path.len().min(target.len()) - query.map_or(0, |query| query.len() + 1)..]
+                }
+            },
+            protocol: match request.version {
+                Version::HTTP_10 => "HTTP/1.0",
+                Version::HTTP_2 => "HTTP/2",
+                _ => "HTTP/1.1",
+            },
+            scheme,
+            server_name: if server_name.is_empty() { "localhost" } else { server_name },
+            server_port,
+            remote_address,
+            remote_port,
+            // A body that came in chunks has a length by now.
+            content_length: match upload {
+                Upload::Nothing => request.headers.contains(Known::ContentLength).then_some(0),
+                _ => Some(upload.length()),
+            },
+            headers: &request.headers,
+            has_repeated: has_repeated(&request.headers),
+        }
+    }
+
+    /// Names, which well-known names those are, and values of the fields that applications see, each name once. The length of
+    /// the body is not among them, nor how it was sent.
+    pub(crate) fn fields(&self) -> impl Iterator<Item = (&'a [u8], Option<Known>, &'a [u8])> {
+        self.headers.iter_known().filter(|(name, known, _)| match known {
+            Some(known) => !matches!(known, Known::ContentLength | Known::TransferEncoding),
+            None => !name.contains(&b'_') && !name.eq_ignore_ascii_case(b"proxy"),
+        })
+    }
+}
+
+/// Host and port, as the Host field has them; IPv6 addresses keep their brackets, as in CGI (RFC 3875 §4.1.14).
+fn host_and_port(host: &str) -> (&str, Option<&str>) {
+    match host.rsplit_once(':') {
+        Some((name, port)) if !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()) => (name, Some(port)),
+        _ => (host, None),
+    }
+}
+
+fn has_repeated(headers: &Headers) -> bool {
+    let mut seen = 0_u64;
+    let mut unknown: Vec<&[u8]> = Vec::new();
+    headers.iter_known().any(|(name, known, _)| match known {
+        Some(known) => {
+            let bit = 1 << known as u8;
+            let again = seen & bit != 0;
+            seen |= bit;
+            again
+        }
+        None => {
+            let again = unknown.iter().any(|other| other.eq_ignore_ascii_case(name));
+            unknown.push(name);
+            again
+        }
+    })
+}
+
+/// Writes `HTTP_ACCEPT_LANGUAGE` for `Accept-Language`; two names have no prefix (RFC 3875 §4.1).
+fn write_variable(name: &[u8], known: Option<Known>, output: &mut Vec<u8>) {
+    if !matches!(known, Some(Known::ContentType | Known::ContentLength)) {
+        output.extend_from_slice(b"HTTP_");
+    }
+    output.extend(name.iter().map(|byte| match byte {
+        b'-' => b'_',
+        other => other.to_ascii_uppercase(),
+    }));
+}
+
+/// Writes all values of a field as one (RFC 9110 §5.3; cookies: RFC 6265 §5.4).
+fn write_values(headers: &Headers, name: &[u8], known: Option<Known>, output: &mut Vec<u8>) {
+    let separator: &[u8] = if known == Some(Known::Cookie) { b"; " } else { b", " };
+    for (place, value) in headers.get_all(name).enumerate() {
+        if place > 0 {
+            output.extend_from_slice(separator);
+        }
+        output.extend_from_slice(value);
+    }
+}
+
+/// Writes a number or an address.
+fn write_text(value: impl std::fmt::Display, output: &mut Vec<u8>) {
+    let mut text = Text(output);
+    // Writing to memory does not fail.
+    let _ = write!(text, "{value}");
+}
+
+struct Text<'a>(&'a mut Vec<u8>);
+
+impl Write for Text<'_> {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        self.0.extend_from_slice(text.as_bytes());
+        Ok(())
+    }
+}
+
+impl Port<'_> {
+    fn write(self, output: &mut Vec<u8>) {
+        match self {
+            Self::Text(text) => output.extend_from_slice(text.as_bytes()),
+            Self::Number(number) => write_text(number, output),
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Requests for Ruby: values with NULs between them, which `String#split` takes apart in one call.
+//!
+//! The first value is the ticket, the second the names of the header's variables with commas between them. Requests with the same names are
+//! made by the same block of Ruby: a literal hash that was compiled when the first of them came.
+
+use super::{Facts, write_text, write_values, write_variable};
+
+/// Behind the ticket: names, method, path, query, protocol, scheme, server's name and port, client's address and port, target,
+/// length of the body, then the fields' values.
+pub(super) fn write(facts: &Facts<'_>, packet: &mut Vec<u8>) {
+    packet.push(0);
+    let mut names = Vec::with_capacity(20);
+    for (name, known, value) in facts.fields() {
+        if facts.has_repeated && names.iter().any(|(other, ..): &(&[u8], _, _)| other.eq_ignore_ascii_case(name)) {
+            continue;
+        }
+        if !names.is_empty() {
+            packet.push(b',');
+        }
+        write_variable(name, known, packet);
+        names.push((name, known, value));
+    }
+    for value in [facts.method, facts.path, facts.query, facts.protocol, facts.scheme, facts.server_name] {
+        packet.push(0);
+        packet.extend_from_slice(value.as_bytes());
+    }
+    packet.push(0);
+    facts.server_port.write(packet);
+    packet.push(0);
+    if let Some(address) = facts.remote_address {
+        write_text(address, packet);
+    }
+    packet.push(0);
+    write_text(facts.remote_port, packet);
+    packet.push(0);
+    packet.extend_from_slice(facts.target.as_bytes());
+    packet.push(0);
+    if let Some(length) = facts.content_length {
+        write_text(length, packet);
+    }
+    for (name, known, value) in names {
+        packet.push(0);
+        if facts.has_repeated {
+            write_values(facts.headers, name, known, packet);
+        } else {
+            packet.extend_from_slice(value);
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! What a worker says of one request, on its way to whoever waits for it.
+
+use std::{
+    collections::VecDeque,
+    sync::{Mutex, MutexGuard, PoisonError},
+    task::{Context, Poll, Waker},
+};
+
+use bytes::Bytes;
+use serow_message::{Body, Headers, StatusCode};
+
+use crate::failure::Failure;
+
+/// One request and what has come of its response. Workers' replies are put in by the thread that receives them; failures by
+/// whoever notices.
+#[derive(Debug, Default)]
+pub(crate) struct Exchange {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    events: VecDeque<Event>,
+    /// Bytes of pieces among them.
+    waiting: usize,
+    /// Whether a response has begun, so that the request cannot be asked again.
+    has_begun: bool,
+    /// Nobody waits any more, or all has been said.
+    is_settled: bool,
+    is_abandoned: bool,
+    reader: Option<Waker>,
+    feeder: Option<Waker>,
+}
+
+/// What happened.
+#[derive(Debug)]
+pub(crate) enum Event {
+    Interim(StatusCode, Headers),
+    /// A response, and whether all of its body is there.
+    Head {
+        status: StatusCode,
+        headers: Headers,
+        body: Body,
+        is_whole: bool,
+    },
+    Piece(Bytes),
+    End,
+    Failed(Failure),
+}
+
+impl Exchange {
+    /// Hands something over.
+    pub(crate) fn push(&self, event: Event) {
+        let mut state = self.lock();
+        if state.is_settled {
+            return;
+        }
+        state.is_settled = matches!(event, Event::End | Event::Failed(_) | Event::Head { is_whole: true, .. });
+        match &event {
+            Event::Piece(piece) => state.waiting += piece.len(),
+            Event::Head { .. } => state.has_begun = true,
+            _ => {}
+        }
+        state.events.push_back(event);
+        if let Some(reader) = state.reader.take() {
+            drop(state);
+            reader.wake();
+        }
+    }
+
+    /// Waits until there is room for more pieces.
+    pub(crate) fn poll_room(&self, context: &mut Context<'_>) -> Poll<()> {
+        let mut state = self.lock();
+        if state.waiting < MOST_WAITING || state.is_abandoned {
+            return Poll::Ready(());
+        }
+        state.feeder = Some(context.waker().clone());
+        Poll::Pending
+    }
+
+    /// What happens next.
+    pub(crate) fn poll_next(&self, context: &mut Context<'_>) -> Poll<Event> {
+        let mut state = self.lock();
+        let Some(event) = state.events.pop_front() else {
+            state.reader = Some(context.waker().clone());
+            return Poll::Pending;
+        };
+        if let Event::Piece(piece) = &event {
+            state.waiting -= piece.len();
+            if state.waiting < MOST_WAITING {
+                wake(state.feeder.take());
+            }
+        }
+        Poll::Ready(event)
+    }
+
+    /// Nobody waits any more: what comes is forgotten.
+    pub(crate) fn abandon(&self) {
+        let mut state = self.lock();
+        (state.is_settled, state.is_abandoned) = (true, true);
+        state.events.clear();
+        let feeder = state.feeder.take();
+        drop(state);
+        wake(feeder);
+    }
+
+    /// Whether all has been said, or nobody listens.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.lock().is_settled
+    }
+
+    /// Whether a response has begun.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.lock().has_begun
+    }
+
+    /// No code panics while it holds this lock, so a poisoned one is as good as any.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn wake(waker: Option<Waker>) {
+    if let Some(waker) = waker {
+        waker.wake();
+    }
+}
+
+/// Bytes of a body that wait for the client before the worker has to: most pages are whole by then, and the worker is free
+/// for others while a slow client takes them.
+const MOST_WAITING: usize = 1 << 20;

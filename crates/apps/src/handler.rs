@@ -1,0 +1,172 @@
+//! The handler: a request becomes a packet, and what a worker says of it a response.
+
+use std::{
+    future::poll_fn,
+    mem,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
+
+use bytes::Bytes;
+use http_body::{Frame, SizeHint};
+use serow_message::{Body, BoxError, Handler, Headers, Known, Method, Request, Response};
+
+use crate::{
+    application::{Sent, Shared},
+    environment,
+    exchange::{Event, Exchange},
+    failure::Failure,
+    pool::Ticket,
+    upload::Upload,
+};
+
+/// Answers requests with what an application answers; see [`Application`](crate::Application).
+#[derive(Clone, Debug)]
+pub struct ApplicationHandler {
+    shared: Arc<Shared>,
+}
+
+impl ApplicationHandler {
+    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+        Self { shared }
+    }
+}
+
+impl Handler for ApplicationHandler {
+    fn call(&self, request: Request) -> impl Future<Output = Response> + 'static {
+        let shared = Arc::clone(&self.shared);
+        async move { answer(&shared, request).await }
+    }
+}
+
+async fn answer(shared: &Arc<Shared>, mut request: Request) -> Response {
+    match asked(shared, &mut request).await {
+        Ok(response) => response,
+        Err(failure) => {
+            let line = format!("{} {}", request.method, request.target.as_str());
+            failure.log(&shared.settings.name, &line);
+            failure.respond(&request.headers, shared.settings.development)
+        }
+    }
+}
+
+async fn asked(shared: &Arc<Shared>, request: &mut Request) -> Result<Response, Failure> {
+    let thread = shared.thread()?;
+    let body = mem::take(&mut request.body);
+    let upload = Upload::of(body, &shared.settings.buffer).await?;
+    let ticket = shared.ticket();
+    let interface = shared.settings.program.interface;
+    let packet = environment::lay_out(interface, request, &upload, thread, ticket).map_err(Failure::Storage)?;
+    let sent = Sent { packet, exchange: Arc::default(), is_repeatable: is_repeatable(&request.method) };
+    let exchange = Arc::clone(&sent.exchange);
+    shared.ask(ticket, Arc::new(sent));
+    let mut waiting = Waiting { shared: Arc::clone(shared), ticket, exchange, is_over: false };
+    loop {
+        match poll_fn(|context| waiting.poll_next(context)).await {
+            Event::Interim(status, headers) => request.interim().send(status, headers),
+            Event::Head { status, headers, body, is_whole } => {
+                let body = match is_whole {
+                    true => body,
+                    false => Body::stream(Pieces { first: body, waiting, announced: announced(&headers) }),
+                };
+                return Ok(Response { status, headers, body, ..Response::default() });
+            }
+            Event::Failed(failure) => return Err(failure),
+            // These come behind a head only.
+            Event::Piece(_) | Event::End => {}
+        }
+    }
+}
+
+/// Whether a request may be sent a second time (RFC 9110 §9.2.2).
+fn is_repeatable(method: &Method) -> bool {
+    method.is_idempotent()
+}
+
+/// How long the application says that its body is.
+fn announced(headers: &Headers) -> Option<u64> {
+    headers.get_str(Known::ContentLength)?.parse().ok()
+}
+
+/// Somebody who waits for a response. When this is dropped, nobody does.
+struct Waiting {
+    shared: Arc<Shared>,
+    ticket: Ticket,
+    exchange: Arc<Exchange>,
+    is_over: bool,
+}
+
+impl Waiting {
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Event> {
+        let event = ready!(self.exchange.poll_next(context));
+        self.is_over = matches!(event, Event::End | Event::Failed(_) | Event::Head { is_whole: true, .. });
+        Poll::Ready(event)
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.shared.forget(self.ticket, &self.exchange);
+        }
+    }
+}
+
+/// A body that comes piece by piece.
+struct Pieces {
+    first: Body,
+    waiting: Waiting,
+    /// Bytes that are still to come, where the application said how many.
+    announced: Option<u64>,
+}
+
+impl Pieces {
+    /// The body has ended; whether it has as many bytes as were announced.
+    fn end(&self) -> Option<Result<Frame<Bytes>, BoxError>> {
+        let missing = self.announced.filter(|bytes| *bytes > 0)?;
+        let name = &self.waiting.shared.settings.name;
+        tracing::error!("{name}: a body is {missing} bytes shorter than its Content-Length");
+        Some(Err("the body is shorter than announced".into()))
+    }
+
+    fn hand_over(&mut self, piece: Bytes) -> Option<Result<Frame<Bytes>, BoxError>> {
+        if let Some(announced) = &mut self.announced {
+            let Some(left) = announced.checked_sub(piece.len() as u64) else {
+                tracing::error!("{}: a body is longer than its Content-Length", self.waiting.shared.settings.name);
+                return Some(Err("the body is longer than announced".into()));
+            };
+            *announced = left;
+        }
+        Some(Ok(Frame::data(piece)))
+    }
+}
+
+impl http_body::Body for Pieces {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        if let Some(Ok(first)) = ready!(self.first.poll_next(context)).map(|frame| frame.map(Frame::into_data)) {
+            return Poll::Ready(first.ok().and_then(|piece| self.hand_over(piece)));
+        }
+        if self.waiting.is_over {
+            return Poll::Ready(self.end());
+        }
+        loop {
+            match ready!(self.waiting.poll_next(context)) {
+                Event::Piece(piece) => return Poll::Ready(self.hand_over(piece)),
+                Event::End => return Poll::Ready(self.end()),
+                Event::Failed(failure) => {
+                    failure.log(&self.waiting.shared.settings.name, "a response that had begun");
+                    return Poll::Ready(Some(Err("the application failed in the middle of a response".into())));
+                }
+                Event::Interim(..) | Event::Head { .. } => {}
+            }
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.announced.map_or_else(SizeHint::default, SizeHint::with_exact)
+    }
+}

@@ -1,0 +1,40 @@
+//! Applications in Ruby (Rack), Perl (PSGI) and Python (WSGI, ASGI), run by the interpreter that is there, as a handler.
+//!
+//! # The way of a request
+//!
+//! | step | file |
+//! | --- | --- |
+//! | its body is taken whole, so that a slow client keeps no worker busy | `upload.rs` |
+//! | it is laid out as its language unpacks it fastest: one packet | `environment.rs`, `environment/` |
+//! | the pool finds a worker that is idle, or will be first; otherwise it waits in the one queue | `pool.rs`, `application.rs` |
+//! | the packet goes to the worker; the bridge in it calls the application | `link.rs`, `bridges/` |
+//! | what the worker says comes to the thread that asked; the worker gets its next request | `replies.rs`, `words.rs` |
+//! | it becomes the response | `exchange.rs`, `handler.rs` |
+//! | or the client is told why there is none | `failure.rs` |
+//!
+//! Beside the requests, a thread starts workers, watches and replaces them: `keeper.rs`, `keeper/`. Workers are forked from a
+//! process that has the interpreter loaded, the mold; a mold and its workers are a crew. A reload is another crew.
+#![forbid(unsafe_code)]
+
+mod application;
+mod environment;
+mod exchange;
+mod failure;
+mod handler;
+mod keeper;
+mod link;
+mod pool;
+mod program;
+mod replies;
+mod running;
+mod settings;
+mod upload;
+mod words;
+
+pub use self::{
+    handler::ApplicationHandler,
+    pool::Census,
+    program::{Interface, Program},
+    running::Application,
+    settings::{ApplicationSettings, Lifetime},
+};

@@ -1,0 +1,359 @@
+//! Which worker answers which request: one queue for all workers and threads.
+//!
+//! Pure: it knows no socket, process or clock. What it says to send, whoever asked sends.
+//!
+//! ```text
+//!              a worker is idle          it answers
+//!  asked ──────────────────────▶ under way ────────▶ finished
+//!    │                             ▲   ▲
+//!    │ one has room behind         │   │ it begins the next one
+//!    │ the one under way           │   │
+//!    ├────────────────▶ sent ahead ────┘
+//!    │                     │ another worker became idle first: taken back
+//!    │ no room             ▼
+//!    └────────────────▶ queued ────▶ (as above, in order)
+//! ```
+//!
+//! A request is sent ahead so that no worker idles between two of them. It is taken back out of the worker's socket as soon as
+//! another worker has nothing to do, so no request waits behind a slow one while there is somebody to answer it.
+
+use std::{collections::VecDeque, time::Duration};
+
+/// Numbers requests; never given twice within four thousand million.
+pub(crate) type Ticket = u32;
+
+/// The number of a worker; never given twice.
+pub(crate) type WorkerNumber = u64;
+
+/// A request as the pool knows it.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked<T> {
+    /// Its number.
+    pub(crate) ticket: Ticket,
+    /// When it came.
+    pub(crate) since: Duration,
+    /// How many workers have died with it.
+    pub(crate) deaths: u8,
+    /// What it takes to send it, and who waits for the answer.
+    pub(crate) content: T,
+}
+
+/// What became of a request that came.
+#[derive(Debug)]
+pub(crate) enum Placement<T, W> {
+    /// It is to be sent to this worker.
+    Send(W, T),
+    /// It waits.
+    Queued,
+    /// So many wait that it may not.
+    Full(T),
+}
+
+/// What became of a request that nobody waits for any more.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Forgotten<W> {
+    /// No worker has seen it.
+    Unseen,
+    /// It was sent ahead to this worker and may be taken back.
+    SentAhead(WorkerNumber, W),
+    /// This worker is at work on it.
+    UnderWay(W),
+    /// It had ended.
+    Unknown,
+}
+
+/// All workers of an application, reached by a `W` each, and the requests that they have or shall have.
+#[derive(Debug)]
+pub(crate) struct Pool<T, W> {
+    workers: Vec<Worker<T, W>>,
+    queue: VecDeque<Asked<T>>,
+    /// How many may wait in the queue.
+    longest: usize,
+}
+
+#[derive(Debug)]
+struct Worker<T, W> {
+    number: WorkerNumber,
+    /// How it is reached.
+    handle: W,
+    /// Requests at a time.
+    capacity: usize,
+    /// Requests after which it is replaced.
+    lifetime: Option<u64>,
+    begun: u64,
+    leaving: bool,
+    under_way: Vec<UnderWay<T>>,
+    ahead: Option<Asked<T>>,
+    /// When it last became idle: the one that has been idle longest is asked first, so all get their share.
+    idle_since: u64,
+}
+
+#[derive(Debug)]
+struct UnderWay<T> {
+    asked: Asked<T>,
+    began: Duration,
+    /// The response is complete, but the worker still has to do with it.
+    is_answered: bool,
+}
+
+/// What there is to do after a worker has finished a request.
+#[derive(Debug)]
+pub(crate) struct Turn<T, W> {
+    /// The requests to send to this worker.
+    pub(crate) send: Option<T>,
+    /// Another worker, whose request ahead may be taken back for this one.
+    pub(crate) relieve: Option<(WorkerNumber, W)>,
+    /// It is to leave, and has nothing more to do.
+    pub(crate) dismiss: bool,
+}
+
+/// What a worker had when it died.
+#[derive(Debug)]
+pub(crate) struct Lost<T> {
+    /// It may have begun these; the last one was perhaps only sent ahead.
+    pub(crate) under_way: Vec<Asked<T>>,
+    /// It has not begun this one, unless it had answered the one before.
+    pub(crate) ahead: Option<Asked<T>>,
+}
+
+/// How many requests there are, and workers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Census {
+    /// Workers that take requests.
+    pub workers: usize,
+    /// Those that have one.
+    pub busy: usize,
+    /// Requests in the queue.
+    pub queued: usize,
+}
+
+impl<T: Clone, W: Clone> Pool<T, W> {
+    /// A pool whose queue has this many places.
+    pub(crate) fn new(longest: usize) -> Self {
+        Self { workers: Vec::new(), queue: VecDeque::new(), longest }
+    }
+
+    /// A worker is ready for requests: so many at a time, and so many in its life.
+    pub(crate) fn join(&mut self, number: WorkerNumber, handle: W, capacity: usize, lifetime: Option<u64>) {
+        self.workers.push(Worker {
+            number,
+            handle,
+            capacity: capacity.max(1),
+            lifetime,
+            begun: 0,
+            leaving: false,
+            under_way: Vec::new(),
+            ahead: None,
+            idle_since: 0,
+        });
+    }
+
+    /// A request came.
+    pub(crate) fn ask(&mut self, asked: Asked<T>, now: Duration) -> Placement<T, W> {
+        match self.place(asked, now) {
+            Ok((worker, content)) => Placement::Send(worker, content),
+            Err(asked) if self.queue.len() >= self.longest => Placement::Full(asked.content),
+            Err(asked) => {
+                self.queue.push_back(asked);
+                Placement::Queued
+            }
+        }
+    }
+
+    /// A request that a worker had is asked again, before all others.
+    pub(crate) fn ask_again(&mut self, asked: Asked<T>, now: Duration) -> Option<(W, T)> {
+        self.place(asked, now).map_err(|asked| self.queue.push_front(asked)).ok()
+    }
+
+    /// The next request of the queue that a worker can take now, for when workers have joined.
+    pub(crate) fn next(&mut self, now: Duration) -> Option<(W, T)> {
+        let asked = self.queue.pop_front()?;
+        self.place(asked, now).map_err(|asked| self.queue.push_front(asked)).ok()
+    }
+
+    fn place(&mut self, asked: Asked<T>, now: Duration) -> Result<(W, T), Asked<T>> {
+        let takes = |worker: &&mut Worker<T, W>| !worker.leaving;
+        let idle = self.workers.iter_mut().filter(takes).filter(|worker| worker.has_room());
+        if let Some(worker) = idle.min_by_key(|worker| (worker.under_way.len(), worker.idle_since)) {
+            let content = asked.content.clone();
+            worker.begin(asked, now);
+            return Ok((worker.handle.clone(), content));
+        }
+        match self.workers.iter_mut().filter(takes).find(|worker| worker.ahead.is_none()) {
+            Some(worker) => {
+                let content = asked.content.clone();
+                worker.ahead = Some(asked);
+                Ok((worker.handle.clone(), content))
+            }
+            None => Err(asked),
+        }
+    }
+
+    /// What a worker does for this request; it began it if it was sent ahead.
+    pub(crate) fn under_way(&mut self, number: WorkerNumber, ticket: Ticket) -> Option<T> {
+        let worker = self.worker(number)?;
+        let found = worker.under_way.iter().find(|one| one.asked.ticket == ticket).map(|one| &one.asked);
+        found.or(worker.ahead.as_ref().filter(|asked| asked.ticket == ticket)).map(|asked| asked.content.clone())
+    }
+
+    /// The response is complete, but the worker goes on with the request.
+    pub(crate) fn answered(&mut self, number: WorkerNumber, ticket: Ticket) {
+        let Some(worker) = self.worker(number) else { return };
+        if let Some(one) = worker.under_way.iter_mut().find(|one| one.asked.ticket == ticket) {
+            one.is_answered = true;
+        }
+    }
+
+    /// A worker has finished a request.
+    pub(crate) fn finished(&mut self, number: WorkerNumber, ticket: Ticket, now: Duration) -> Turn<T, W> {
+        let nothing = Turn { send: None, relieve: None, dismiss: false };
+        let longest_idle = self.workers.iter().map(|worker| worker.idle_since).max().unwrap_or(0);
+        let Some(place) = self.workers.iter().position(|worker| worker.number == number) else { return nothing };
+        let worker = &mut self.workers[place];
+        worker.end(ticket, now);
+        if worker.leaving {
+            return Turn { dismiss: worker.under_way.is_empty(), ..nothing };
+        }
+        if let Some(next) = self.queue.pop_front() {
+            let worker = &mut self.workers[place];
+            let content = next.content.clone();
+            match worker.has_room() {
+                true => worker.begin(next, now),
+                false => worker.ahead = Some(next),
+            }
+            return Turn { send: Some(content), ..nothing };
+        }
+        let worker = &mut self.workers[place];
+        if !worker.has_room() {
+            return nothing;
+        }
+        worker.idle_since = longest_idle + 1;
+        Turn { relieve: self.relievable(number), ..nothing }
+    }
+
+    /// A worker with a request ahead, which this one could take.
+    fn relievable(&self, number: WorkerNumber) -> Option<(WorkerNumber, W)> {
+        let others = self.workers.iter().filter(|other| other.number != number);
+        let ahead = others.filter_map(|other| other.ahead.as_ref().map(|asked| (asked.since, other)));
+        ahead.min_by_key(|(since, _)| *since).map(|(_, other)| (other.number, other.handle.clone()))
+    }
+
+    /// This request has been taken back from a worker. Mostly it is the one that was sent ahead, but where two threads sent
+    /// to the worker at once, it may be the other.
+    pub(crate) fn taken_back(&mut self, number: WorkerNumber, ticket: Ticket, now: Duration) -> Option<Asked<T>> {
+        let worker = self.worker(number)?;
+        if worker.ahead.as_ref().is_some_and(|asked| asked.ticket == ticket) {
+            return worker.ahead.take();
+        }
+        let place = worker.under_way.iter().position(|one| one.asked.ticket == ticket)?;
+        let taken = worker.under_way.remove(place).asked;
+        worker.begin_next(now);
+        Some(taken)
+    }
+
+    /// Nobody waits for this request any more. One that no worker has seen is gone with that.
+    pub(crate) fn forget(&mut self, ticket: Ticket) -> Forgotten<W> {
+        if let Some(place) = self.queue.iter().position(|asked| asked.ticket == ticket) {
+            self.queue.remove(place);
+            return Forgotten::Unseen;
+        }
+        for worker in &self.workers {
+            if worker.ahead.as_ref().is_some_and(|asked| asked.ticket == ticket) {
+                return Forgotten::SentAhead(worker.number, worker.handle.clone());
+            }
+            if worker.under_way.iter().any(|one| one.asked.ticket == ticket) {
+                return Forgotten::UnderWay(worker.handle.clone());
+            }
+        }
+        Forgotten::Unknown
+    }
+
+    /// Requests that have waited in the queue for longer than this; they are gone with that.
+    pub(crate) fn impatient(&mut self, patience: Duration, now: Duration) -> Vec<Asked<T>> {
+        let overdue = |asked: &Asked<T>| now.saturating_sub(asked.since) >= patience;
+        let count = self.queue.iter().take_while(|asked| overdue(asked)).count();
+        self.queue.drain(..count).collect()
+    }
+
+    /// Workers that have been at requests for longer than this, and those requests.
+    pub(crate) fn overdue(&self, limit: Duration, now: Duration) -> Vec<(W, Vec<T>)> {
+        let slow = |one: &&UnderWay<T>| now.saturating_sub(one.began) >= limit;
+        let overdue = |worker: &Worker<T, W>| -> Vec<T> {
+            worker.under_way.iter().filter(slow).map(|one| one.asked.content.clone()).collect()
+        };
+        let workers = self.workers.iter().map(|worker| (worker.handle.clone(), overdue(worker)));
+        workers.filter(|(_, requests)| !requests.is_empty()).collect()
+    }
+
+    /// A worker gets no more requests; says whether it has none now.
+    pub(crate) fn retire(&mut self, number: WorkerNumber) -> bool {
+        self.worker(number).is_some_and(|worker| {
+            worker.leaving = true;
+            worker.under_way.is_empty() && worker.ahead.is_none()
+        })
+    }
+
+    /// Workers that have had as many requests as they may in their lives and get no more. For each of them there is to be
+    /// another.
+    pub(crate) fn aged(&mut self) -> Vec<WorkerNumber> {
+        let aged =
+            |worker: &&mut Worker<T, W>| !worker.leaving && worker.lifetime.is_some_and(|most| worker.begun >= most);
+        self.workers.iter_mut().filter(aged).map(|worker| worker.number).collect()
+    }
+
+    /// A worker is gone.
+    pub(crate) fn lost(&mut self, number: WorkerNumber) -> Lost<T> {
+        let Some(place) = self.workers.iter().position(|worker| worker.number == number) else {
+            return Lost { under_way: Vec::new(), ahead: None };
+        };
+        let worker = self.workers.remove(place);
+        let unanswered = worker.under_way.into_iter().filter(|one| !one.is_answered);
+        Lost { under_way: unanswered.map(|one| one.asked).collect(), ahead: worker.ahead }
+    }
+
+    /// Whether this worker is one of them.
+    pub(crate) fn has(&self, number: WorkerNumber) -> bool {
+        self.workers.iter().any(|worker| worker.number == number)
+    }
+
+    /// How many there are.
+    pub(crate) fn census(&self) -> Census {
+        let taking = || self.workers.iter().filter(|worker| !worker.leaving);
+        let busy = taking().filter(|worker| !worker.under_way.is_empty()).count();
+        Census { workers: taking().count(), busy, queued: self.queue.len() }
+    }
+
+    fn worker(&mut self, number: WorkerNumber) -> Option<&mut Worker<T, W>> {
+        self.workers.iter_mut().find(|worker| worker.number == number)
+    }
+}
+
+impl<T, W> Worker<T, W> {
+    fn has_room(&self) -> bool {
+        self.under_way.len() < self.capacity
+    }
+
+    /// It has finished a request. If that is the one that was sent ahead, the two were taken out of order.
+    fn end(&mut self, ticket: Ticket, now: Duration) {
+        if self.ahead.as_ref().is_some_and(|ahead| ahead.ticket == ticket) {
+            self.ahead = None;
+            return;
+        }
+        self.under_way.retain(|one| one.asked.ticket != ticket);
+        self.begin_next(now);
+    }
+
+    fn begin_next(&mut self, now: Duration) {
+        if let Some(ahead) = self.ahead.take() {
+            self.begin(ahead, now);
+        }
+    }
+
+    fn begin(&mut self, asked: Asked<T>, now: Duration) {
+        self.begun += 1;
+        self.under_way.push(UnderWay { asked, began: now, is_answered: false });
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,157 @@
+//! Requests and workers with a made-up clock.
+
+use super::*;
+
+const NOW: Duration = Duration::from_secs(100);
+
+/// Asks for something named by a letter, and says where it goes.
+fn ask(pool: &mut Pool<char, WorkerNumber>, name: char) -> (Ticket, Option<WorkerNumber>) {
+    let ticket = name as Ticket;
+    let asked = Asked { ticket, since: NOW, deaths: 0, content: name };
+    match pool.ask(asked, NOW) {
+        Placement::Send(worker, content) => {
+            assert_eq!(content, name);
+            (ticket, Some(worker))
+        }
+        Placement::Queued => (ticket, None),
+        Placement::Full(content) => panic!("no room for {content}"),
+    }
+}
+
+fn with_workers(count: u64) -> Pool<char, WorkerNumber> {
+    let mut pool = Pool::new(2);
+    (1..=count).for_each(|number| pool.join(number, number, 1, None));
+    pool
+}
+
+#[test]
+fn idle_workers_first_then_one_ahead_of_each_then_the_queue() {
+    let mut pool = with_workers(2);
+    let (a, first) = ask(&mut pool, 'a');
+    let (b, second) = ask(&mut pool, 'b');
+    assert_eq!((first, second), (Some(1), Some(2)));
+    let (c, ahead) = ask(&mut pool, 'c');
+    assert_eq!(ahead, Some(1));
+    let (_, ahead) = ask(&mut pool, 'd');
+    assert_eq!(ahead, Some(2));
+    let (e, queued) = ask(&mut pool, 'e');
+    assert_eq!(queued, None);
+    ask(&mut pool, 'f');
+    let full = Asked { ticket: 99, since: NOW, deaths: 0, content: 'g' };
+    assert!(matches!(pool.ask(full, NOW), Placement::Full('g')));
+    // What was ahead is under way, and the queue moves on, in order.
+    let turn = pool.finished(1, a, NOW);
+    assert_eq!((turn.send, turn.relieve, turn.dismiss), (Some('e'), None, false));
+    assert_eq!(pool.under_way(1, c), Some('c'));
+    assert_eq!(pool.forget(e), Forgotten::SentAhead(1, 1));
+    assert_eq!(pool.forget(b), Forgotten::UnderWay(2));
+    assert_eq!(pool.census(), Census { workers: 2, busy: 2, queued: 1 });
+}
+
+#[test]
+fn a_request_that_was_sent_ahead_goes_to_whoever_is_idle_first() {
+    let mut pool = with_workers(2);
+    let (_slow, _) = ask(&mut pool, 's');
+    let (quick, _) = ask(&mut pool, 'q');
+    let (ahead, worker) = ask(&mut pool, 'a');
+    assert_eq!(worker, Some(1));
+    let turn = pool.finished(2, quick, NOW);
+    assert_eq!((turn.send, turn.relieve), (None, Some((1, 1))));
+    let asked = pool.taken_back(1, ahead, NOW).unwrap();
+    assert_eq!(asked.ticket, ahead);
+    assert_eq!(pool.ask_again(asked, NOW), Some((2, 'a')));
+    assert!(pool.taken_back(1, ahead, NOW).is_none());
+}
+
+#[test]
+fn two_that_were_taken_out_of_order() {
+    let mut pool = with_workers(1);
+    let (a, _) = ask(&mut pool, 'a');
+    let (b, _) = ask(&mut pool, 'b');
+    pool.finished(1, b, NOW);
+    assert_eq!(pool.forget(a), Forgotten::UnderWay(1));
+    let (c, _) = ask(&mut pool, 'c');
+    let taken = pool.taken_back(1, a, NOW).unwrap();
+    assert_eq!(taken.content, 'a');
+    assert_eq!(pool.forget(c), Forgotten::UnderWay(1));
+}
+
+#[test]
+fn all_workers_get_their_share() {
+    let mut pool = with_workers(3);
+    let mut workers = Vec::new();
+    for _ in 0..6 {
+        let (ticket, worker) = ask(&mut pool, 'x');
+        let worker = worker.unwrap();
+        pool.finished(worker, ticket, NOW);
+        workers.push(worker);
+    }
+    assert_eq!(workers, [1, 2, 3, 1, 2, 3]);
+}
+
+#[test]
+fn a_worker_may_have_several_at_a_time() {
+    let mut pool = Pool::new(2);
+    pool.join(1, 1, 3, None);
+    let sent: Vec<_> = (0..5).map(|_| ask(&mut pool, 'x').1).collect();
+    assert_eq!(sent, [Some(1), Some(1), Some(1), Some(1), None]);
+    assert_eq!(pool.lost(1).under_way.len(), 3);
+}
+
+#[test]
+fn the_old_and_the_tired_leave_when_they_have_finished() {
+    let mut pool = Pool::new(2);
+    pool.join(1, 1, 1, Some(2));
+    let (a, _) = ask(&mut pool, 'a');
+    assert!(pool.aged().is_empty());
+    pool.finished(1, a, NOW);
+    let (b, _) = ask(&mut pool, 'b');
+    assert_eq!(pool.aged(), [1]);
+    assert!(!pool.retire(1));
+    assert!(pool.aged().is_empty());
+    let (c, queued) = ask(&mut pool, 'c');
+    assert_eq!(queued, None);
+    let turn = pool.finished(1, b, NOW);
+    assert!(turn.dismiss && turn.send.is_none());
+    pool.lost(1);
+    pool.join(2, 2, 1, None);
+    assert_eq!(pool.next(NOW), Some((2, 'c')));
+    assert_eq!(pool.forget(c), Forgotten::UnderWay(2));
+    assert!(pool.retire(77) || pool.next(NOW).is_none());
+}
+
+#[test]
+fn those_who_wait_too_long_and_those_who_take_too_long_are_found() {
+    let mut pool = with_workers(1);
+    let (a, _) = ask(&mut pool, 'a');
+    ask(&mut pool, 'b');
+    let (c, _) = ask(&mut pool, 'c');
+    let later = NOW + Duration::from_secs(5);
+    assert!(pool.impatient(Duration::from_secs(6), later).is_empty());
+    assert!(pool.overdue(Duration::from_secs(6), later).is_empty());
+    assert_eq!(pool.overdue(Duration::from_secs(5), later), [(1, vec!['a'])]);
+    let gone: Vec<_> = pool.impatient(Duration::from_secs(5), later).iter().map(|asked| asked.ticket).collect();
+    assert_eq!(gone, [c]);
+    // The time of what was sent ahead begins when it is begun.
+    pool.finished(1, a, later);
+    assert!(pool.overdue(Duration::from_secs(5), later).is_empty());
+}
+
+#[test]
+fn what_a_worker_had_when_it_died() {
+    let mut pool = with_workers(1);
+    let (a, _) = ask(&mut pool, 'a');
+    ask(&mut pool, 'b');
+    ask(&mut pool, 'c');
+    pool.answered(1, a);
+    let lost = pool.lost(1);
+    assert!(lost.under_way.is_empty(), "its response was complete");
+    let ahead = lost.ahead.unwrap();
+    assert_eq!(ahead.content, 'b');
+    assert_eq!(pool.ask_again(ahead, NOW), None);
+    assert_eq!(pool.census(), Census { workers: 0, busy: 0, queued: 2 });
+    pool.join(2, 2, 1, None);
+    assert_eq!(pool.next(NOW), Some((2, 'b')));
+    assert_eq!(pool.next(NOW), Some((2, 'c')));
+    assert_eq!(pool.next(NOW), None);
+}

@@ -1,0 +1,77 @@
+//! What an application is written in, and what runs it.
+
+use std::ffi::OsString;
+
+/// What is run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// By which interface the application is called.
+    pub interface: Interface,
+    /// The file of the application, or for Python `module:callable`.
+    pub application: String,
+    /// The interpreter, and what is to stand before it, as in `bundle exec ruby`.
+    pub interpreter: Vec<OsString>,
+}
+
+/// How a server calls an application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Interface {
+    /// Ruby's, 2 and 3.
+    Rack,
+    /// Perl's.
+    Psgi,
+    /// Python's (PEP 3333).
+    Wsgi,
+    /// Python's for asyncio.
+    Asgi,
+}
+
+impl Interface {
+    /// The interpreter's usual name.
+    #[must_use]
+    pub fn interpreter(self) -> &'static str {
+        match self {
+            Self::Rack => "ruby",
+            Self::Psgi => "perl",
+            Self::Wsgi | Self::Asgi => "python3",
+        }
+    }
+
+    /// Its name in settings and logs.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rack => "rack",
+            Self::Psgi => "psgi",
+            Self::Wsgi => "wsgi",
+            Self::Asgi => "asgi",
+        }
+    }
+
+    /// The interpreter's options that make it read and run what is first said on its standard input.
+    pub(crate) fn loader(self) -> [&'static str; 2] {
+        match self {
+            Self::Rack => ["-e", "eval(STDIN.sysread(262144), TOPLEVEL_BINDING, 'serow.rb')"],
+            Self::Psgi => {
+                ["-e", "sysread STDIN, my $code, 262144; eval qq{#line 1 \"serow.pl\"\\n$code}; die $@ if $@"]
+            }
+            Self::Wsgi | Self::Asgi => {
+                ["-c", "import os; exec(compile(os.read(0, 262144), 'serow.py', 'exec'), {'__name__': 'serow'})"]
+            }
+        }
+    }
+
+    /// What runs in the interpreter.
+    pub(crate) fn bridge(self) -> &'static str {
+        match self {
+            Self::Rack => include_str!("../bridges/ruby/serow.rb"),
+            Self::Psgi => include_str!("../bridges/perl/serow.pl"),
+            Self::Wsgi => {
+                concat!(include_str!("../bridges/python/serow.py"), include_str!("../bridges/python/wsgi.py"))
+            }
+            Self::Asgi => {
+                concat!(include_str!("../bridges/python/serow.py"), include_str!("../bridges/python/asgi.py"))
+            }
+        }
+    }
+}

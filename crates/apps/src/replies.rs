@@ -1,0 +1,120 @@
+//! Reading what a worker replies to a thread.
+
+use std::{cell::RefCell, fs::File, future::poll_fn, io, os::unix::ffi::OsStrExt, path::Path, sync::Arc};
+
+use bytes::Bytes;
+use serow_message::{Body, FileRange, FileVersion};
+use serow_net::{channel::AsyncChannel, monotonic};
+
+use crate::{
+    application::Shared,
+    exchange::{Event, Exchange},
+    failure::Failure,
+    link::Link,
+    words::{Nonsense, Reply, ReplyKind, parse_head},
+};
+
+thread_local! {
+    /// Where packets are received. They are read before another task has its turn.
+    static PACKET: RefCell<Box<[u8]>> = RefCell::new(vec![0; MOST_PACKET].into_boxed_slice());
+}
+
+/// Reads the replies of a worker to this thread until the worker is gone.
+pub(crate) async fn read(shared: &Shared, link: &Arc<Link>, thread: usize) {
+    let channel = match link.replies[thread].try_clone().and_then(AsyncChannel::new) {
+        Ok(channel) => channel,
+        Err(error) => {
+            tracing::error!("replies of worker {} cannot be read: {error}; allow more open files", link.place);
+            return;
+        }
+    };
+    loop {
+        let received = channel.receive_with(|channel| {
+            PACKET.with_borrow_mut(|packet| {
+                let length = channel.try_receive_into(packet)?;
+                Ok((length > 0).then(|| take(shared, link, &packet[..length])))
+            })
+        });
+        match received.await {
+            Ok(Some(Some(exchange))) => poll_fn(|context| exchange.poll_room(context)).await,
+            Ok(Some(None)) => {}
+            Ok(None) => return,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) => {
+                tracing::error!("worker {} cannot be understood: {error}; it is ended", link.place);
+                return;
+            }
+        }
+    }
+}
+
+/// Takes one packet; gives the exchange whose body is growing, which may have to wait for its client.
+fn take(shared: &Shared, link: &Arc<Link>, packet: &[u8]) -> Option<Arc<Exchange>> {
+    let reply = match Reply::parse(packet) {
+        Ok(reply) => reply,
+        Err(Nonsense(what)) => {
+            tracing::error!("worker {} sent {what}: something else writes to its sockets", link.place);
+            return None;
+        }
+    };
+    let is_done = (reply.kind.is_last() && !reply.stays_busy) || reply.kind == ReplyKind::Free;
+    let (sent, turn) = {
+        let mut pool = shared.pool();
+        let sent = pool.under_way(link.number, reply.ticket);
+        if reply.stays_busy {
+            pool.answered(link.number, reply.ticket);
+        }
+        (sent, is_done.then(|| pool.finished(link.number, reply.ticket, monotonic())))
+    };
+    // First the worker has its next request.
+    if let Some(turn) = turn {
+        shared.take_turn(link, turn);
+    }
+    let exchange = &sent?.exchange;
+    if let Some(event) = event(&reply) {
+        exchange.push(event);
+    }
+    (reply.kind == ReplyKind::Piece).then(|| Arc::clone(exchange))
+}
+
+fn event(reply: &Reply<'_>) -> Option<Event> {
+    let event = match reply.kind {
+        ReplyKind::Piece => Ok(Event::Piece(Bytes::copy_from_slice(reply.content))),
+        ReplyKind::End => Ok(Event::End),
+        ReplyKind::Free => return None,
+        ReplyKind::Failed => {
+            Ok(Event::Failed(Failure::Application(String::from_utf8_lossy(reply.content).into_owned())))
+        }
+        ReplyKind::Interim => parse_head(reply.content).map(|(status, headers, _)| Event::Interim(status, headers)),
+        ReplyKind::Whole | ReplyKind::Head | ReplyKind::File => head(reply),
+    };
+    Some(event.unwrap_or_else(|Nonsense(what)| Event::Failed(Failure::Nonsense(what))))
+}
+
+fn head(reply: &Reply<'_>) -> Result<Event, Nonsense> {
+    let (status, headers, rest) = parse_head(reply.content)?;
+    let body = match reply.kind {
+        ReplyKind::File => file(rest)?,
+        _ => Body::from(Bytes::copy_from_slice(rest)),
+    };
+    Ok(Event::Head { status, headers, body, is_whole: reply.kind != ReplyKind::Head })
+}
+
+/// The file that an application named as the body.
+fn file(path: &[u8]) -> Result<Body, Nonsense> {
+    let path = Path::new(std::ffi::OsStr::from_bytes(path));
+    let unreadable = Nonsense("a file as body that cannot be read");
+    let opened = File::open(path).and_then(|file| {
+        let metadata = file.metadata()?;
+        let version = Some(FileVersion::of(&metadata));
+        Ok(FileRange { file: Arc::new(file), offset: 0, length: metadata.len(), version })
+    });
+    let range = opened.map_err(|error| {
+        tracing::error!("{} cannot be sent: {error}", path.display());
+        unreadable
+    })?;
+    Ok(Body::file(range))
+}
+
+/// More than a packet can be: what the socket's buffer takes (net.core.wmem_default, 208 KiB) bounds it.
+const MOST_PACKET: usize = 512 * 1024;

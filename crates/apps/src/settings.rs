@@ -1,0 +1,76 @@
+//! What can be set of an application.
+
+use std::{ffi::OsString, num::NonZero, path::PathBuf, time::Duration};
+
+use serow_proxy::{BufferSettings, QueueSettings};
+
+use crate::program::Program;
+
+/// An application, and how it is run.
+#[derive(Clone, Debug)]
+pub struct ApplicationSettings {
+    /// How it is called in logs and in the status.
+    pub name: String,
+    /// What is run.
+    pub program: Program,
+    /// The folder it runs in.
+    pub folder: PathBuf,
+    /// What is added to its environment.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Worker processes.
+    pub workers: NonZero<usize>,
+    /// Requests that a worker answers at a time; 1 by default, since not every application is made for more.
+    pub concurrency: NonZero<usize>,
+    /// Whether the application is loaded once, before workers are forked: they share its memory then, and start at once. Not
+    /// by default, since connections that it opens while it loads would be shared as well.
+    pub preload: bool,
+    /// How long a worker may take for a request before it is ended and replaced; 60 s, as Unicorn has it.
+    pub timeout: Duration,
+    /// How long the application may take to load; 60 s.
+    pub start_timeout: Duration,
+    /// How requests wait while all workers are busy.
+    pub queue: QueueSettings,
+    /// After how many requests a worker is replaced; never by default.
+    pub lifetime: Option<Lifetime>,
+    /// The time between two workers' starts; none by default.
+    pub spawn_interval: Duration,
+    /// Bytes of memory (resident) after which a worker is replaced; none by default.
+    pub memory_limit: Option<u64>,
+    /// Where bodies of requests are kept until they are whole.
+    pub buffer: BufferSettings,
+    /// Whether clients are shown what the application says of its failures, and files that change reload it.
+    pub development: bool,
+}
+
+/// After how many requests a worker is replaced: a random number between these, so that not all are replaced at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lifetime {
+    /// At least so many.
+    pub least: u64,
+    /// At most so many.
+    pub most: u64,
+}
+
+impl ApplicationSettings {
+    /// The defaults for a program in this folder: as many workers as there are processors.
+    #[must_use]
+    pub fn new(name: impl Into<String>, program: Program, folder: PathBuf) -> Self {
+        Self {
+            name: name.into(),
+            program,
+            folder,
+            environment: Vec::new(),
+            workers: std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN),
+            concurrency: NonZero::<usize>::MIN,
+            preload: false,
+            timeout: Duration::from_secs(60),
+            start_timeout: Duration::from_secs(60),
+            queue: QueueSettings::default(),
+            lifetime: None,
+            spawn_interval: Duration::ZERO,
+            memory_limit: None,
+            buffer: BufferSettings::default(),
+            development: false,
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! What front and worker say to each other. A message is one packet of a SEQPACKET socket.
+//!
+//! To a worker, on the socket of its requests:
+//!
+//! | begins with | then |
+//! | --- | --- |
+//! | `r`, ticket | a request without a body, as its language likes it best: [`crate::environment`] |
+//! | `b`, ticket | eight digits: the length of that; that; the body |
+//! | `f`, ticket | eight digits: the length of the request; that; the path of a file, which is the body and is the worker's to delete |
+//! | `c`, ticket | nobody waits for the response any more |
+//!
+//! From a worker, on the socket of the thread that the ticket names:
+//!
+//! | begins with | then |
+//! | --- | --- |
+//! | `R`, what the request began with | a whole response: status, names and values, each behind a NUL; two NULs; the body |
+//! | `H` | the same, and more of the body follows |
+//! | `F` | the same, but the body is a file: here stands its path |
+//! | `B` | a piece of the body |
+//! | `E` | the body has ended |
+//! | `I` | an interim response, as `R` without a body |
+//! | `X` | the application failed: what it said of that, for the log |
+//! | `D` | the worker is free again, after a kind in lower case |
+//!
+//! `r`, `e`, `x` and `f` are `R`, `E`, `X` and `F` from a worker that is not free yet: `D` follows.
+//!
+//! A ticket is ten bytes: the kind, the thread (`!` is the first) and eight hexadecimal digits. A worker copies it.
+
+use serow_message::{Headers, StatusCode};
+
+use crate::pool::Ticket;
+
+/// How many bytes a request begins with: kind, thread and number.
+pub(crate) const TICKET_LENGTH: usize = 10;
+
+/// The first thread in tickets; what follows are printable bytes, so that they can be read in traces, and never NUL.
+const FIRST_THREAD: u8 = b'!';
+
+/// How many threads tickets can name.
+pub(crate) const MOST_THREADS: usize = 200;
+
+/// Writes what a request begins with.
+pub(crate) fn write_ticket(kind: u8, thread: usize, ticket: Ticket, output: &mut Vec<u8>) {
+    let thread = u8::try_from(thread).unwrap_or(u8::MAX);
+    output.extend_from_slice(&[kind, FIRST_THREAD.saturating_add(thread)]);
+    let digit = |place: u32| b"0123456789abcdef"[(ticket >> (28 - 4 * place)) as usize & 15];
+    output.extend((0..8).map(digit));
+}
+
+/// The ticket of a packet to a worker.
+pub(crate) fn ticket_of(packet: &[u8]) -> Option<Ticket> {
+    let digits = std::str::from_utf8(packet.get(2..TICKET_LENGTH)?).ok()?;
+    Ticket::from_str_radix(digits, 16).ok().filter(|_| packet[0] != CANCEL)
+}
+
+/// A request without a body.
+pub(crate) const PLAIN: u8 = b'r';
+/// A request with its body behind it.
+pub(crate) const WITH_BODY: u8 = b'b';
+/// A request whose body is a file.
+pub(crate) const WITH_FILE: u8 = b'f';
+/// Nobody waits for the response any more.
+pub(crate) const CANCEL: u8 = b'c';
+
+/// What a worker says of a request.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Reply<'a> {
+    pub(crate) ticket: Ticket,
+    pub(crate) kind: ReplyKind,
+    /// The response is complete, and the worker not free yet.
+    pub(crate) stays_busy: bool,
+    /// What stands behind the ticket.
+    pub(crate) content: &'a [u8],
+}
+
+/// What a worker says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ReplyKind {
+    /// A whole response.
+    Whole,
+    /// Its head, and the first piece.
+    Head,
+    /// Its head, and the path of the file that is the body.
+    File,
+    /// A piece.
+    Piece,
+    /// The body has ended.
+    End,
+    /// An interim response.
+    Interim,
+    /// The application failed.
+    Failed,
+    /// The worker is free again.
+    Free,
+}
+
+impl ReplyKind {
+    /// Whether nothing of this response follows.
+    pub(crate) fn is_last(self) -> bool {
+        matches!(self, Self::Whole | Self::File | Self::End | Self::Failed)
+    }
+}
+
+/// A worker said what is no reply, or a response that is none.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Nonsense(pub(crate) &'static str);
+
+impl<'a> Reply<'a> {
+    /// Reads a packet.
+    pub(crate) fn parse(packet: &'a [u8]) -> Result<Self, Nonsense> {
+        let nonsense = Nonsense("a packet that is no reply");
+        let (Some((kind, rest)), Some(content)) = (packet.split_first(), packet.get(1 + TICKET_LENGTH..)) else {
+            return Err(nonsense);
+        };
+        let ticket = ticket_of(rest);
+        let (kind, stays_busy) = match kind {
+            b'R' => (ReplyKind::Whole, false),
+            b'r' => (ReplyKind::Whole, true),
+            b'H' => (ReplyKind::Head, false),
+            b'F' => (ReplyKind::File, false),
+            b'f' => (ReplyKind::File, true),
+            b'B' => (ReplyKind::Piece, false),
+            b'E' => (ReplyKind::End, false),
+            b'e' => (ReplyKind::End, true),
+            b'I' => (ReplyKind::Interim, false),
+            b'X' => (ReplyKind::Failed, false),
+            b'x' => (ReplyKind::Failed, true),
+            b'D' => (ReplyKind::Free, false),
+            _ => return Err(nonsense),
+        };
+        Ok(Self { ticket: ticket.ok_or(nonsense)?, kind, stays_busy, content })
+    }
+}
+
+/// Reads status and fields: `\0200\0name\0value…\0\0`, and says what stands behind.
+pub(crate) fn parse_head(content: &[u8]) -> Result<(StatusCode, Headers, &[u8]), Nonsense> {
+    let mut parts = Parts { rest: content.strip_prefix(b"\0").ok_or(Nonsense("a response without a status"))? };
+    let status = parts.next().and_then(|status| StatusCode::from_bytes(status).ok());
+    let status = status.ok_or(Nonsense("a status that is no number from 100 to 999"))?;
+    let mut headers = Headers::new();
+    loop {
+        match parts.next() {
+            Some(b"") => return Ok((status, headers, parts.rest)),
+            Some(name) => {
+                let value = parts.next().ok_or(Nonsense("a header field without a value"))?;
+                append(&mut headers, name, value)?;
+            }
+            None => return Err(Nonsense("a response whose header does not end")),
+        }
+    }
+}
+
+/// Adds a field; one whose value has several lines is several fields (Rack 2's way of saying so).
+fn append(headers: &mut Headers, name: &[u8], value: &[u8]) -> Result<(), Nonsense> {
+    let refused = |_| Nonsense("a header field whose name or value has characters that none may have");
+    if !value.contains(&b'\n') {
+        return headers.append(name, value.trim_ascii()).map_err(refused);
+    }
+    let lines = value.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    lines.into_iter().try_for_each(|line| headers.append(name, line.trim_ascii()).map_err(refused))
+}
+
+/// What stands between NULs.
+struct Parts<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Iterator for Parts<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let end = self.rest.iter().position(|byte| *byte == 0)?;
+        let (part, rest) = self.rest.split_at(end);
+        self.rest = rest.get(1..).unwrap_or_default();
+        Some(part)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tickets_come_back() {
+        for (thread, ticket) in [(0, 0), (1, 0xdead_beef), (MOST_THREADS - 1, u32::MAX)] {
+            let mut packet = vec![b'R'];
+            write_ticket(b'r', thread, ticket, &mut packet);
+            assert_eq!(packet.len(), 1 + TICKET_LENGTH);
+            packet.extend_from_slice(b"\x00200\0\0body");
+            let reply = Reply::parse(&packet).unwrap();
+            let expected = Reply { ticket, kind: ReplyKind::Whole, stays_busy: false, content: b"\x00200\0\0body" };
+            assert_eq!(reply, expected);
+        }
+    }
+
+    #[test]
+    fn heads() {
+        let (status, headers, body) =
+            parse_head(b"\x00404\0Content-Type\0text/plain\0Set-Cookie\0a=1\nb=2\0\0a\0b").unwrap();
+        assert_eq!((status.as_u16(), body), (404, &b"a\0b"[..]));
+        let fields: Vec<_> = headers.iter().collect();
+        let expected = [(&b"Content-Type"[..], &b"text/plain"[..]), (b"Set-Cookie", b"a=1"), (b"Set-Cookie", b"b=2")];
+        assert_eq!(fields, expected);
+        for wrong in [
+            &b""[..],
+            b"200\0\0",
+            b"\x0020\0\0",
+            b"\0abc\0\0",
+            b"\x00200",
+            b"\x00200\0",
+            b"\x00200\0a",
+            b"\x00200\0a\0",
+            b"\x00200\0a\0b",
+            b"\x00200\0a b\0c\0\0",
+            b"\x00200\0a\0b\rc: d\0\0",
+        ] {
+            assert!(parse_head(wrong).is_err(), "{}", wrong.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn what_is_no_reply_is_refused() {
+        for wrong in [&b""[..], b"R", b"Rr!0000000", b"Zr!00000000", b"Rr!0000000g"] {
+            assert!(Reply::parse(wrong).is_err(), "{}", wrong.escape_ascii());
+        }
+    }
+}

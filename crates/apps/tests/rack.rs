@@ -1,0 +1,91 @@
+//! Ruby's applications, by the ruby that is installed.
+
+mod support;
+
+use std::time::Duration;
+
+use serow_apps::{Application, Interface};
+use support::{Running, body, settings};
+
+fn run(code: &str) -> Running {
+    Running::new(settings(Interface::Rack, "config.ru", code))
+}
+
+#[test]
+fn a_request_and_its_body_reach_the_application() {
+    let running = run(r#"
+run ->(env) do
+  [200, {'content-type' => 'text/plain'}, [env['REQUEST_METHOD'], ' ', env['PATH_INFO'], '?', env['QUERY_STRING'], ' ',
+    env['HTTP_X_ONE'].to_s, ' ', env['HTTP_PROXY'].inspect, ' ', env['rack.input'].read]]
+end
+"#);
+    assert_eq!(body(&running.get("/a%20b?c=d")), "GET /a%20b?c=d  nil ");
+    let fields = "X-One: 1\r\nX-One: 2\r\nX_One: 3\r\nProxy: evil";
+    let request =
+        format!("POST / HTTP/1.1\r\nHost: a\r\n{fields}\r\nConnection: close\r\nContent-Length: 5\r\n\r\na\0b\0c");
+    assert_eq!(body(&running.exchange(request)), "POST /? 1, 2 nil a\0b\0c");
+    let long = vec![b'x'; 300_000];
+    let answer = running.post("/", &long);
+    assert_eq!(body(&answer).len(), "POST /?  nil ".len() + long.len());
+}
+
+#[test]
+fn a_failure_is_a_response_and_the_worker_goes_on() {
+    let running = run("n = 0\nrun ->(env) { raise 'no' if (n += 1) == 1; [200, {}, [\"#{n}\"]] }\n");
+    let answers: Vec<_> = (0..4).map(|_| running.get("/")).collect();
+    let failed = answers.iter().filter(|answer| answer.starts_with("HTTP/1.1 500 ")).count();
+    assert_eq!((failed, body(&answers[3])), (2, "2"), "{answers:?}");
+}
+
+#[test]
+fn a_worker_that_dies_is_replaced_and_its_request_repeated_where_that_is_safe() {
+    let running = run(r#"
+run ->(env) do
+  path = env['PATH_INFO']
+  if path == '/die' && !File.exist?('died')
+    File.write('died', '')
+    exit!(1)
+  end
+  exit!(1) if path == '/always'
+  [200, {}, [path]]
+end
+"#);
+    assert_eq!(body(&running.get("/die")), "/die");
+    assert!(running.get("/always").starts_with("HTTP/1.1 502 "));
+    assert!(running.post("/always", b"").starts_with("HTTP/1.1 502 "));
+    assert_eq!(body(&running.get("/well")), "/well");
+}
+
+#[test]
+fn a_worker_that_takes_too_long_is_replaced() {
+    let (mut settings, folder) = settings(
+        Interface::Rack,
+        "config.ru",
+        "run ->(env) { sleep if env['PATH_INFO'] == '/hang'; [200, {}, ['.']] }",
+    );
+    settings.timeout = Duration::from_millis(300);
+    let running = Running::new((settings, folder));
+    assert!(running.get("/hang").starts_with("HTTP/1.1 504 "));
+    assert_eq!(body(&running.get("/")), ".");
+}
+
+#[test]
+fn what_cannot_be_loaded_is_told_with_its_backtrace() {
+    for (code, expected) in [("run no_such_thing\n", "no_such_thing"), ("(", "config.ru")] {
+        let (settings, _folder) = settings(Interface::Rack, "config.ru", code);
+        let error = Application::start(settings, 1).unwrap_err();
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
+#[test]
+fn new_code_takes_over_and_broken_code_does_not() {
+    let running = run("run ->(env) { [200, {}, ['one']] }\n");
+    let file = running.folder.path().join("config.ru");
+    std::fs::write(&file, "raise 'broken'").unwrap();
+    assert!(running.application.reload().unwrap_err().contains("broken"));
+    assert_eq!(body(&running.get("/")), "one");
+    std::fs::write(&file, "run ->(env) { [200, {}, ['two']] }\n").unwrap();
+    running.application.reload().unwrap();
+    assert_eq!(body(&running.get("/")), "two");
+}

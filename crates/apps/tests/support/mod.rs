@@ -1,0 +1,106 @@
+//! Applications that run behind a server, and clients of it.
+#![allow(clippy::unwrap_used, dead_code, unreachable_pub, reason = "each test needs a part of this")]
+
+use std::{
+    io::{Read, Write},
+    net::{SocketAddr, TcpStream},
+    num::NonZero,
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use serow::{Server, Stopper};
+use serow_apps::{Application, ApplicationSettings, Interface, Program};
+use tempfile::TempDir;
+
+/// An application that runs until this is dropped.
+pub struct Running {
+    pub application: Application,
+    address: SocketAddr,
+    stopper: Stopper,
+    thread: Option<JoinHandle<()>>,
+    pub folder: TempDir,
+}
+
+/// The settings of an application of one file, with two workers, in a folder of its own.
+pub fn settings(interface: Interface, file: &str, code: &str) -> (ApplicationSettings, TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join(file), code).unwrap();
+    let application = match interface {
+        Interface::Wsgi | Interface::Asgi => format!("{}:app", file.trim_end_matches(".py")),
+        Interface::Rack | Interface::Psgi => file.to_owned(),
+    };
+    let program = Program { interface, application, interpreter: vec![interpreter(interface).into()] };
+    let mut settings = ApplicationSettings::new("test", program, folder.path().to_owned());
+    settings.workers = NonZero::new(2).unwrap();
+    (settings, folder)
+}
+
+/// Debian's own, which has the modules that the tests need.
+fn interpreter(interface: Interface) -> &'static str {
+    match interface {
+        Interface::Wsgi | Interface::Asgi => "/usr/bin/python3",
+        other => other.interpreter(),
+    }
+}
+
+impl Running {
+    /// Runs it on one thread.
+    pub fn new((settings, folder): (ApplicationSettings, TempDir)) -> Self {
+        let application = Application::start(settings, 1).unwrap_or_else(|error| panic!("{error}"));
+        let bound = Server::new().listen("127.0.0.1:0").workers(1).ignore_signals().bind().unwrap();
+        let address = bound.addresses().next().unwrap().to_string().parse().unwrap();
+        let (stopper, handler) = (bound.stopper(), application.handler());
+        let thread = Some(thread::spawn(move || bound.run(handler).unwrap()));
+        Self { application, address, stopper, thread, folder }
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Sends a whole request and reads until the server closes.
+    pub fn exchange(&self, request: impl AsRef<[u8]>) -> String {
+        String::from_utf8_lossy(&self.exchange_bytes(request)).into_owned()
+    }
+
+    /// The same, as bytes.
+    pub fn exchange_bytes(&self, request: impl AsRef<[u8]>) -> Vec<u8> {
+        let mut connection = TcpStream::connect(self.address).unwrap();
+        connection.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        connection.write_all(request.as_ref()).unwrap();
+        let mut response = Vec::new();
+        // A response that is cut off ends with an error.
+        let _ = connection.read_to_end(&mut response);
+        response
+    }
+
+    /// What is answered to a GET, head and all.
+    pub fn get(&self, target: &str) -> String {
+        self.exchange(format!("GET {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"))
+    }
+
+    /// What is answered to a POST.
+    pub fn post(&self, target: &str, body: &[u8]) -> String {
+        let head = format!(
+            "POST {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
+            body.len()
+        );
+        self.exchange([head.as_bytes(), body].concat())
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stopper.stop_within(Duration::ZERO);
+        if let Some(thread) = self.thread.take() {
+            let ended = thread.join();
+            assert!(ended.is_ok() || thread::panicking(), "the server ends in order");
+        }
+    }
+}
+
+/// What stands behind the head of a response that was not sent in chunks.
+pub fn body(response: &str) -> &str {
+    response.split_once("\r\n\r\n").map_or("", |(_, body)| body)
+}
