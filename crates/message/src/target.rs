@@ -148,12 +148,12 @@ impl Target {
     /// use serow_message::Target;
     ///
     /// let target = Target::parse("http://h:80/a?b".into(), false).unwrap();
-    /// assert_eq!(target.to_origin_form(false).as_str(), "/a?b");
+    /// assert_eq!(target.into_origin_form(false).as_str(), "/a?b");
     /// ```
     #[must_use]
-    pub fn to_origin_form(&self, options: bool) -> Self {
+    pub fn into_origin_form(self, options: bool) -> Self {
         if self.form != TargetForm::Absolute {
-            return self.clone();
+            return self;
         }
         let (start, end) = (self.path_start, self.path_end);
         let origin =
@@ -335,7 +335,7 @@ mod tests {
             ("*", true, "*", "*"),
         ];
         for (text, options, whole, path) in cases {
-            let target = Target::parse(text.into(), false).unwrap().to_origin_form(options);
+            let target = Target::parse(text.into(), false).unwrap().into_origin_form(options);
             assert_eq!((target.as_str(), target.path()), (whole, path), "{text}");
             assert_eq!(target, Target::parse(whole.into(), false).unwrap());
         }

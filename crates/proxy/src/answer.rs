@@ -28,16 +28,36 @@ pub(crate) enum Content {
 /// What came of a body and was not handed over.
 #[derive(Default)]
 pub(crate) struct Received {
-    pub(crate) pieces: VecDeque<Bytes>,
+    /// The piece in front, which mostly is the only one: a queue would be an allocation.
+    first: Option<Bytes>,
+    others: VecDeque<Bytes>,
     /// Once it has ended, its trailers.
     pub(crate) end: Option<Option<Headers>>,
 }
 
 impl Received {
+    /// Another piece has come.
+    pub(crate) fn push(&mut self, piece: Bytes) {
+        match self.first {
+            None => self.first = Some(piece),
+            Some(_) => self.others.push_back(piece),
+        }
+    }
+
+    /// Takes the piece that came first.
+    pub(crate) fn pop(&mut self) -> Option<Bytes> {
+        std::mem::replace(&mut self.first, self.others.pop_front())
+    }
+
+    /// How many bytes there are.
+    pub(crate) fn length(&self) -> usize {
+        self.first.iter().chain(&self.others).map(Bytes::len).sum()
+    }
+
     /// A body that is whole.
     pub(crate) fn into_body(self) -> Body {
-        let Self { pieces, end } = self;
-        let data = joined(pieces);
+        let Self { first, others, end } = self;
+        let data = first.map_or_else(Bytes::new, |first| joined(first, &others));
         match end.flatten() {
             None => data.into(),
             Some(trailers) => with_trailers(data.into(), trailers),
@@ -45,17 +65,14 @@ impl Received {
     }
 }
 
-fn joined(mut pieces: VecDeque<Bytes>) -> Bytes {
-    match (pieces.pop_front(), pieces.is_empty()) {
-        (None, _) => Bytes::new(),
-        (Some(only), true) => only,
-        (Some(first), false) => {
-            let mut whole = BytesMut::with_capacity(first.len() + pieces.iter().map(Bytes::len).sum::<usize>());
-            whole.extend_from_slice(&first);
-            pieces.iter().for_each(|piece| whole.extend_from_slice(piece));
-            whole.freeze()
-        }
+fn joined(first: Bytes, others: &VecDeque<Bytes>) -> Bytes {
+    if others.is_empty() {
+        return first;
     }
+    let mut whole = BytesMut::with_capacity(first.len() + others.iter().map(Bytes::len).sum::<usize>());
+    whole.extend_from_slice(&first);
+    others.iter().for_each(|piece| whole.extend_from_slice(piece));
+    whole.freeze()
 }
 
 /// Interim responses that servers send for themselves stay here: 100 is answered by whoever reads the body.

@@ -1,6 +1,6 @@
 //! One attempt at one server: the connection that it goes on, and the exchange there.
 
-use std::rc::Rc;
+use std::{rc::Rc, sync::Arc};
 
 use serow_client::{Http1, Protocol};
 use serow_http1::Limits;
@@ -17,18 +17,17 @@ use crate::{
 };
 
 impl Forwarding<'_> {
-    /// One attempt at one server: on a connection that is there, or on a new one.
-    pub(crate) async fn attempt(&mut self, mut lease: Lease) -> Result<Answer, Failure> {
-        let server = lease.server().clone();
+    /// One attempt at one server, which the lease is of: on a connection that is there, or on a new one.
+    pub(crate) async fn attempt(&mut self, mut lease: Lease, server: &Arc<Server>) -> Result<Answer, Failure> {
         server.counters.requests.add(1);
-        self.course = self.noted.as_ref().map(|noted| Course::begin(noted, &server));
+        self.course = self.noted.as_ref().map(|noted| Course::begin(noted, server));
         lease.is_noted_by(self.course.clone());
         if let Some(whole) = &self.whole {
             self.body = whole.body();
         }
-        if let Some(connections) = self.local.multiplexed(&server) {
+        if let Some(connections) = self.local.multiplexed(server) {
             if self.head.upgrade.is_none()
-                && let Some(stream) = self.open_stream(&connections, &server).await?
+                && let Some(stream) = self.open_stream(&connections, server).await?
             {
                 self.note_connection(false);
                 let exchange = http2::Exchange::new(Rc::clone(&self.local), lease, stream, self.until);
@@ -40,14 +39,14 @@ impl Forwarding<'_> {
             }
         }
         let idle = match self.connections {
-            Connections::Any => self.local.idle_connection(&server, self.care()),
+            Connections::Any => self.local.idle_connection(server, self.care()),
             Connections::New => None,
         };
         let is_reused = idle.is_some();
         let connection = match idle {
             Some(connection) => connection,
             // What is seldom done is kept out of the way of what is not: a future is as large as its largest part.
-            None => Box::pin(self.connect(&server)).await?,
+            None => Box::pin(self.connect(server)).await?,
         };
         self.note_connection(!is_reused);
         let mut exchange = http1::Exchange::new(Rc::clone(&self.local), lease, connection, is_reused, self.until);

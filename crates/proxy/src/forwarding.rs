@@ -143,7 +143,7 @@ impl<'a> Forwarding<'a> {
             let server = Arc::clone(lease.server());
             self.attempts += 1;
             let began = Instant::now();
-            match self.attempt(lease).await {
+            match self.attempt(lease, &server).await {
                 Ok(answer) => {
                     self.note_answer(&server, &answer, began);
                     if self.after(&server, Fault::Status(answer.head.status), Processed::Maybe) == Decision::GiveUp {

@@ -167,7 +167,7 @@ impl Exchange {
         let mut received = Received::default();
         while let Some(event) = self.connection.receive_received()? {
             match event {
-                Event::Data(data) => received.pieces.push_back(data),
+                Event::Data(data) => received.push(data),
                 Event::End(trailers) => received.end = Some(trailers),
                 Event::Head(_) => {}
             }
@@ -214,7 +214,7 @@ impl Exchange {
                     return Poll::Pending;
                 }
             }
-            if let Some(data) = received.pieces.pop_front() {
+            if let Some(data) = received.pop() {
                 feeder.push(data, context);
                 continue;
             }
@@ -225,7 +225,7 @@ impl Exchange {
             match self.connection.poll_receive(context) {
                 Poll::Ready(Ok(Event::Data(data))) => {
                     self.patience.note_progress();
-                    received.pieces.push_back(data);
+                    received.push(data);
                 }
                 Poll::Ready(Ok(Event::End(trailers))) => received.end = Some(trailers),
                 Poll::Ready(Ok(Event::Head(_))) => {}

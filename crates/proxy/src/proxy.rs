@@ -35,13 +35,13 @@ impl Proxy {
 impl Handler for Proxy {
     fn call(&self, request: Request) -> impl Future<Output = Response> + 'static {
         let shared = Arc::clone(&self.shared);
-        async move {
+        // Boxed, since futures are moved several times before they are polled, and this one is large.
+        Box::pin(async move {
             let local = Local::of(&shared.upstream);
-            // Boxed, since the future is moved before it is polled.
-            match Forwarding::new(local, &shared.forwarding, request).map(Box::new) {
+            match Forwarding::new(local, &shared.forwarding, request) {
                 Ok(mut forwarding) => forwarding.respond().await,
                 Err(refusal) => refusal,
             }
-        }
+        })
     }
 }

@@ -46,11 +46,13 @@ pub(crate) fn outgoing(request: &mut Request, settings: &ForwardingSettings) -> 
         return Err(StatusCode::NOT_IMPLEMENTED);
     }
     let hops = hops_left(request)?;
-    let target = request.target.to_origin_form(request.method == Method::OPTIONS);
+    let received = mem::take(&mut request.target);
+    let authority = received.authority().map(str::to_owned);
+    let target = received.into_origin_form(request.method == Method::OPTIONS);
     let target = path_prefix::change(target, settings)?;
     let mut upgrade = request.upgrade();
     let mut headers = mem::take(&mut request.headers);
-    if let Some(authority) = request.target.authority() {
+    if let Some(authority) = authority {
         // RFC 9112 §3.2.2: what `Host` says beside an absolute target is of no account.
         let _ = headers.replace(Known::Host, authority);
     }

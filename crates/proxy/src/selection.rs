@@ -77,20 +77,21 @@ impl Local {
                 return Selection::Nobody;
             }
         }
-        let standings: SmallVec<[Standing; 16]> = servers.iter().map(|server| standing(server, wish, now)).collect();
+        // Filled where they are: what is collected is moved, sixteen places of it.
+        let mut standings = SmallVec::<[Standing; 16]>::new();
+        standings.extend(servers.iter().map(|server| standing(server, wish, now)));
         let mut order = [Standing::Ready, Standing::Backup, Standing::Ejected, Standing::Tried].into_iter();
         loop {
             let Some(wanted) = order.next() else { return Selection::Nobody };
             if wanted == Standing::Ejected && standings.contains(&Standing::Full) {
                 return Selection::Busy;
             }
-            let candidates: SmallVec<[Candidate<'_>; 16]> = servers
-                .iter()
-                .zip(&standings)
-                .enumerate()
-                .filter(|(_, (_, standing))| **standing == wanted)
-                .map(|(place, (server, _))| Candidate { place, server, weight: server.share(settings, now) })
-                .collect();
+            let mut candidates = SmallVec::<[Candidate<'_>; 16]>::new();
+            for (place, (server, standing)) in servers.iter().zip(&standings).enumerate() {
+                if *standing == wanted {
+                    candidates.push(Candidate { place, server, weight: server.share(settings, now) });
+                }
+            }
             let chosen = members.balancer.choose(&candidates, wish.key, now);
             let Some(server) = chosen.and_then(|chosen| servers.get(candidates.get(chosen)?.place)) else { continue };
             // Another thread may have been quicker.

@@ -78,7 +78,7 @@ impl Slot {
 
     pub(super) fn put_piece(&self, piece: Bytes) {
         let mut state = self.state.borrow_mut();
-        state.received.pieces.push_back(piece);
+        state.received.push(piece);
         state.wake();
     }
 
@@ -124,7 +124,7 @@ impl Slot {
 
     pub(super) fn next(&self) -> Next {
         let mut state = self.state.borrow_mut();
-        if let Some(piece) = state.received.pieces.pop_front() {
+        if let Some(piece) = state.received.pop() {
             return Next::Piece(piece);
         }
         if let Some(trailers) = state.received.end.take() {

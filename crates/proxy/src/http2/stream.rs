@@ -114,7 +114,7 @@ impl Stream {
     /// The body of the response, if all of it has come.
     pub(super) fn take_whole(&self) -> Option<Received> {
         let received = self.slot.take_whole()?;
-        self.note_consumed(received.pieces.iter().map(Bytes::len).sum());
+        self.note_consumed(received.length());
         Some(received)
     }
 
