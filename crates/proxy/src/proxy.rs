@@ -38,10 +38,12 @@ impl Handler for Proxy {
         // Boxed, since futures are moved several times before they are polled, and this one is large.
         Box::pin(async move {
             let local = Local::of(&shared.upstream);
-            match Forwarding::new(local, &shared.forwarding, request) {
-                Ok(mut forwarding) => forwarding.respond().await,
-                Err(refusal) => refusal,
-            }
+            // Apart from the wait: what is matched would have a place of its own in the future as long as that lasts.
+            let mut forwarding = match Forwarding::new(local, &shared.forwarding, request) {
+                Ok(forwarding) => forwarding,
+                Err(refusal) => return refusal,
+            };
+            forwarding.respond().await
         })
     }
 }
