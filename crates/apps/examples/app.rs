@@ -21,7 +21,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     if let Some(workers) = arguments.next() {
         settings.workers = workers.parse::<NonZero<usize>>()?;
     }
-    let application = Application::start(settings, 64)?;
+    let application = Application::new(settings, 64);
+    let _workers = application.run()?;
     Server::new().listen(&*address).run(application.handler())?;
     Ok(())
 }

@@ -35,6 +35,6 @@ pub use self::{
     handler::ApplicationHandler,
     pool::Census,
     program::{Interface, Program},
-    running::Application,
-    settings::{ApplicationSettings, Lifetime},
+    running::{Application, Reloader, Workers},
+    settings::{ApplicationSettings, Lifetime, Output},
 };

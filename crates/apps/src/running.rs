@@ -1,4 +1,4 @@
-//! An application that runs.
+//! An application, and the workers that run it.
 
 use std::{sync::Arc, thread::JoinHandle, time::Duration};
 
@@ -10,24 +10,40 @@ use crate::{
     settings::ApplicationSettings,
 };
 
-/// An application that runs, until this is dropped.
-#[derive(Debug)]
+/// An application. Requests wait until it [runs](Self::run).
+#[derive(Clone, Debug)]
 pub struct Application {
     shared: Arc<Shared>,
+}
+
+/// The workers of an application, until this is dropped.
+#[derive(Debug)]
+pub struct Workers {
     keeper: KeeperHandle,
     thread: Option<JoinHandle<()>>,
 }
 
+/// Loads an application anew, wherever it runs.
+#[derive(Clone, Debug)]
+pub struct Reloader {
+    keeper: KeeperHandle,
+}
+
 impl Application {
-    /// Loads an application and waits until its workers can answer; as many threads may ask it.
+    /// An application that so many threads may ask.
+    #[must_use]
+    pub fn new(settings: ApplicationSettings, threads: usize) -> Self {
+        Self { shared: Arc::new(Shared::new(settings, threads)) }
+    }
+
+    /// Loads it and waits until its workers can answer.
     ///
     /// # Errors
     ///
     /// Why it cannot be loaded, in its own words where it has some.
-    pub fn start(settings: ApplicationSettings, threads: usize) -> Result<Self, String> {
-        let shared = Arc::new(Shared::new(settings, threads));
-        let (keeper, thread) = keeper::start(Arc::clone(&shared))?;
-        Ok(Self { shared, keeper, thread: Some(thread) })
+    pub fn run(&self) -> Result<Workers, String> {
+        let (keeper, thread) = keeper::start(Arc::clone(&self.shared))?;
+        Ok(Workers { keeper, thread: Some(thread) })
     }
 
     /// What answers requests.
@@ -36,23 +52,39 @@ impl Application {
         ApplicationHandler::new(Arc::clone(&self.shared))
     }
 
+    /// What it is.
+    #[must_use]
+    pub fn settings(&self) -> &ApplicationSettings {
+        &self.shared.settings
+    }
+
     /// How many workers take requests, how many of them are at work, and how many requests wait.
     #[must_use]
     pub fn census(&self) -> Census {
         self.shared.census()
     }
+}
 
-    /// Loads the application anew. New workers take over when they are ready; where they cannot be, the old ones stay.
-    ///
-    /// # Errors
-    ///
-    /// Why it cannot be loaded.
-    pub fn reload(&self) -> Result<(), String> {
-        self.keeper.reload().blocking_recv().unwrap_or_else(|_| Err("the application has ended".to_owned()))
+impl Workers {
+    /// What loads the application anew.
+    #[must_use]
+    pub fn reloader(&self) -> Reloader {
+        Reloader { keeper: self.keeper.clone() }
     }
 }
 
-impl Drop for Application {
+impl Reloader {
+    /// Loads the application anew. New workers take over when all of them are ready; where they cannot be, the old ones stay.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be loaded, in its own words where it has some.
+    pub async fn reload(&self) -> Result<(), String> {
+        self.keeper.reload().await.unwrap_or_else(|_| Err("the application has ended".to_owned()))
+    }
+}
+
+impl Drop for Workers {
     fn drop(&mut self) {
         self.keeper.stop(LAST_PATIENCE);
         if let Some(thread) = self.thread.take() {

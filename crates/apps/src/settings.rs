@@ -38,6 +38,8 @@ pub struct ApplicationSettings {
     pub memory_limit: Option<u64>,
     /// Where bodies of requests are kept until they are whole.
     pub buffer: BufferSettings,
+    /// Where workers' lines go; to the log by default.
+    pub output: Output,
     /// Whether clients are shown what the application says of its failures, and files that change reload it.
     pub development: bool,
 }
@@ -49,6 +51,19 @@ pub struct Lifetime {
     pub least: u64,
     /// At most so many.
     pub most: u64,
+}
+
+/// Where the lines go that workers write on their standard output and error.
+#[derive(Clone, Copy, Debug)]
+pub struct Output {
+    /// Takes the application's name, the worker's number and the line. 0 is the process that workers are forked from.
+    pub take: fn(&str, usize, &str),
+}
+
+impl Default for Output {
+    fn default() -> Self {
+        Self { take: |application, worker, line| tracing::info!("{application} {worker}: {line}") }
+    }
 }
 
 impl ApplicationSettings {
@@ -70,6 +85,7 @@ impl ApplicationSettings {
             spawn_interval: Duration::ZERO,
             memory_limit: None,
             buffer: BufferSettings::default(),
+            output: Output::default(),
             development: false,
         }
     }

@@ -73,7 +73,7 @@ fn a_worker_that_takes_too_long_is_replaced() {
 fn what_cannot_be_loaded_is_told_with_its_backtrace() {
     for (code, expected) in [("run no_such_thing\n", "no_such_thing"), ("(", "config.ru")] {
         let (settings, _folder) = settings(Interface::Rack, "config.ru", code);
-        let error = Application::start(settings, 1).unwrap_err();
+        let error = Application::new(settings, 1).run().unwrap_err();
         assert!(error.contains(expected), "{error}");
     }
 }
@@ -83,9 +83,9 @@ fn new_code_takes_over_and_broken_code_does_not() {
     let running = run("run ->(env) { [200, {}, ['one']] }\n");
     let file = running.folder.path().join("config.ru");
     std::fs::write(&file, "raise 'broken'").unwrap();
-    assert!(running.application.reload().unwrap_err().contains("broken"));
+    assert!(running.reload().unwrap_err().contains("broken"));
     assert_eq!(body(&running.get("/")), "one");
     std::fs::write(&file, "run ->(env) { [200, {}, ['two']] }\n").unwrap();
-    running.application.reload().unwrap();
+    running.reload().unwrap();
     assert_eq!(body(&running.get("/")), "two");
 }

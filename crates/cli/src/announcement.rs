@@ -12,6 +12,16 @@ pub(crate) fn announce(line: &str) {
     let _ = writeln!(io::stderr(), "{}", on_one_line(line));
 }
 
+/// Says what a worker of an application has written, with the worker's number; without one it is of the process that workers
+/// are forked from.
+pub(crate) fn of_worker(application: &str, worker: usize, line: &str) {
+    let line = line.replace('\t', "    ");
+    match worker {
+        0 => announce(&format!("{application}: {line}")),
+        worker => announce(&format!("{application} {worker}: {line}")),
+    }
+}
+
 /// What is served and where it can be seen.
 pub(crate) fn line(served: &str, server: &BoundServer, encryption: Option<&Encryption>) -> String {
     let mut urls: Vec<_> = server.urls().collect();

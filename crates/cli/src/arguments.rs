@@ -1,6 +1,7 @@
 //! The options of the commands, as they are written. What they mean is found out in `settings.rs`.
 
 mod admin;
+mod application;
 mod balancing;
 mod bench;
 mod caching;
@@ -35,6 +36,7 @@ use crate::written::{Bare, word};
 
 pub(crate) use self::{
     admin::{AdminArguments, DoorArguments, DrainArguments, ServerWishArguments, StatusArguments, WeightArguments},
+    application::{AppArguments, ApplicationArguments, InterfaceArgument},
     balancing::{BalanceArgument, BalancingArguments},
     bench::{
         BenchArguments, BenchCommand, ConnectionArguments, LoadArguments, ReportArguments, RequestArguments,

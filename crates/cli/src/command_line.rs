@@ -7,8 +7,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 use crate::{
     admin,
     arguments::{
-        BenchArguments, CheckArguments, DoorArguments, DrainArguments, FilesArguments, ProxyArguments, RunArguments,
-        ServerWishArguments, StatusArguments, SuperviseArguments, WeightArguments,
+        AppArguments, BenchArguments, CheckArguments, DoorArguments, DrainArguments, FilesArguments, ProxyArguments,
+        RunArguments, ServerWishArguments, StatusArguments, SuperviseArguments, WeightArguments,
     },
     failure::Failure,
 };
@@ -45,6 +45,13 @@ pub(crate) enum Command {
     /// was no response), 503 (all are down or busy) and 504 (too slow).
     #[command(override_usage = "serow proxy [OPTIONS] UPSTREAM...", after_help = PROXY_EXAMPLES)]
     Proxy(Box<ProxyArguments>),
+    /// Run an application in Ruby (Rack), Perl (PSGI) or Python (WSGI, ASGI), in worker processes of the interpreter that is there.
+    ///
+    /// At http://127.0.0.1:8080/, as many workers as there are cores, without another option. Bodies of requests are taken whole
+    /// before a worker is asked, so slow clients keep none of them busy. HUP loads the application anew: new workers take over
+    /// when all are ready; where they cannot be, that is said, and the old ones stay.
+    #[command(override_usage = "serow app [OPTIONS] FILE", after_help = APP_EXAMPLES)]
+    App(Box<AppArguments>),
     /// Make load for a web server and measure how it answers; the options and the report are wrk's, and more.
     ///
     /// Each connection sends the next request as soon as it has its response; with -R, requests are sent at planned
@@ -194,6 +201,27 @@ Asking how it is, and changing it while it runs:
 
 Signals:
   TERM, INT  stop: finish what runs, then end; a second one ends at once
+  USR1       open the file of the access log anew, after it was moved away";
+
+const APP_EXAMPLES: &str = "\
+Examples:
+  serow app config.ru
+      Rails, Sinatra and whatever else speaks Rack
+  serow app app.psgi --processes 8 --listen :80 --max-requests 1000 --min-requests 800
+      Perl, eight workers, each replaced from time to time
+  serow app project.wsgi:application --chdir /srv/project --env DJANGO_SETTINGS_MODULE=project.settings
+      Django
+  serow app main:app --interface asgi --listen :443 --tls site.pem,site.key
+      FastAPI, with TLS and HTTP/2
+  serow app config.ru --dev
+      errors are shown in the browser
+
+Values:
+  durations: 500ms 10s 5m 24h 30d; sizes: 500 64k 1M 2G
+
+Signals:
+  TERM, INT  stop: finish what runs, then end; a second one ends at once
+  HUP        load the application anew
   USR1       open the file of the access log anew, after it was moved away";
 
 const BENCH_EXAMPLES: &str = "\

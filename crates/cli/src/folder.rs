@@ -4,7 +4,12 @@ use std::path::Path;
 
 use serow_files::{Files, FilesSettings};
 
-use crate::{error_log, failure::Failure, serving, settings::FolderSettings};
+use crate::{
+    error_log,
+    failure::Failure,
+    serving::{Served, Serving},
+    settings::FolderSettings,
+};
 
 /// Serves a folder until TERM or INT.
 pub(crate) fn serve(settings: FolderSettings) -> Result<(), Failure> {
@@ -13,7 +18,8 @@ pub(crate) fn serve(settings: FolderSettings) -> Result<(), Failure> {
     let handler = Files::with_settings(&folder, files.clone())?;
     warn_of_missing_pages(&folder, &files);
     let shown = folder.canonicalize().unwrap_or(folder);
-    serving::serve(server, handler, &shown.display().to_string(), Vec::new())
+    let name = shown.display().to_string();
+    Serving::bind(server)?.serve(handler, Served { name: &name, ..Served::default() })
 }
 
 /// A page that is not there yet may come later, so this is no reason not to begin.

@@ -6,7 +6,7 @@
 //! | the same in a settings file; whether one is right | `configuration.rs`, `configuration/`, `check.rs` |
 //! | what it means: the settings of the parts, checked | `settings.rs`, `settings/`, `encryption.rs` |
 //! | what is said where it means nothing | `failure.rs`, `misuse.rs` |
-//! | serving a folder; other servers; what both do alike | `folder.rs`; `proxy.rs`; `serving.rs` |
+//! | serving a folder; other servers; an application; what all do alike | `folder.rs`; `proxy.rs`; `app.rs`; `serving.rs` |
 //! | at sockets that a supervisor opened | `inherited.rs` |
 //! | handlers around it, where there is TLS | `strict_transport.rs`, `to_tls.rs` |
 //! | everything a settings file says | `run.rs`, `configuration.rs` |
@@ -23,6 +23,7 @@
 mod access_log;
 mod admin;
 mod announcement;
+mod app;
 mod arguments;
 mod bench;
 mod check;
@@ -74,6 +75,7 @@ fn main() -> ExitCode {
     let outcome = match command {
         Ok(Command::Files(arguments)) => settings::FolderSettings::new(*arguments).and_then(folder::serve),
         Ok(Command::Proxy(arguments)) => settings::ProxySettings::new(*arguments).and_then(proxy::serve),
+        Ok(Command::App(arguments)) => settings::AppSettings::new(*arguments).and_then(app::serve),
         Ok(Command::Bench(arguments)) => bench::run(*arguments),
         Ok(Command::Supervise(arguments)) => return supervise::run(*arguments),
         Ok(Command::Run(arguments)) => return run::run(arguments),

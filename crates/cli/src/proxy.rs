@@ -2,7 +2,12 @@
 
 use serow_proxy::{Proxy, Upkeep, Upstream};
 
-use crate::{error_log, failure::Failure, serving, settings::ProxySettings};
+use crate::{
+    error_log,
+    failure::Failure,
+    serving::{Served, Serving},
+    settings::ProxySettings,
+};
 
 /// Proxies until TERM or INT.
 pub(crate) fn serve(settings: ProxySettings) -> Result<(), Failure> {
@@ -11,5 +16,6 @@ pub(crate) fn serve(settings: ProxySettings) -> Result<(), Failure> {
     let served = upstream.servers.iter().map(|server| server.address.to_string()).collect::<Vec<_>>().join(", ");
     let upstream = Upstream::new(upstream);
     let _upkeep = Upkeep::start(vec![upstream.clone()]).map_err(Failure::System)?;
-    serving::serve(server, Proxy::new(upstream.clone(), forwarding), &served, vec![upstream])
+    let proxy = Proxy::new(upstream.clone(), forwarding);
+    Serving::bind(server)?.serve(proxy, Served { name: &served, upstreams: vec![upstream], ..Served::default() })
 }

@@ -1,41 +1,66 @@
-//! Serving until the process is told to stop, whatever is served: for `serow files` and `serow proxy`.
+//! Serving until the process is told to stop, whatever is served: for `serow files`, `serow proxy` and `serow app`.
 
-use serow::Handler;
+use serow::{BoundServer, Handler};
+use serow_apps::Reloader;
 use serow_proxy::Upstream;
 
 use crate::{
     access_log::AccessLogWriter,
-    admin::{Door, Sources, Subject},
+    admin::{AdminAddress, Door, Sources, Subject},
     announcement::{self, announce},
-    encryption,
+    encryption::{self, Encryption},
     failure::Failure,
     settings::ServerSettings,
 };
 
-/// Serves with this handler until TERM or INT; `served` is what the first line says of it, `upstreams` are what it asks.
-pub(crate) fn serve<H: Handler + Send>(
-    settings: ServerSettings,
-    handler: H,
-    served: &str,
-    upstreams: Vec<Upstream>,
-) -> Result<(), Failure> {
-    let ServerSettings { listeners, server, encryption, admin, admin_token, access_log, .. } = settings;
-    let mut server = listeners.iter().fold(server, |server, listener| listener.add_to(server));
-    let writer = AccessLogWriter::start(access_log)?;
-    if let Some(log) = writer.log() {
-        server = server.access_log(move || log.for_worker());
+/// A server that has its sockets and its log.
+pub(crate) struct Serving {
+    server: BoundServer,
+    encryption: Option<Encryption>,
+    admin: Option<AdminAddress>,
+    admin_token: Option<String>,
+    log: AccessLogWriter,
+}
+
+/// What is served besides by the handler itself.
+#[derive(Default)]
+pub(crate) struct Served<'a> {
+    /// What the first line says of it.
+    pub(crate) name: &'a str,
+    /// What it asks.
+    pub(crate) upstreams: Vec<Upstream>,
+    /// What is loaded anew where that is wished.
+    pub(crate) reloader: Option<Reloader>,
+}
+
+impl Serving {
+    /// Opens the sockets and the log: from here on, connections wait.
+    pub(crate) fn bind(settings: ServerSettings) -> Result<Self, Failure> {
+        let ServerSettings { listeners, server, encryption, admin, admin_token, access_log, .. } = settings;
+        let mut server = listeners.iter().fold(server, |server, listener| listener.add_to(server));
+        let log = AccessLogWriter::start(access_log)?;
+        if let Some(log) = log.log() {
+            server = server.access_log(move || log.for_worker());
+        }
+        Ok(Self { server: server.bind()?, encryption, admin, admin_token, log })
     }
-    let server = server.bind()?;
-    let subject = Subject::Server {
-        sources: Sources { status: server.status(), log: writer.counter(), upstreams },
-        stopper: server.stopper(),
-    };
-    let door = admin.map(|address| Door::open(&address, admin_token.as_deref(), subject)).transpose()?;
-    announce(&announcement::line(served, &server, encryption.as_ref()));
-    serow_supervisor::tell_parent("READY=1");
-    let outcome = encryption::run(encryption, server, handler);
-    // What a server that stops still does can be asked until it is done.
-    drop(door);
-    writer.finish();
-    outcome.map_err(Failure::from)
+
+    /// Serves with this handler until TERM or INT.
+    pub(crate) fn serve<H: Handler + Send>(self, handler: H, served: Served<'_>) -> Result<(), Failure> {
+        let Self { server, encryption, admin, admin_token, log } = self;
+        let Served { name, upstreams, reloader } = served;
+        let subject = Subject::Server {
+            sources: Sources { status: server.status(), log: log.counter(), upstreams },
+            stopper: server.stopper(),
+            reloader,
+        };
+        let door = admin.map(|address| Door::open(&address, admin_token.as_deref(), subject)).transpose()?;
+        announce(&announcement::line(name, &server, encryption.as_ref()));
+        serow_supervisor::tell_parent("READY=1");
+        let outcome = encryption::run(encryption, server, handler);
+        // What a server that stops still does can be asked until it is done.
+        drop(door);
+        log.finish();
+        outcome.map_err(Failure::from)
+    }
 }

@@ -1,6 +1,7 @@
 //! What was written means: the settings of the parts, checked. This is the only place that sees both, for the options of
 //! a command line and for a settings file alike.
 
+mod application;
 mod check;
 mod contradiction;
 mod folder;
@@ -14,6 +15,7 @@ use serow::{Address, Limits, ListenOptions, ProxyProtocol, Server, Timeouts, Ver
 use tracing::level_filters::LevelFilter;
 
 pub(crate) use self::{
+    application::AppSettings,
     contradiction::Contradiction,
     folder::{FolderSettings, folder_settings},
     listeners::{ListenerSettings, Purpose},

@@ -21,6 +21,7 @@ mod server;
 mod size;
 mod span;
 mod statuses;
+mod variable;
 pub(crate) mod words;
 
 use std::{error, fmt};
@@ -46,6 +47,7 @@ pub(crate) use self::{
     size::Size,
     span::Span,
     statuses::Statuses,
+    variable::Variable,
     words::word,
 };
 

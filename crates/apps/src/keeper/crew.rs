@@ -73,7 +73,7 @@ impl Crew {
     }
 
     fn start_mold(&mut self) -> io::Result<()> {
-        self.mold = Some(Mold::start(&self.shared.settings, self.number, &self.happenings)?);
+        self.mold = Some(Mold::start(&self.shared, self.number, &self.happenings)?);
         self.is_mold_ready = false;
         Ok(())
     }
@@ -263,7 +263,7 @@ impl Crew {
         worker::listen(&link, &self.happenings)?;
         let (reader, writer) = io::pipe()?;
         mold.fork(number, link.place, &ends, std::os::fd::AsFd::as_fd(&writer))?;
-        output::log(reader.into(), self.shared.settings.name.clone(), link.place);
+        output::log(reader.into(), Arc::clone(&self.shared), link.place);
         self.workers.push(Worker::new(Arc::new(link)));
         Ok(())
     }

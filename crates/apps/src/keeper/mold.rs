@@ -9,13 +9,14 @@ use std::{
     },
     process::{Child, Command, Stdio},
     rc::Rc,
+    sync::Arc,
 };
 
 use serow_net::channel::{AsyncChannel, Channel};
 use tokio::{sync::mpsc::UnboundedSender, task::spawn_local};
 
 use super::{Happening, output};
-use crate::{link::WorkerEnds, settings::ApplicationSettings};
+use crate::{application::Shared, link::WorkerEnds, settings::ApplicationSettings};
 
 /// A process that workers are forked from. When this is dropped it ends.
 #[derive(Debug)]
@@ -47,11 +48,8 @@ impl Mold {
     /// # Errors
     ///
     /// Where the interpreter cannot be started.
-    pub(super) fn start(
-        settings: &ApplicationSettings,
-        crew: u64,
-        happenings: &UnboundedSender<Happening>,
-    ) -> io::Result<Self> {
+    pub(super) fn start(shared: &Arc<Shared>, crew: u64, happenings: &UnboundedSender<Happening>) -> io::Result<Self> {
+        let settings = &shared.settings;
         let (ours, theirs) = Channel::pair()?;
         let (reader, writer) = io::pipe()?;
         let program = &settings.program;
@@ -66,7 +64,7 @@ impl Mold {
         ours.send(program.interface.bridge().as_bytes(), &[])?;
         ours.send(&description(settings), &[])?;
         let child = command.spawn()?;
-        output::log(reader.into(), settings.name.clone(), 0);
+        output::log(reader.into(), Arc::clone(shared), 0);
         let channel = Rc::new(AsyncChannel::new(ours)?);
         spawn_local(listen(Rc::clone(&channel), crew, happenings.clone()));
         Ok(Self { channel, child })

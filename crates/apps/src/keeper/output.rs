@@ -1,6 +1,6 @@
 //! What workers write on their standard output and error: lines of the log, with the worker's number.
 
-use std::os::fd::OwnedFd;
+use std::{os::fd::OwnedFd, sync::Arc};
 
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, BufReader},
@@ -8,8 +8,10 @@ use tokio::{
     task::spawn_local,
 };
 
+use crate::application::Shared;
+
 /// Writes the lines that come to the log, until all who could write any are gone; `place` 0 is where workers are forked from.
-pub(super) fn log(pipe: OwnedFd, application: String, place: usize) {
+pub(super) fn log(pipe: OwnedFd, shared: Arc<Shared>, place: usize) {
     spawn_local(async move {
         let Ok(receiver) = Receiver::from_owned_fd(pipe) else { return };
         let mut lines = BufReader::new(receiver);
@@ -19,20 +21,14 @@ pub(super) fn log(pipe: OwnedFd, application: String, place: usize) {
             // A line that does not end would fill the memory.
             match (&mut lines).take(LONGEST_LINE).read_until(b'\n', &mut line).await {
                 Ok(0) | Err(_) => return,
-                Ok(_) => write(&application, place, String::from_utf8_lossy(line.trim_ascii_end())),
+                Ok(_) if line.trim_ascii().is_empty() => {}
+                Ok(_) => {
+                    let settings = &shared.settings;
+                    (settings.output.take)(&settings.name, place, &String::from_utf8_lossy(line.trim_ascii_end()));
+                }
             }
         }
     });
-}
-
-fn write(application: &str, place: usize, line: std::borrow::Cow<'_, str>) {
-    if line.is_empty() {
-        return;
-    }
-    match place {
-        0 => tracing::info!("{application}: {line}"),
-        place => tracing::info!("{application} {place}: {line}"),
-    }
 }
 
 /// Bytes; what is longer becomes several lines.

@@ -10,12 +10,13 @@ use std::{
 };
 
 use serow::{Server, Stopper};
-use serow_apps::{Application, ApplicationSettings, Interface, Program};
+use serow_apps::{Application, ApplicationSettings, Interface, Program, Workers};
 use tempfile::TempDir;
 
 /// An application that runs until this is dropped.
 pub struct Running {
     pub application: Application,
+    workers: Workers,
     address: SocketAddr,
     stopper: Stopper,
     thread: Option<JoinHandle<()>>,
@@ -47,12 +48,19 @@ fn interpreter(interface: Interface) -> &'static str {
 impl Running {
     /// Runs it on one thread.
     pub fn new((settings, folder): (ApplicationSettings, TempDir)) -> Self {
-        let application = Application::start(settings, 1).unwrap_or_else(|error| panic!("{error}"));
+        let application = Application::new(settings, 1);
+        let workers = application.run().unwrap_or_else(|error| panic!("{error}"));
         let bound = Server::new().listen("127.0.0.1:0").workers(1).ignore_signals().bind().unwrap();
         let address = bound.addresses().next().unwrap().to_string().parse().unwrap();
         let (stopper, handler) = (bound.stopper(), application.handler());
         let thread = Some(thread::spawn(move || bound.run(handler).unwrap()));
-        Self { application, address, stopper, thread, folder }
+        Self { application, workers, address, stopper, thread, folder }
+    }
+
+    /// Loads the application anew.
+    pub fn reload(&self) -> Result<(), String> {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(self.workers.reloader().reload())
     }
 
     pub fn address(&self) -> SocketAddr {

@@ -4,6 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 use serow::Stopper;
+use serow_apps::Reloader;
 use serow_supervisor::master::{Control, GenerationReport, Report};
 
 use super::{sources::Sources, total, wish::Wish};
@@ -17,6 +18,8 @@ pub(crate) enum Subject {
         sources: Sources,
         /// What ends it.
         stopper: Stopper,
+        /// What loads its application anew, where it has one.
+        reloader: Option<Reloader>,
     },
     /// The generations of `serow run`.
     Master(Control),
@@ -43,6 +46,10 @@ impl Subject {
     /// Reads the settings anew; says what came of it.
     pub(super) async fn reload(&self) -> Result<String, Refusal> {
         match self {
+            Self::Server { reloader: Some(reloader), .. } => match reloader.reload().await {
+                Ok(()) => Ok("the application is loaded anew\n".to_owned()),
+                Err(why) => Err(Refusal::Failed(why)),
+            },
             Self::Server { .. } => Err(Refusal::Impossible("a server without a settings file has nothing to reload")),
             Self::Master(control) => match control.reload().await {
                 Ok(number) => Ok(format!("generation {number} serves\n")),

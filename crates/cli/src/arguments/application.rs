@@ -1,0 +1,121 @@
+//! What `serow app` runs, and how.
+
+use std::{ffi::OsString, path::PathBuf};
+
+use clap::{Args, ValueEnum};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{GeneralArguments, without_options};
+use crate::written::{Count, Size, Span, Variable, word};
+
+/// The options of `serow app`.
+#[derive(Debug, Args)]
+pub(crate) struct AppArguments {
+    /// config.ru, app.psgi, or for Python module:callable, as in project.wsgi:application.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) application: OsString,
+    #[command(flatten)]
+    pub(crate) run: ApplicationArguments,
+    #[command(flatten)]
+    pub(crate) general: GeneralArguments,
+}
+
+/// How an application is run.
+#[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]
+#[serde(default = "without_options::<ApplicationArguments>", rename_all = "kebab-case")]
+#[command(next_help_heading = "Application")]
+pub(crate) struct ApplicationArguments {
+    /// How the application is called: auto, rack, psgi, wsgi or asgi.
+    ///
+    /// auto goes by the name of the file, and for Python by what the callable is.
+    #[arg(long, value_name = "auto|rack|psgi|wsgi|asgi", default_value = "auto", hide_possible_values = true)]
+    pub(crate) interface: InterfaceArgument,
+
+    /// Worker processes [default: as many as --workers]
+    #[arg(long, value_name = "N")]
+    pub(crate) processes: Option<Count<1, 1024>>,
+
+    /// Requests that a worker answers at a time, on threads [default: 1; asgi: 1000]
+    ///
+    /// More than one only for applications that are made for it.
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<Count<1, 10_000>>,
+
+    /// The folder the application runs in [default: that of the file]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) chdir: Option<PathBuf>,
+
+    /// A variable of its environment (repeatable).
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub(crate) env: Vec<Variable>,
+
+    /// The interpreter and what stands before it, as in 'bundle exec ruby' [default: what the folder says]
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) interpreter: Option<String>,
+
+    /// Load the application once, and fork workers from it: they start at once and share its memory.
+    ///
+    /// What it opens while it loads, such as connections to a database, is shared as well; not every application is made for
+    /// that.
+    #[arg(long)]
+    pub(crate) preload: bool,
+
+    /// How long a worker may take for a request before it is ended and replaced; the client gets 504.
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    pub(crate) app_timeout: Span,
+
+    /// How long the application may take to load.
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    pub(crate) start_timeout: Span,
+
+    /// Requests that wait while all workers are busy; 503 beyond.
+    #[arg(long, value_name = "N", default_value = "1024")]
+    pub(crate) queue: Count<0, 0xffff_ffff>,
+
+    /// How long each waits; then the answer is 503, with Retry-After.
+    #[arg(long, value_name = "TIME", default_value = "30s")]
+    pub(crate) queue_timeout: Span,
+
+    /// Replace a worker after so many requests [default: never]
+    #[arg(long, value_name = "N")]
+    pub(crate) max_requests: Option<Count<1, 0xffff_ffff>>,
+
+    /// Replace it after a random number between this and --max-requests, so that not all are replaced at once.
+    #[arg(long, value_name = "N")]
+    pub(crate) min_requests: Option<Count<1, 0xffff_ffff>>,
+
+    /// The time between two workers' starts.
+    #[arg(long, value_name = "TIME", default_value = "0")]
+    pub(crate) spawn_interval: Span,
+
+    /// Replace a worker that has more memory than this, when it has answered [default: no limit]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory_limit: Option<Size>,
+
+    /// For development: errors are shown to the client, and changed files reload the application.
+    #[arg(long)]
+    pub(crate) dev: bool,
+}
+
+/// How an application is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum InterfaceArgument {
+    /// As the file's name says.
+    #[value(help = None)]
+    Auto,
+    /// Ruby's.
+    #[value(help = None)]
+    Rack,
+    /// Perl's.
+    #[value(help = None)]
+    Psgi,
+    /// Python's.
+    #[value(help = None)]
+    Wsgi,
+    /// Python's for asyncio.
+    #[value(help = None)]
+    Asgi,
+}
+
+word!(InterfaceArgument, "Interface");

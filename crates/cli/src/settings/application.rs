@@ -1,0 +1,137 @@
+//! How an application is run.
+
+use std::{
+    ffi::OsStr,
+    num::NonZero,
+    path::{Path, PathBuf},
+};
+
+use serow_apps::{ApplicationSettings, Interface, Lifetime, Output, Program};
+use serow_proxy::QueueSettings;
+
+use super::{Contradiction, ServerSettings, shares};
+use crate::{
+    announcement,
+    arguments::{AppArguments, ApplicationArguments, InterfaceArgument},
+    failure::Failure,
+};
+
+/// What `serow app` runs, and how.
+pub(crate) struct AppSettings {
+    /// The application.
+    pub(crate) application: ApplicationSettings,
+    /// How the server serves.
+    pub(crate) server: ServerSettings,
+}
+
+impl AppSettings {
+    /// Finds out what the options mean together.
+    pub(crate) fn new(arguments: AppArguments) -> Result<Self, Failure> {
+        let AppArguments { application, run, general } = arguments;
+        let shares = shares(&general.listening, 0).with_upstreams();
+        let server = ServerSettings::new(general, shares)?;
+        let application = application_settings(APPLICATION.to_owned(), &application, run, server.workers);
+        let application = application
+            .map_err(|found| Contradiction { text: found.text.replace("`application`", "FILE"), ..found })?;
+        Ok(Self { application, server })
+    }
+}
+
+/// How this application is run, where so many threads ask it.
+pub(crate) fn application_settings(
+    name: String,
+    application: &OsStr,
+    written: ApplicationArguments,
+    threads: usize,
+) -> Result<ApplicationSettings, Contradiction> {
+    let (interface, folder, application) = find(application, &written)?;
+    let interpreter = match &written.interpreter {
+        Some(words) => words.split_whitespace().map(Into::into).collect(),
+        None => vec![interface.interpreter().into()],
+    };
+    if interpreter.is_empty() {
+        return Err(Contradiction::new("interpreter", "`interpreter` is nothing: write a command, as in ruby"));
+    }
+    let lifetime = lifetime(&written)?;
+    let processes = written.processes.map_or(threads, |processes| processes.in_memory());
+    let program = Program { interface, application, interpreter };
+    let mut settings = ApplicationSettings::new(name, program, folder);
+    settings.workers = NonZero::new(processes).unwrap_or(NonZero::<usize>::MIN);
+    if let Some(threads) = written.threads {
+        settings.concurrency = NonZero::new(threads.in_memory()).unwrap_or(NonZero::<usize>::MIN);
+    }
+    settings.environment =
+        written.env.into_iter().map(|variable| (variable.name.into(), variable.value.into())).collect();
+    settings.preload = written.preload;
+    settings.timeout = written.app_timeout.0;
+    settings.start_timeout = written.start_timeout.0;
+    settings.queue = QueueSettings { length: written.queue.in_memory(), patience: written.queue_timeout.0 };
+    settings.lifetime = lifetime;
+    settings.spawn_interval = written.spawn_interval.0;
+    settings.memory_limit = written.memory_limit.map(|size| size.0);
+    settings.development = written.dev;
+    settings.output = Output { take: announcement::of_worker };
+    Ok(settings)
+}
+
+fn lifetime(written: &ApplicationArguments) -> Result<Option<Lifetime>, Contradiction> {
+    let number = |count: u32| u64::from(count);
+    let wrong = |text| Err(Contradiction::new("min-requests", text));
+    let least = written.min_requests.map(|least| number(least.get()));
+    match (least, written.max_requests.map(|most| number(most.get()))) {
+        (None, None) => Ok(None),
+        (Some(_), None) => wrong("`min-requests` needs `max-requests`: write both, or none"),
+        (Some(least), Some(most)) if least > most => {
+            wrong("`min-requests` is more than `max-requests`: write a smaller number")
+        }
+        (least, Some(most)) => Ok(Some(Lifetime { least: least.unwrap_or(most), most })),
+    }
+}
+
+/// By which interface, in which folder, and by which name there the application is called.
+fn find(application: &OsStr, written: &ApplicationArguments) -> Result<(Interface, PathBuf, String), Contradiction> {
+    let wrong = |text: String| Contradiction::new("application", text);
+    let Some(text) = application.to_str() else {
+        return Err(wrong(format!("`application` {application:?} is not written in UTF-8: rename the file")));
+    };
+    let by_name = match text.rsplit_once('.').map(|(_, extension)| extension) {
+        Some("ru") => Some(Interface::Rack),
+        Some("psgi") => Some(Interface::Psgi),
+        _ if text.contains(':') || text.ends_with(".py") => Some(Interface::Wsgi),
+        _ => None,
+    };
+    let interface = match (written.interface, by_name) {
+        (InterfaceArgument::Rack, _) => Interface::Rack,
+        (InterfaceArgument::Psgi, _) => Interface::Psgi,
+        (InterfaceArgument::Wsgi, _) => Interface::Wsgi,
+        (InterfaceArgument::Asgi, _) => Interface::Asgi,
+        (InterfaceArgument::Auto, Some(interface)) => interface,
+        (InterfaceArgument::Auto, None) => {
+            return Err(wrong(format!(
+                "`application` {text:?} could be anything: name config.ru, app.psgi or module:callable, or say `interface`"
+            )));
+        }
+    };
+    let is_module = matches!(interface, Interface::Wsgi | Interface::Asgi) && !text.ends_with(".py");
+    let path = Path::new(text);
+    let folder_of_file = if is_module { Path::new("") } else { path.parent().unwrap_or(Path::new("")) };
+    let folder = written.chdir.clone().unwrap_or_else(|| folder_of_file.to_owned());
+    let folder = std::path::absolute(if folder.as_os_str().is_empty() { Path::new(".") } else { &folder })
+        .and_then(|folder| folder.canonicalize())
+        .map_err(|error| {
+            Contradiction::new("chdir", format!("the folder {} cannot be used: {error}", folder.display()))
+        })?;
+    if is_module {
+        return Ok((interface, folder, text.to_owned()));
+    }
+    let file = path.canonicalize().map_err(|error| wrong(format!("`application` {text:?} cannot be read: {error}")))?;
+    if file.is_dir() {
+        return Err(wrong(format!("`application` {text:?} is a folder: name the file in it")));
+    }
+    // By the name it was given, where that is in the folder: people know it by that in backtraces.
+    let name = file.strip_prefix(&folder).unwrap_or(&file);
+    Ok((interface, folder, name.to_string_lossy().into_owned()))
+}
+
+/// What the application of a command line is called.
+const APPLICATION: &str = "app";
