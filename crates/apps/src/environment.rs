@@ -6,14 +6,16 @@
 //! be what a server in front vouches for. `Proxy` is left out, since libraries take HTTP_PROXY for a setting of their own.
 
 mod asgi;
+#[allow(dead_code, reason = "some of its values are for the dicts of ASGI")]
+mod marshal;
 mod psgi;
 mod rack;
 mod wsgi;
 
-use std::{fmt::Write, io, net::IpAddr};
+use std::{borrow::Cow, fmt::Write, io, net::IpAddr};
 
 use bytes::Bytes;
-use serow_message::{Headers, Known, Peer, Request, Scheme, Version};
+use serow_message::{Headers, Known, Peer, Request, Scheme, Version, percent};
 
 use crate::{
     pool::Ticket,
@@ -167,6 +169,24 @@ fn host_and_port(host: &str) -> (&str, Option<&str>) {
         _ => (host, None),
     }
 }
+
+/// A path with its encoding undone once (RFC 3986 §2.1), as CGI's PATH_INFO has it. What is no encoding stays as it is.
+fn decoded(path: &str) -> Cow<'_, [u8]> {
+    let mut rest = path.as_bytes();
+    let Some(first) = rest.iter().position(|byte| *byte == b'%') else { return Cow::Borrowed(rest) };
+    let mut decoded = rest[..first].to_vec();
+    rest = &rest[first..];
+    while let Some((&byte, behind)) = rest.split_first() {
+        let encoded = (byte == b'%').then(|| percent::decode(rest).next().and_then(Result::ok)).flatten();
+        let (next, byte) = encoded.map_or((behind, byte), |octet| (&rest[ENCODED..], octet.byte()));
+        decoded.push(byte);
+        rest = next;
+    }
+    Cow::Owned(decoded)
+}
+
+/// Bytes of `%2F`.
+const ENCODED: usize = 3;
 
 fn has_repeated(headers: &Headers) -> bool {
     let mut seen = 0_u64;

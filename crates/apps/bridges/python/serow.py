@@ -1,2 +1,197 @@
-# Serow's bridge for WSGI and ASGI.
-raise SystemExit("not yet")
+# Serow's bridge for Python; wsgi.py or asgi.py follows, which has the class Worker. It is read from standard input, which is the channel
+# to Serow; src/words.rs says what is spoken.
+
+import gc
+import importlib
+import os
+import signal
+import socket
+import sys
+
+PACKET = 512 * 1024  # longer than any packet
+PIECE = 64 * 1024  # of a body: two fit into the socket's buffer
+DESCRIPTORS = 253  # the most that a message can carry (SCM_MAX_FD)
+TICKET = 10  # bytes
+FIRST_THREAD = 33  # in tickets
+NAMES = ('application', 'app')  # of an application in its module
+OURS = ('serow.py', '<frozen importlib._bootstrap>', '<frozen importlib._bootstrap_external>', importlib.__file__)
+
+
+class Unusable(Exception):
+    """What is no application; the text says all there is to say."""
+
+
+class Mold:
+    """The process that loads the application and forks workers."""
+
+    def __init__(self):
+        self.control = socket.socket(fileno=os.dup(0))
+        words = self.control.recv(PACKET).decode().split('\0')
+        self.settings = dict(zip(words[::2], words[1::2]))
+        self.application = None
+        self.pids = set()
+        with open(os.devnull, 'rb') as nothing:
+            os.dup2(nothing.fileno(), 0)
+        sys.stdout.reconfigure(line_buffering=True)
+        sys.path[:] = [os.getcwd()] + [place for place in sys.path if place]
+
+    def run(self):
+        """Forks workers when it is told to. In a worker, this returns how it begins; in the mold it ends with None."""
+        rename(f"{self.settings['name']}: mold")
+        if self.settings['preload']:
+            try:
+                self.application = load(self.settings['application'])
+            except BaseException as error:
+                return self.say('failed', describe(error))
+            gc.collect()
+            gc.freeze()  # what is there is shared, and stays so
+        signal.signal(signal.SIGCHLD, lambda *_: self.reap())
+        self.say('ready')
+        while True:
+            order, sockets = self.receive()
+            if not order:
+                return None
+            word, number, place = order.decode().split('\0')
+            if word == 'fork':
+                begin = self.fork(number, place, sockets)
+                if begin:
+                    return begin
+            self.reap()
+
+    def receive(self):
+        try:
+            order, descriptors, _, _ = socket.recv_fds(self.control, PACKET, DESCRIPTORS)
+        except ConnectionResetError:
+            return b'', []
+        return order, descriptors
+
+    def fork(self, number, place, descriptors):
+        try:
+            pid = os.fork()
+        except OSError as error:
+            self.say('unforked', number, str(error))
+        else:
+            if pid == 0:
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                self.control.close()
+                rename(f"{self.settings['name']}: worker {place}")
+                return lambda: work(self.application, self.settings, descriptors)
+            self.pids.add(pid)
+            self.say('forked', number, str(pid))
+        for descriptor in descriptors:
+            os.close(descriptor)
+        return None
+
+    def reap(self):
+        """Only for our own: the application may wait for children of its own."""
+        for pid in list(self.pids):
+            try:
+                ended, status = os.waitpid(pid, os.WNOHANG)
+            except ChildProcessError:
+                self.pids.discard(pid)
+                continue
+            if ended:
+                self.pids.discard(pid)
+                code = os.waitstatus_to_exitcode(status)
+                self.say('exited', str(pid), f'killed by signal {-code}' if code < 0 else f'exit status {code}')
+
+    def say(self, *words):
+        try:
+            self.control.send('\0'.join(words).encode(errors='backslashreplace'))
+        except OSError:
+            pass  # Serow is gone, and receive() tells
+
+
+def work(application, settings, descriptors):
+    """A worker's life."""
+    requests, output, *replies = descriptors
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    os.close(output)
+    requests = socket.socket(fileno=requests)
+    replies = [socket.socket(fileno=reply) for reply in replies]
+    try:
+        worker = Worker(application or load(settings['application']), settings, requests, replies)
+    except BaseException as error:
+        requests.send(b'failed\0' + describe(error).encode(errors='backslashreplace')[:PIECE])
+        os._exit(1)
+    gc.collect()
+    gc.freeze()  # what is there stays, so it need not be looked at again
+    requests.send(b'ready')
+    worker.serve()
+
+
+def load(name):
+    """What was written by others: `module`, `module:name`, `module:factory()`, or a file in the place of the module."""
+    place, _, wanted = name.partition(':')
+    module = importlib.import_module(module_of_file(place) if place.endswith('.py') else place)
+    if not wanted:
+        for candidate in NAMES:
+            if hasattr(module, candidate):
+                return getattr(module, candidate)
+        raise Unusable(f"{place} has neither 'application' nor 'app': say {place}:NAME")
+    wanted, is_factory, arguments = wanted.partition('(')
+    found = module
+    for part in wanted.split('.'):
+        if not hasattr(found, part):
+            raise Unusable(f"{place} has no '{wanted}'")
+        found = getattr(found, part)
+    if is_factory:
+        found = call(found, name, arguments)
+    if not callable(found):
+        raise Unusable(f'{name} is a {type(found).__name__}, which cannot be called')
+    return found
+
+
+def module_of_file(path):
+    """The name by which a file is imported, when the folder that its packages lie in is searched first."""
+    folder, file = os.path.split(os.path.abspath(path))
+    if not os.path.isfile(path):
+        raise Unusable(f'{path} is no file in {os.getcwd()}')
+    names = [file[: -len('.py')]]
+    while os.path.exists(os.path.join(folder, '__init__.py')):
+        folder, name = os.path.split(folder)
+        names.insert(0, name)
+    if folder != sys.path[0]:
+        sys.path.insert(0, folder)
+    return '.'.join(names)
+
+
+def call(factory, name, arguments):
+    """Makes an application; what stands between the parentheses can be literals only."""
+    import ast
+
+    try:
+        call = ast.parse('f(' + arguments, mode='eval').body
+        values = [ast.literal_eval(argument) for argument in call.args]
+        named = {argument.arg: ast.literal_eval(argument.value) for argument in call.keywords}
+    except (AttributeError, SyntaxError, ValueError):
+        raise Unusable(f'{name} cannot be read: a factory is called with literals, as in app:make("a", debug=True)') from None
+    return factory(*values, **named)
+
+
+def describe(error):
+    """What is said of a failure: as Python itself would print it, without what stands here."""
+    import traceback
+
+    if isinstance(error, Unusable):
+        return str(error)
+    frames = error.__traceback__
+    while frames and frames.tb_frame.f_code.co_filename in OURS:
+        frames = frames.tb_next
+    return ''.join(traceback.format_exception(type(error), error, frames)).rstrip()
+
+
+def rename(title):
+    """Writes a title over the arguments of this process, which is what ps shows; proc(5) says where they are."""
+    try:
+        with open('/proc/self/stat', 'rb') as stat:
+            begin, end = map(int, stat.read().rpartition(b')')[2].split()[45:47])
+        title = f'serow {title}'.encode()[: end - begin - 1]
+        with open('/proc/self/mem', 'r+b', buffering=0) as memory:
+            memory.seek(begin)
+            memory.write(title.ljust(end - begin, b'\0'))
+        with open('/proc/self/comm', 'wb') as comm:
+            comm.write(title[:15])
+    except (OSError, ValueError):
+        pass  # it is for people only
