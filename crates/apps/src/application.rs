@@ -97,8 +97,11 @@ impl Shared {
         let (sender, receiver) = unbounded_channel();
         {
             let mut arrivals = lock(&port.arrivals);
-            // The receiver is ours and open.
-            arrivals.links.drain(..).for_each(|link| drop(sender.send(link)));
+            for link in arrivals.links.drain(..) {
+                link.begin_reading();
+                // The receiver is ours and open.
+                let _ = sender.send(link);
+            }
             arrivals.thread = Some(sender);
         }
         spawn_local(receive_links(Arc::clone(self), thread, receiver));
@@ -119,14 +122,17 @@ impl Shared {
     pub(crate) fn join(&self, link: &Arc<Link>, lifetime: Option<u64>) {
         for port in &self.threads {
             let mut arrivals = lock(&port.arrivals);
-            link.begin_reading();
             match &arrivals.thread {
                 Some(thread) => {
+                    link.begin_reading();
                     if thread.send(Arc::clone(link)).is_err() {
                         link.end_reading();
                     }
                 }
-                None => arrivals.links.push(Arc::clone(link)),
+                None => {
+                    arrivals.links.retain(|link| !link.is_over());
+                    arrivals.links.push(Arc::clone(link));
+                }
             }
         }
         let concurrency = self.settings.concurrency.get();

@@ -78,6 +78,11 @@ impl Link {
         life.readers == 0
     }
 
+    /// Whether the process is gone.
+    pub(crate) fn is_over(&self) -> bool {
+        self.life().is_over
+    }
+
     /// No code panics while it holds this lock, so a poisoned one is as good as any.
     fn life(&self) -> MutexGuard<'_, Life> {
         self.life.lock().unwrap_or_else(PoisonError::into_inner)

@@ -46,9 +46,9 @@ fn interpreter(interface: Interface) -> &'static str {
 }
 
 impl Running {
-    /// Runs it on one thread.
+    /// Runs it on one thread, though it may be asked by more: often some of a server's threads have had no request yet.
     pub fn new((settings, folder): (ApplicationSettings, TempDir)) -> Self {
-        let application = Application::new(settings, 1);
+        let application = Application::new(settings, 3);
         let workers = application.run().unwrap_or_else(|error| panic!("{error}"));
         let bound = Server::new().listen("127.0.0.1:0").workers(1).ignore_signals().bind().unwrap();
         let address = bound.addresses().next().unwrap().to_string().parse().unwrap();
