@@ -25,7 +25,7 @@ pub(crate) fn serve(settings: AppSettings) -> Result<(), Failure> {
     // The sockets first: whether there are any is known at once, and clients that come meanwhile wait.
     let serving = Serving::bind(server)?;
     let application = Application::new(application, threads);
-    let workers = application.run().map_err(|why| Failure::NotStarted(why.replace('\t', "    ")))?;
+    let workers = application.run().map_err(Failure::NotStarted)?;
     let reloader = workers.reloader();
     let hangups = reloader.clone();
     let wait = move || {

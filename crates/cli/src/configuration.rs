@@ -5,7 +5,7 @@
 //! | the text | `file.rs` |
 //! | a tree, which knows where in the text each part stands | `document.rs`, `place.rs`; `syntax.rs` where it is none |
 //! | the tree as types, by serde: those of the options, and a few more | `values.rs`, `tables.rs`; `root.rs`, `upstreams.rs`, `sites.rs`, `handlers.rs` |
-//! | what the types mean together | `meaning.rs`, `paths.rs`, `account.rs`, `proxying.rs`, `routing.rs`, `../settings.rs` |
+//! | what the types mean together | `meaning.rs`, `paths.rs`, `account.rs`, `applications.rs`, `proxying.rs`, `routing.rs`, `../settings.rs` |
 //! | where the server is reached, of a file that may be wrong | `door.rs` |
 //! | the same for editors, and for readers | `schema.rs`, `shape.rs`, `description.rs`; `reference.rs` |
 //! | what is wrong is noted with its place, and all shown at the end | `problem.rs`, `names.rs`, `kinds.rs`, `excerpt.rs`, `error.rs` |
@@ -14,6 +14,7 @@
 //! its explanation stand once, in `arguments/`.
 
 mod account;
+mod applications;
 mod description;
 mod document;
 mod door;
@@ -47,6 +48,7 @@ mod values;
 use std::{path::Path, time::Duration};
 
 use serde_json::Value;
+use serow_apps::Application;
 use serow_proxy::Upstream;
 use serow_router::Router;
 
@@ -74,6 +76,8 @@ pub(crate) struct Configuration {
     pub(crate) router: Router<RouteHandler>,
     /// The other servers that it asks.
     pub(crate) upstreams: Vec<Upstream>,
+    /// The applications that it runs.
+    pub(crate) applications: Vec<Application>,
     /// How many sites the router has.
     pub(crate) sites: usize,
     /// How many routes the sites have together.

@@ -103,9 +103,9 @@ impl From<serow::Error> for Failure {
     }
 }
 
-/// Several lines, each as [`on_one_line`] has it.
+/// Several lines, each as [`on_one_line`] has it. Backtraces are indented with tabs.
 fn lines(text: &str) -> String {
-    text.trim_end().lines().map(on_one_line).collect::<Vec<_>>().join("\n")
+    text.trim_end().lines().map(|line| on_one_line(&line.replace('\t', "    "))).collect::<Vec<_>>().join("\n")
 }
 
 /// Shows control characters as escapes: names of folders may hold anything.

@@ -15,7 +15,7 @@ use serow::{Address, Limits, ListenOptions, ProxyProtocol, Server, Timeouts, Ver
 use tracing::level_filters::LevelFilter;
 
 pub(crate) use self::{
-    application::AppSettings,
+    application::{AppSettings, application_settings},
     contradiction::Contradiction,
     folder::{FolderSettings, folder_settings},
     listeners::{ListenerSettings, Purpose},

@@ -34,6 +34,7 @@ fn surroundings() -> TempDir {
     }
     let read = |name| fs::read(folder.path().join(name)).unwrap();
     fs::write(folder.path().join("both.pem"), [read("site.pem"), read("site.key")].concat()).unwrap();
+    fs::write(folder.path().join("app/config.ru"), "").unwrap();
     fs::write(folder.path().join("token.txt"), "0123456789abcdef\n").unwrap();
     fs::write(folder.path().join("text.txt"), "nothing of use").unwrap();
     folder

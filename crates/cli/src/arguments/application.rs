@@ -22,7 +22,7 @@ pub(crate) struct AppArguments {
 }
 
 /// How an application is run.
-#[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Args, Deserialize, Serialize, JsonSchema)]
 #[serde(default = "without_options::<ApplicationArguments>", rename_all = "kebab-case")]
 #[command(next_help_heading = "Application")]
 pub(crate) struct ApplicationArguments {

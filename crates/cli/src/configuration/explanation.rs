@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{
+    applications::AppTable,
     handlers::{FilesTable, HandlerTable, RedirectTable, RespondTable},
     root::{AccountTable, ReloadTable, RootTable},
     sites::{RouteTable, SiteContent, SiteTable},
@@ -55,6 +56,10 @@ fn of_site(site: &SiteTable) -> String {
             keys.add_table("files", of_files(files));
             String::new()
         }
+        SiteContent::App(app) => {
+            keys.add_table("app", of_app(app));
+            String::new()
+        }
         SiteContent::Proxy(proxy) => {
             keys.add_table("proxy", of_proxy(proxy));
             String::new()
@@ -69,6 +74,7 @@ fn of_route(route: &RouteTable) -> String {
     keys.add_all(&route.settings);
     match &route.handler {
         HandlerTable::Files(files) => keys.add_table("files", of_files(files)),
+        HandlerTable::App(app) => keys.add_table("app", of_app(app)),
         HandlerTable::Proxy(proxy) => keys.add_table("proxy", of_proxy(proxy)),
         HandlerTable::Redirect(redirect) => {
             let mut table = Keys::default();
@@ -91,6 +97,13 @@ fn of_files(files: &FilesTable) -> Keys {
     keys.add_all(&files.settings);
     keys.add(content, &without_options());
     keys.add(caching, &without_options());
+    keys
+}
+
+fn of_app(app: &AppTable) -> Keys {
+    let mut keys = Keys::default();
+    keys.add_all(&app.settings);
+    keys.add(&app.arguments, &without_options());
     keys
 }
 

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
+    applications::AppTable,
     problem::Problem,
     status::RedirectStatus,
     tables::{FromTable, TableReading},
@@ -18,6 +19,8 @@ use crate::{arguments::FolderArguments, written::Count};
 pub(super) enum HandlerTable {
     /// What lies in a folder.
     Files(Box<FilesTable>),
+    /// What an application answers.
+    App(Box<AppTable>),
     /// What other servers answer.
     Proxy(Box<ProxyTable>),
     /// Another place to go to.
@@ -93,10 +96,12 @@ pub(super) struct RewriteSettings {
 
 impl HandlerTable {
     /// The keys, of which a route has one.
-    pub(super) const KEYS: [&'static str; 5] = ["files", "proxy", "redirect", "respond", "rewrite"];
+    pub(super) const KEYS: [&'static str; 6] = ["app", "files", "proxy", "redirect", "respond", "rewrite"];
 
     /// Reads the one that a route has.
     pub(super) fn read(route: &mut TableReading<'_, '_>) -> Option<Self> {
+        let app =
+            route.table("app", "application").map(TableReading::read).map(|table| table.map(Box::new).map(Self::App));
         let files =
             route.table("files", "root").map(TableReading::read).map(|table| table.map(Box::new).map(Self::Files));
         let proxy =
@@ -107,9 +112,9 @@ impl HandlerTable {
         route.know("rewrite");
         let given: Vec<_> = Self::KEYS.into_iter().filter(|key| route.has(key)).collect();
         match given[..] {
-            [_] => files.or(proxy).or(redirect).or(respond).or(rewrite).flatten(),
+            [_] => app.or(files).or(proxy).or(redirect).or(respond).or(rewrite).flatten(),
             [] => {
-                let text = "the route answers nothing: write one of files, proxy, redirect, respond, rewrite";
+                let text = "the route answers nothing: write one of app, files, proxy, redirect, respond, rewrite";
                 route.problem(Problem::of_key(route.place().clone(), text));
                 None
             }

@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use super::{
+    applications::AppTable,
     handlers::{FilesTable, RedirectTable, RespondTable},
     names::{self, Telling},
     root::RootTable,
@@ -15,11 +16,12 @@ use super::{
 type Kind = (&'static str, fn() -> Vec<&'static str>);
 
 /// All kinds.
-const KINDS: [Kind; 8] = [
+const KINDS: [Kind; 9] = [
     ("the root, above the first [table]", RootTable::keys),
     ("an [[upstream]]", UpstreamTable::keys),
     ("a [[site]]", SiteTable::keys),
     ("a [[site.route]]", RouteTable::keys),
+    ("`app`", AppTable::keys),
     ("`files`", FilesTable::keys),
     ("`proxy`", ProxyTable::keys),
     ("`redirect`", RedirectTable::keys),

@@ -5,6 +5,7 @@ use std::path::Path;
 use super::{
     Configuration,
     account::{Account, AccountFiles},
+    applications::Applications,
     handlers::{FilesTable, HandlerTable},
     paths,
     place::Place,
@@ -39,11 +40,15 @@ pub(super) fn of(written: RootTable, folder: &Path, problems: &Problems) -> Opti
     }
     let (site_count, route_count) = (sites.len(), sites.iter().map(SiteTable::routes).sum());
     let proxying = Proxying::new(upstreams, folder, note_attempts, problems);
-    let router = Routing { folder, wanted_files, shares, proxying: &proxying, problems }.router(sites);
+    let threads = server.as_ref().map_or(1, |server| server.workers);
+    let applications = Applications::new(folder, threads, problems);
+    let routing = Routing { folder, wanted_files, shares, proxying: &proxying, applications: &applications, problems };
+    let router = routing.router(sites);
     Some(Configuration {
         server: server?,
         router: router?,
         upstreams: proxying.into_upstreams(),
+        applications: applications.into_applications(),
         sites: site_count,
         routes: route_count,
         account: account?,
@@ -65,17 +70,19 @@ impl SiteTable {
     /// How many routes it has; its own folder is one.
     fn routes(&self) -> usize {
         match &self.content {
-            SiteContent::Files(_) | SiteContent::Proxy(_) => 1,
+            SiteContent::App(_) | SiteContent::Files(_) | SiteContent::Proxy(_) => 1,
             SiteContent::Routes(routes) => routes.len(),
         }
     }
 
-    /// Whether it hands requests to other servers.
+    /// Whether it hands requests to other processes.
     fn has_proxy(&self) -> bool {
         match &self.content {
             SiteContent::Files(_) => false,
-            SiteContent::Proxy(_) => true,
-            SiteContent::Routes(routes) => routes.iter().any(|route| matches!(route.handler, HandlerTable::Proxy(_))),
+            SiteContent::App(_) | SiteContent::Proxy(_) => true,
+            SiteContent::Routes(routes) => {
+                routes.iter().any(|route| matches!(route.handler, HandlerTable::App(_) | HandlerTable::Proxy(_)))
+            }
         }
     }
 
@@ -83,7 +90,7 @@ impl SiteTable {
     fn files(&self) -> Vec<&FilesTable> {
         match &self.content {
             SiteContent::Files(files) => vec![files],
-            SiteContent::Proxy(_) => Vec::new(),
+            SiteContent::App(_) | SiteContent::Proxy(_) => Vec::new(),
             SiteContent::Routes(routes) => {
                 let files = routes.iter().filter_map(|route| match &route.handler {
                     HandlerTable::Files(files) => Some(&**files),

@@ -29,6 +29,7 @@ fn surroundings() -> TempDir {
     for name in ["public", "app"] {
         fs::create_dir(folder.path().join(name)).expect("a folder");
     }
+    fs::write(folder.path().join("app/config.ru"), "").expect("a file");
     fs::write(folder.path().join("token.txt"), "0123456789abcdef").expect("a file");
     for name in ["site", "other"] {
         let key = KeyPair::generate().expect("a key");

@@ -49,7 +49,8 @@ pub(super) fn resolved(path: &Path, folder: &Path) -> PathBuf {
     if path.as_os_str().is_empty() { PathBuf::new() } else { folder.join(path) }
 }
 
-fn resolve_path(path: &mut PathBuf, folder: &Path) {
+/// As [`resolved`], in its place.
+pub(super) fn resolve_path(path: &mut PathBuf, folder: &Path) {
     *path = resolved(path, folder);
 }
 

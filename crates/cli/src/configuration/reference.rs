@@ -25,7 +25,7 @@ pub(super) fn text() -> String {
     }
     push(&mut text, "## `[[site]]`", &Shape::of::<SiteSettings>());
     text.push_str(
-        "A site has `files` or `proxy`, which are short for one route with the path `/*`, or `[[site.route]]`.\n\n",
+        "A site has `app`, `files` or `proxy`, which are short for one route with the path `/*`, or `[[site.route]]`.\n\n",
     );
     push(&mut text, "## `[[site.route]]`", &Shape::of::<RouteSettings>());
     text.push_str("And one of the following.\n\n");
@@ -34,6 +34,10 @@ pub(super) fn text() -> String {
     push(&mut text, "### `respond = { … }`", &Shape::of::<RespondTable>());
     text.push_str("### `files = { … }`\n\nWhat lies in a folder.\n\n");
     for (heading, shape) in schema::of_files() {
+        push(&mut text, &format!("#### {heading}"), &shape);
+    }
+    text.push_str("### `app = { … }`\n\nWhat an application answers.\n\n");
+    for (heading, shape) in schema::of_app() {
         push(&mut text, &format!("#### {heading}"), &shape);
     }
     text.push_str("### `proxy = { … }`\n\nWhat other servers answer: those of an `upstream`, or `servers`.\n\n");

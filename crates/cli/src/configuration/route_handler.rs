@@ -3,6 +3,7 @@
 use std::pin::Pin;
 
 use serow::{Handler, Request, Response};
+use serow_apps::ApplicationHandler;
 use serow_files::Files;
 use serow_proxy::Proxy;
 
@@ -11,6 +12,8 @@ use serow_proxy::Proxy;
 pub(crate) enum RouteHandler {
     /// A folder.
     Files(Files),
+    /// An application.
+    App(ApplicationHandler),
     /// Other servers.
     Proxy(Proxy),
 }
@@ -20,6 +23,9 @@ impl Handler for RouteHandler {
         // What a file needs is small beside what another server does.
         let answer = match self {
             Self::Files(files) => Answer::File(files.call(request)),
+            Self::App(application) => {
+                Answer::Other(Box::pin(application.call(request)) as Pin<Box<dyn Future<Output = Response>>>)
+            }
             Self::Proxy(proxy) => {
                 Answer::Other(Box::pin(proxy.call(request)) as Pin<Box<dyn Future<Output = Response>>>)
             }

@@ -9,6 +9,7 @@ use serow_router::{
 };
 
 use super::{
+    applications::{AppTable, Applications},
     handlers::{FilesTable, HandlerTable, RedirectTable, RespondTable},
     paths::resolved,
     place::Place,
@@ -31,6 +32,7 @@ pub(super) struct Routing<'a> {
     pub(super) wanted_files: usize,
     pub(super) shares: Shares,
     pub(super) proxying: &'a Proxying<'a>,
+    pub(super) applications: &'a Applications<'a>,
     pub(super) problems: &'a Problems,
 }
 
@@ -49,6 +51,7 @@ impl Routing<'_> {
         let hosts = self.hosts(settings.hosts, &place.key("hosts"));
         let headers = self.headers(&settings.headers, &place.key("headers"));
         let routes = match content {
+            SiteContent::App(app) => self.everything(self.app(*app, &place.key("app")), &place),
             SiteContent::Files(files) => self.everything(self.files(*files, &place.key("files")), &place),
             SiteContent::Proxy(proxy) => self.everything(self.proxy(*proxy, &place.key("proxy")), &place),
             SiteContent::Routes(routes) => {
@@ -81,6 +84,7 @@ impl Routing<'_> {
         let methods = self.methods(settings.methods, &place.key("methods"));
         let headers = self.headers(&settings.headers, &place.key("headers"));
         let action = match handler {
+            HandlerTable::App(app) => self.app(*app, &place.key("app")),
             HandlerTable::Files(files) => self.files(*files, &place.key("files")),
             HandlerTable::Proxy(proxy) => self.proxy(*proxy, &place.key("proxy")),
             HandlerTable::Redirect(redirect) => self.redirect(&redirect, &place.key("redirect")),
@@ -157,6 +161,11 @@ impl Routing<'_> {
         self.proxying.proxy(written, place).map(|proxy| Action::Handle(RouteHandler::Proxy(proxy)))
     }
 
+    fn app(&self, written: AppTable, place: &Place) -> Option<Action<RouteHandler>> {
+        let application = self.applications.application(written, place)?;
+        Some(Action::Handle(RouteHandler::App(application.handler())))
+    }
+
     /// A text that says what is wrong with it.
     fn text<T: FromStr<Err: Display>>(&self, text: &str, place: &Place) -> Option<T> {
         self.noted(text.parse().map_err(|error| Problem::of_value(place.clone(), format!("{text:?}: {error}"))))
@@ -176,7 +185,7 @@ struct SitePlaces {
 impl SitePlaces {
     fn new(site: &SiteTable) -> Self {
         let routes = match &site.content {
-            SiteContent::Files(_) | SiteContent::Proxy(_) => Vec::new(),
+            SiteContent::App(_) | SiteContent::Files(_) | SiteContent::Proxy(_) => Vec::new(),
             SiteContent::Routes(routes) => routes.iter().map(|route| route.place.clone()).collect(),
         };
         Self { site: site.place.clone(), routes }

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
+    applications::AppSettings,
     handlers::{FilesSettings, HandlerTable, RedirectTable, RespondTable, RewriteSettings},
     root::{AccountTable, ReloadTable},
     shape::Shape,
@@ -10,18 +11,20 @@ use super::{
     upstreams::{ProxySettings, UpstreamSettings},
 };
 use crate::arguments::{
-    AdminArguments, BalancingArguments, CachingArguments, ContentArguments, ForwardingArguments, HealthArguments,
-    HttpArguments, LimitArguments, ListeningArguments, LoggingArguments, RetryArguments, StickyArguments,
-    TimeoutArguments, TlsArguments, UpstreamConnectionArguments, UpstreamTimeoutArguments, UpstreamTlsArguments,
+    AdminArguments, ApplicationArguments, BalancingArguments, CachingArguments, ContentArguments, ForwardingArguments,
+    HealthArguments, HttpArguments, LimitArguments, ListeningArguments, LoggingArguments, RetryArguments,
+    StickyArguments, TimeoutArguments, TlsArguments, UpstreamConnectionArguments, UpstreamTimeoutArguments,
+    UpstreamTlsArguments,
 };
 
 /// The schema of a settings file (JSON Schema, draft 2020-12).
 pub(super) fn schema() -> Value {
     let site = Shape::of::<SiteSettings>()
         .with("files", "The folder that the site serves: short for one route with the path /*.", files())
+        .with("app", "The application that answers for the site: short for one route with the path /*.", app())
         .with("proxy", "Who answers for the site: short for one route with the path /*.", proxy())
         .with("route", "What is answered under which path: the first route that fits counts.", list_of(route()));
-    let site = one_of(site.schema(), &["files", "proxy", "route"]);
+    let site = one_of(site.schema(), &["app", "files", "proxy", "route"]);
     let mut root = together(of_root());
     let upstream = together(of_upstream()).schema();
     root = root.with("upstream", "Groups of servers that answer for this one, for `proxy`.", list_of(upstream));
@@ -69,6 +72,14 @@ pub(super) fn of_proxy() -> Vec<(String, Shape)> {
     vec![("Servers".to_owned(), Shape::of::<ProxySettings>()), Shape::of_options::<ForwardingArguments>()]
 }
 
+/// What is in a table `app`, under headings.
+pub(super) fn of_app() -> Vec<(String, Shape)> {
+    vec![
+        ("Application".to_owned(), Shape::of::<AppSettings>()),
+        ("Workers".to_owned(), Shape::of_options::<ApplicationArguments>().1),
+    ]
+}
+
 /// What is in a table `files`, under headings.
 pub(super) fn of_files() -> Vec<(String, Shape)> {
     vec![
@@ -90,9 +101,14 @@ fn proxy() -> Value {
     one_of(together(of_proxy()).schema(), &["upstream", "servers"])
 }
 
+fn app() -> Value {
+    together(of_app()).schema()
+}
+
 fn route() -> Value {
     let route = Shape::of::<RouteSettings>()
         .with("files", "Answers with what lies in a folder.", files())
+        .with("app", "Answers with what an application answers.", app())
         .with("proxy", "Answers with what other servers answer.", proxy())
         .with("redirect", "Sends the client elsewhere.", Shape::of::<RedirectTable>().schema())
         .with("respond", "Answers always the same.", Shape::of::<RespondTable>().schema())
@@ -122,6 +138,7 @@ mod tests {
 
     use super::*;
     use crate::configuration::{
+        applications::AppTable,
         document::{Document, Table, Value as TomlValue},
         explanation,
         handlers::FilesTable,
@@ -166,9 +183,11 @@ mod tests {
             ("/properties".to_owned(), RootTable::keys()),
             ("/properties/upstream/items/properties".to_owned(), UpstreamTable::keys()),
             (SITE.to_owned(), SiteTable::keys()),
+            (format!("{SITE}/app/properties"), AppTable::keys()),
             (format!("{SITE}/files/properties"), FilesTable::keys()),
             (format!("{SITE}/proxy/properties"), ProxyTable::keys()),
             (ROUTE.to_owned(), RouteTable::keys()),
+            (format!("{ROUTE}/app/properties"), AppTable::keys()),
             (format!("{ROUTE}/files/properties"), FilesTable::keys()),
             (format!("{ROUTE}/proxy/properties"), ProxyTable::keys()),
             (format!("{ROUTE}/redirect/properties"), RedirectTable::keys()),
@@ -223,11 +242,12 @@ mod tests {
         let routes: Vec<_> = sites.iter().flat_map(|site| list(site, "route")).collect();
         let of_routes = |key| routes.iter().filter_map(|route| below(route, key)).collect::<Vec<_>>();
         let (files, redirects, responses) = (of_routes("files"), of_routes("redirect"), of_routes("respond"));
-        let of_sites = sites.iter().filter_map(|site| below(site, "proxy"));
-        let proxies: Vec<_> = of_sites.chain(of_routes("proxy")).collect();
+        let of_sites = |key| sites.iter().filter_map(|site| below(site, key)).collect::<Vec<_>>();
+        let proxies = [of_sites("proxy"), of_routes("proxy")].concat();
+        let applications = [of_sites("app"), of_routes("app")].concat();
         let (root, upstreams) = (vec![document.root()], list(document.root(), "upstream"));
-        let below_site = [files.clone(), proxies.clone()];
-        let below_route = [files, proxies, redirects, responses];
+        let below_site = [applications.clone(), files.clone(), proxies.clone()];
+        let below_route = [applications, files, proxies, redirects, responses];
         let tables = [root, upstreams, sites].into_iter().chain(below_site).chain([routes]).chain(below_route);
         for ((pointer, keys), tables) in kinds().into_iter().zip(tables) {
             let known: BTreeSet<_> = tables.iter().flat_map(|table| table.keys()).map(|key| &**key.get_ref()).collect();

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
+    applications::AppTable,
     handlers::{FilesTable, HandlerTable},
     place::Place,
     problem::Problem,
@@ -26,6 +27,8 @@ pub(super) struct SiteTable {
 pub(super) enum SiteContent {
     /// One folder.
     Files(Box<FilesTable>),
+    /// What an application answers.
+    App(Box<AppTable>),
     /// What other servers answer.
     Proxy(Box<ProxyTable>),
     /// What its routes say.
@@ -78,24 +81,26 @@ pub(super) struct RouteSettings {
 impl FromTable for SiteTable {
     fn read(table: &mut TableReading<'_, '_>) -> Option<Self> {
         let settings = table.settings();
+        let app = table.table("app", "application").map(TableReading::read);
         let files = table.table("files", "root").map(TableReading::read);
         let proxy = table.table("proxy", "upstream").map(TableReading::read);
         let routes: Vec<_> = table.tables("route").into_iter().map(TableReading::read).collect();
-        let content = match (table.has("files"), table.has("proxy"), table.has_something("route")) {
-            (true, false, false) => SiteContent::Files(Box::new(files??)),
-            (false, true, false) => SiteContent::Proxy(Box::new(proxy??)),
-            (false, false, true) => SiteContent::Routes(routes.into_iter().collect::<Option<_>>()?),
-            (false, false, false) => {
-                let text =
-                    "the site answers nothing: write `files` with the folder's `root`, `proxy`, or [[site.route]]";
+        let given: Vec<_> = ["app", "files", "proxy"].into_iter().filter(|key| table.has(key)).collect();
+        let content = match (&given[..], table.has_something("route")) {
+            (["app"], false) => SiteContent::App(Box::new(app??)),
+            (["files"], false) => SiteContent::Files(Box::new(files??)),
+            (["proxy"], false) => SiteContent::Proxy(Box::new(proxy??)),
+            ([], true) => SiteContent::Routes(routes.into_iter().collect::<Option<_>>()?),
+            ([], false) => {
+                let text = "the site answers nothing: write `files` with the folder's `root`, `app`, `proxy`, or \
+                            [[site.route]]";
                 table.problem(Problem::of_key(table.place().clone(), text));
                 return None;
             }
-            (has_files, has_proxy, _) => {
-                let (key, other) = match (has_files, has_proxy) {
-                    (true, true) => ("proxy", "`files` or `proxy`"),
-                    (true, false) => ("files", "`files` or routes"),
-                    (false, _) => ("proxy", "`proxy` or routes"),
+            ([first, others @ ..], _) => {
+                let (key, other) = match others {
+                    [] => (*first, format!("`{first}` or routes")),
+                    [.., last] => (*last, format!("`{first}` or `{last}`")),
                 };
                 let text = format!("a site has either {other}; write it as a route: path = \"/*\" and `{key}`");
                 table.problem(Problem::of_key(table.place().key(key), text));

@@ -1,9 +1,10 @@
 //! A generation: a process with a whole server.
 
-use std::{io, mem, path::Path, process::ExitCode};
+use std::{io, mem, path::Path, process::ExitCode, thread};
 
 use rustix::process::geteuid;
 use serow::{Address, BoundServer, ListenOptions};
+use serow_apps::{Application, Workers};
 use serow_net::process::become_user;
 use serow_proxy::Upkeep;
 use serow_supervisor::master::{Beginning, Parent, Terms, WantedListener};
@@ -46,6 +47,8 @@ struct Generation {
     log: AccessLogWriter,
     /// Looks after the servers that are asked.
     upkeep: Upkeep,
+    /// The workers of the applications.
+    workers: Vec<Workers>,
 }
 
 impl Generation {
@@ -70,13 +73,14 @@ impl Generation {
         }
         // Its thread begins as the user: the system gives rights up for one thread at a time.
         let upkeep = Upkeep::start(configuration.upstreams.clone()).map_err(|error| Failure::System(error).line())?;
+        let workers = run_applications(&configuration.applications)?;
         // The servers of names are known by now.
         Wish::fulfil_remembered(&wishes, &configuration.upstreams);
-        Ok(Self { configuration, admin, server, log, upkeep })
+        Ok(Self { configuration, admin, server, log, upkeep, workers })
     }
 
     fn serve(self, parent: Parent) -> Result<(), Failure> {
-        let Self { configuration, admin, server, log, upkeep } = self;
+        let Self { configuration, admin, server, log, upkeep, workers } = self;
         let Configuration { server: settings, router, upstreams, sites, reload_grace, .. } = configuration;
         let sources = Sources { status: server.status(), log: log.counter(), upstreams };
         let orders = ServerOrders {
@@ -95,10 +99,23 @@ impl Generation {
         let farewell = parent.ready(terms, orders).map_err(Failure::System)?;
         let outcome = encryption::run(settings.encryption, server, router);
         drop(upkeep);
+        drop(workers);
         log.finish();
         farewell.say(sources.document());
         outcome.map_err(Failure::from)
     }
+}
+
+/// Loads all applications at once; those that can be are stopped again where another cannot.
+fn run_applications(applications: &[Application]) -> Result<Vec<Workers>, String> {
+    thread::scope(|scope| {
+        let loading: Vec<_> = applications.iter().map(|application| scope.spawn(|| application.run())).collect();
+        let loaded = loading.into_iter().zip(applications).map(|(loading, application)| {
+            let outcome = loading.join().unwrap_or_else(|_| Err("a bug: its keeper panicked".to_owned()));
+            outcome.map_err(|why| format!("{}: {why}", application.settings().name))
+        });
+        loaded.collect()
+    })
 }
 
 fn counted_sites(count: usize) -> String {
