@@ -10,7 +10,7 @@ use std::{
 
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
-use serow_message::{Body, BoxError, Handler, Headers, Known, Method, Request, Response};
+use serow_message::{Body, BoxError, Handler, Headers, Method, Request, Response, StatusCode, content};
 
 use crate::{
     application::{Sent, Shared},
@@ -19,6 +19,7 @@ use crate::{
     failure::Failure,
     pool::Ticket,
     upload::Upload,
+    words::announced,
 };
 
 /// Answers requests with what an application answers; see [`Application`](crate::Application).
@@ -65,6 +66,11 @@ async fn asked(shared: &Arc<Shared>, request: &mut Request) -> Result<Response, 
     loop {
         match poll_fn(|context| waiting.poll_next(context)).await {
             Event::Interim(status, headers) => request.interim().send(status, headers),
+            Event::Head { status, headers, body, is_whole: true }
+                if !keeps_length(&request.method, status, &headers, &body) =>
+            {
+                return Err(Failure::Nonsense("a body that has not the length in Content-Length"));
+            }
             Event::Head { status, headers, body, is_whole } => {
                 let body = match is_whole {
                     true => body,
@@ -84,9 +90,10 @@ fn is_repeatable(method: &Method) -> bool {
     method.is_idempotent()
 }
 
-/// How long the application says that its body is.
-fn announced(headers: &Headers) -> Option<u64> {
-    headers.get_str(Known::ContentLength)?.parse().ok()
+/// Whether a body that is there as a whole has the length that the application says. HEAD's is that of GET (RFC 9110 §8.6).
+fn keeps_length(method: &Method, status: StatusCode, headers: &Headers, body: &Body) -> bool {
+    let is_none = *method == Method::HEAD || !content::is_possible(status);
+    is_none || announced(headers).is_none_or(|length| body.length() == Some(length))
 }
 
 /// Somebody who waits for a response. When this is dropped, nobody does.

@@ -11,7 +11,7 @@ use crate::{
     exchange::{Event, Exchange},
     failure::Failure,
     link::Link,
-    words::{Nonsense, Reply, ReplyKind, parse_head},
+    words::{Nonsense, Reply, ReplyKind, announced, parse_head},
 };
 
 thread_local! {
@@ -94,20 +94,28 @@ fn event(reply: &Reply<'_>) -> Option<Event> {
 fn head(reply: &Reply<'_>) -> Result<Event, Nonsense> {
     let (status, headers, rest) = parse_head(reply.content)?;
     let body = match reply.kind {
-        ReplyKind::File => file(rest)?,
+        ReplyKind::File => file(rest, announced(&headers))?,
         _ => Body::from(Bytes::copy_from_slice(rest)),
     };
     Ok(Event::Head { status, headers, body, is_whole: reply.kind != ReplyKind::Head })
 }
 
-/// The file that an application named as the body.
-fn file(path: &[u8]) -> Result<Body, Nonsense> {
+/// The file that an application named as the body, from the byte on that stands before its path, and as long as was announced.
+fn file(place: &[u8], announced: Option<u64>) -> Result<Body, Nonsense> {
+    let (offset, path) = place.split_at(place.iter().take_while(|byte| byte.is_ascii_digit()).count());
+    let offset = std::str::from_utf8(offset).ok().and_then(|digits| digits.parse().ok()).unwrap_or(0);
     let path = Path::new(std::ffi::OsStr::from_bytes(path));
     let unreadable = Nonsense("a file as body that cannot be read");
     let opened = File::open(path).and_then(|file| {
         let metadata = file.metadata()?;
         let version = Some(FileVersion::of(&metadata));
-        Ok(FileRange { file: Arc::new(file), offset: 0, length: metadata.len(), version })
+        let rest = metadata.len().saturating_sub(offset);
+        Ok(FileRange {
+            file: Arc::new(file),
+            offset,
+            length: announced.map_or(rest, |length| length.min(rest)),
+            version,
+        })
     });
     let range = opened.map_err(|error| {
         tracing::error!("{} cannot be sent: {error}", path.display());

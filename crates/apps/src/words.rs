@@ -15,7 +15,7 @@
 //! | --- | --- |
 //! | `R`, what the request began with | a whole response: status, names and values, each behind a NUL; two NULs; the body |
 //! | `H` | the same, and more of the body follows |
-//! | `F` | the same, but the body is a file: here stands its path |
+//! | `F` | the same, but the body is a file: here stands its absolute path, perhaps behind the number of the first byte to send |
 //! | `B` | a piece of the body |
 //! | `E` | the body has ended |
 //! | `I` | an interim response, as `R` without a body |
@@ -26,7 +26,7 @@
 //!
 //! A ticket is ten bytes: the kind, the thread (`!` is the first) and eight hexadecimal digits. A worker copies it.
 
-use serow_message::{Headers, StatusCode};
+use serow_message::{Headers, Known, StatusCode};
 
 use crate::pool::Ticket;
 
@@ -148,6 +148,11 @@ pub(crate) fn parse_head(content: &[u8]) -> Result<(StatusCode, Headers, &[u8]),
             None => return Err(Nonsense("a response whose header does not end")),
         }
     }
+}
+
+/// How long an application says that a body is.
+pub(crate) fn announced(headers: &Headers) -> Option<u64> {
+    headers.get_str(Known::ContentLength)?.parse().ok()
 }
 
 /// Adds a field; one whose value has several lines is several fields (Rack 2's way of saying so).

@@ -60,7 +60,7 @@ class Mold:
 
     def receive(self):
         try:
-            order, descriptors, _, _ = socket.recv_fds(self.control, PACKET, DESCRIPTORS)
+            order, descriptors, _, _ = socket.recv_fds(self.control, PACKET, DESCRIPTORS, socket.MSG_CMSG_CLOEXEC)
         except ConnectionResetError:
             return b'', []
         return order, descriptors
@@ -119,6 +119,8 @@ def work(application, settings, descriptors):
     gc.freeze()  # what is there stays, so it need not be looked at again
     requests.send(b'ready')
     worker.serve()
+    for channel in (requests, *replies):
+        channel.close()
 
 
 def load(name):

@@ -4,7 +4,16 @@
 
 import io
 import marshal
+import re
+import stat
 import threading
+
+STATUS = re.compile(r'[2-9][0-9][0-9]( .*)?')
+NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")  # RFC 9110 §5.6.2
+VALUE = re.compile(r'[\t\x20-\x7e\x80-\xff]*')  # RFC 9110 §5.5
+STATUSES = set()  # that have been looked at
+FREE, BUSY = (b'R', b'E'), (b'r', b'e')  # the last words of a whole response, and of another
+PEEK = socket.MSG_PEEK | socket.MSG_DONTWAIT
 
 
 class Worker:
@@ -15,7 +24,7 @@ class Worker:
         self.requests = requests
         self.replies = replies
         self.threads = int(settings['concurrency'])
-        self.answering = {}  # the exchanges of all threads, by their tickets
+        self.streams = set()  # numbers of requests whose response has begun and is still wanted
         self.constants = {
             'SCRIPT_NAME': '',
             'SERVER_SOFTWARE': 'serow',
@@ -33,104 +42,161 @@ class Worker:
         for thread in others:
             thread.start()
         self.receive()
+        for thread in others:
+            thread.join()
 
     def receive(self):
         packet = bytearray(PACKET)
         view = memoryview(packet)
-        behind_ticket = view[TICKET:]
-        recv_into, loads, nothing = self.requests.recv_into, marshal.loads, io.BytesIO
+        ticket, behind_ticket = view[:TICKET], view[TICKET:]
+        recv_into, loads, no_content, answer = self.requests.recv_into, marshal.loads, io.BytesIO, self.answer
         while length := recv_into(packet):
             kind = packet[0]
             if kind == 114:  # r
-                self.answer(bytes(packet[:TICKET]), loads(behind_ticket), nothing())
+                answer(ticket.tobytes(), loads(behind_ticket), no_content())
             elif kind == 99:  # c
-                self.cancel(packet[2:TICKET])
+                self.streams.discard(view[2:TICKET].tobytes())
             else:
                 begin = TICKET + 8
                 end = begin + int(packet[TICKET:begin])
-                rest = bytes(view[end:length])
+                rest = view[end:length].tobytes()
                 with io.BytesIO(rest) if kind == 98 else uploaded(rest) as content:  # b, f
-                    self.answer(bytes(packet[:TICKET]), loads(view[begin:end]), content)
+                    answer(ticket.tobytes(), loads(view[begin:end]), content)
 
     def answer(self, ticket, environ, content):
         environ['wsgi.input'] = content
         environ.update(self.constants)
-        exchange = Exchange(ticket, self.replies[ticket[1] - FIRST_THREAD])
+        exchange = Exchange(self, ticket)
         try:
             result = self.application(environ, exchange.start_response)
-            if result.__class__ is list and not exchange.has_begun:
+            if (result.__class__ is list or result.__class__ is tuple) and not exchange.has_begun:
                 exchange.send_list(result)
             else:
-                self.stream(exchange, result)
+                exchange.send_result(result)
         except BaseException as error:
-            self.fail(exchange, error)
-
-    def stream(self, exchange, result):
-        try:
-            if result.__class__ is not FileWrapper or not exchange.send_file(result.file):
-                for block in result:
-                    exchange.write(block)
-                exchange.end()
-        finally:
-            if hasattr(result, 'close'):
-                result.close()
-
-    def fail(self, exchange, error):
-        text = describe(error)
-        print(text, file=sys.stderr)
-        exchange.send(b'X', text.encode(errors='backslashreplace')[:PIECE])
-        if not isinstance(error, Exception):
-            raise error
+            exchange.fail(describe(error))
+            # Whoever wants to exit may, but not by ending one of many threads.
+            if not isinstance(error, Exception) and self.threads == 1:
+                raise
 
 
 class Exchange:
-    """One request on its way to becoming a response."""
+    """One request, and how far its response is."""
 
-    __slots__ = ('ticket', 'reply', 'head', 'has_begun')
+    __slots__ = ('worker', 'ticket', 'reply', 'head', 'fields', 'has_begun', 'is_complete')
 
-    def __init__(self, ticket, reply):
+    def __init__(self, worker, ticket):
+        self.worker = worker
         self.ticket = ticket
-        self.reply = reply
+        self.reply = worker.replies[ticket[1] - FIRST_THREAD]
         self.head = None
-        self.has_begun = False
+        self.has_begun = self.is_complete = False
 
-    def start_response(self, status, headers, exc_info=None):
-        self.head = (status, headers)
+    def start_response(self, status, fields, exc_info=None):
+        if exc_info:
+            try:
+                if self.has_begun:
+                    raise exc_info[1].with_traceback(exc_info[2])
+            finally:
+                exc_info = None
+        elif self.head:
+            raise RuntimeError('start_response was called before; to replace what was said then takes exc_info')
+        self.head = packed(status, fields)
+        self.fields = fields
         return self.write
 
-    def send_list(self, blocks):
-        body = blocks[0] if len(blocks) == 1 else b''.join(blocks)
-        if len(body) > PIECE:
-            self.write(body)
-            return self.end()
-        self.reply.send(b''.join((b'R', self.ticket, self.packed(), body)))
-
-    def packed(self):
-        status, headers = self.head
-        parts = ['', status[:3]]
-        for pair in headers:
-            parts += pair
-        parts += ('', '')
-        return '\0'.join(parts).encode('latin-1')
-
     def write(self, block):
+        if not isinstance(block, bytes):
+            raise TypeError(f'the body has a {type(block).__name__} where bytes must be')
+        begin = 0
         if not self.has_begun:
             self.has_begun = True
-            self.send(b'H', self.packed())
-        for begin in range(0, len(block), PIECE):
+            self.worker.streams.add(self.ticket[2:])
+            self.send(b'H', self.needed_head() + block[:PIECE])
+            begin = PIECE
+        for begin in range(begin, len(block), PIECE):
             self.send(b'B', block[begin : begin + PIECE])
 
-    def end(self):
-        if self.has_begun:
-            self.send(b'E', b'')
+    def send_list(self, blocks):
+        """Sends a body that is there as a whole."""
+        body = blocks[0] if len(blocks) == 1 else b''.join(blocks)
+        if len(body) <= PIECE and isinstance(body, bytes):
+            self.reply.send(b''.join((b'R', self.ticket, self.needed_head(), body)))
         else:
-            self.send(b'R', self.packed())
+            if self.announced() is None:
+                self.head = b'%bContent-Length\0%d\0\0' % (self.needed_head()[:-1], len(body))
+            self.write(body)
+            self.end(FREE)
+
+    def send_result(self, result):
+        """Sends what is perhaps not there yet, and closes it. The worker is free when that has been done."""
+        close = getattr(result, 'close', None)
+        try:
+            file = result.place() if result.__class__ is FileWrapper and not self.has_begun else None
+            if not file:
+                self.send_blocks(result, FREE if close is None else BUSY)
+        finally:
+            if close:
+                close()
+        if file:
+            self.send(b'F', self.needed_head() + file)
+        elif close:
+            self.send(b'D', b'')
+
+    def send_blocks(self, blocks, last):
+        length = self.announced()
+        is_single = hasattr(blocks, '__len__') and len(blocks) == 1
+        for block in blocks:
+            if self.is_complete and block:
+                raise ValueError('the body is longer than its Content-Length')
+            if not self.has_begun and (is_single or len(block) == length) and len(block) <= PIECE:
+                self.send(last[0], self.needed_head() + block)
+                self.is_complete = True
+            elif block:
+                self.write(block)
+                if not self.is_wanted():
+                    break
+        self.end(last)
+
+    def end(self, last):
+        if self.has_begun:
+            self.worker.streams.discard(self.ticket[2:])
+            self.send(last[1], b'')
+        elif not self.is_complete:
+            self.send(last[0], self.needed_head())
+        self.is_complete = True
+
+    def fail(self, text):
+        print(text, file=sys.stderr)
+        if self.is_complete:
+            self.send(b'D', b'')
+        else:
+            self.worker.streams.discard(self.ticket[2:])
+            self.send(b'X', text.encode(errors='backslashreplace')[:PIECE])
 
     def send(self, kind, content):
         self.reply.send(b''.join((kind, self.ticket, content)))
 
-    def send_file(self, file):
-        return False
+    def needed_head(self):
+        if not self.head:
+            raise RuntimeError('the application gave a body without having called start_response')
+        return self.head
+
+    def announced(self):
+        """How long the body is, if the application has said so already."""
+        for name, value in self.fields if self.head else ():
+            if name.lower() == 'content-length' and value.isdecimal():
+                return int(value)
+        return None
+
+    def is_wanted(self):
+        """Whether somebody waits for the response. A thread that is at work sees only what comes next."""
+        number = self.ticket[2:]
+        try:
+            packet = self.worker.requests.recv(TICKET, PEEK)
+        except BlockingIOError:
+            packet = b''
+        return number in self.worker.streams and not (packet[:1] == b'c' and packet[2:] == number)
 
 
 class FileWrapper:
@@ -145,6 +211,53 @@ class FileWrapper:
     def __iter__(self):
         while block := self.file.read(self.size):
             yield block
+
+    def place(self):
+        """From which byte on the file is to be sent, and where it is; None where it can only be read."""
+        file = self.file
+        # What is no file that open() gave may decode what it reads, or delete its file when it is closed.
+        if file.__class__ not in (io.BufferedReader, io.FileIO) or getattr(file, 'raw', file).__class__ is not io.FileIO:
+            return None
+        try:
+            path, offset, facts = os.path.abspath(os.fsencode(file.name)), file.tell(), os.fstat(file.fileno())
+            is_there = os.path.samestat(facts, os.stat(path))
+        except (OSError, TypeError, ValueError):
+            return None
+        # Files that the kernel makes up say that they are empty.
+        return b'%d%b' % (offset, path) if is_there and stat.S_ISREG(facts.st_mode) and offset < facts.st_size else None
+
+
+def packed(status, fields):
+    """A head as Serow reads it."""
+    try:
+        parts = [status[:3]]
+        for field in fields:
+            parts += field
+        text = '\0'.join(parts)
+        if '\n' in text or '\0\0' in text or text.count('\0') != 2 * len(fields) or status not in STATUSES:
+            check(status, fields)
+        return f'\0{text}\0\0'.encode('latin-1')
+    except (TypeError, UnicodeEncodeError):
+        check(status, fields)
+        raise
+
+
+def check(status, fields):
+    """Says what is wrong with a head, if something is."""
+    if not isinstance(status, str) or not STATUS.fullmatch(status):
+        raise ValueError(f"{status!r} is no status, which is a str like '200 OK'")
+    if len(STATUSES) < 256:
+        STATUSES.add(status)
+    if not isinstance(fields, list):
+        raise TypeError(f'the header is a {type(fields).__name__}, where a list must be')
+    for field in fields:
+        if len(field) != 2 or not all(isinstance(part, str) for part in field):
+            raise TypeError(f'{field!r} is no header field, which is a tuple of two str')
+        name, value = field
+        if not NAME.fullmatch(name):
+            raise ValueError(f'{name!r} is no name of a header field')
+        if not VALUE.fullmatch(value):
+            raise ValueError(f'{value!r} is no value of the header field {name}: it has characters that none may have')
 
 
 def uploaded(path):
