@@ -1,8 +1,11 @@
-//! Whoever starts workers, watches and replaces them: a thread of its own for each application.
+//! Whoever starts an application's processes, watches and replaces them: a thread of its own for each application.
 
+mod backoff;
 mod crew;
+mod handle;
 mod mold;
 mod output;
+mod process;
 mod worker;
 
 use std::{io, sync::Arc, thread, time::Duration};
@@ -16,61 +19,77 @@ use tokio::{
     time::{Instant, MissedTickBehavior, interval, sleep_until},
 };
 
-use self::{crew::Crew, mold::MoldWord, worker::WorkerWord};
-use crate::application::Shared;
+use self::handle::Order;
+pub(crate) use self::{backoff::Backoff, crew::BridgedCrew, handle::KeeperHandle, process::Process};
 
-/// What a keeper hears.
+/// The application as it was loaded once, and the processes that run it.
+pub(crate) trait Crew: Sized + 'static {
+    /// What is known of the application wherever it is asked.
+    type Application: Send + Sync + 'static;
+    /// What is heard of the processes.
+    type Word: 'static;
+
+    /// Starts loading the application.
+    fn start(
+        number: u64,
+        application: &Arc<Self::Application>,
+        words: Words<Self::Word>,
+        numbers: &mut u64,
+    ) -> Result<Self, String>;
+    /// Which one this is, of those there have been.
+    fn number(&self) -> u64;
+    /// Something was heard of a process. An error is why the application cannot be loaded.
+    fn hear(&mut self, word: Self::Word, numbers: &mut u64) -> Result<(), String>;
+    /// Whether all processes could begin.
+    fn is_complete(&self) -> bool;
+    /// Whether loading takes too long, and what is said of that.
+    fn lateness(&self) -> Option<String>;
+    /// Whether there is nothing of it any more.
+    fn is_over(&self) -> bool;
+    /// Its processes take requests from now on.
+    fn serve(&mut self);
+    /// Its processes finish what they have, and end.
+    fn retire(&mut self);
+    /// Ends what has not ended by itself.
+    fn kill(&mut self);
+    /// What there is to do for all crews from time to time. `numbers` is the number of the last process.
+    fn look_after(application: &Arc<Self::Application>, crews: &mut [Self], numbers: &mut u64);
+    /// How the application is called in the log.
+    fn name(application: &Self::Application) -> &str;
+}
+
+/// The way to a keeper for what is heard of a crew's processes.
 #[derive(Debug)]
-enum Happening {
-    /// The mold of a crew said something.
-    Mold { crew: u64, word: MoldWord },
-    /// A worker did.
-    Worker { number: u64, word: WorkerWord },
-    /// Somebody wants something.
-    Command(Command),
+pub(crate) struct Words<W> {
+    crew: u64,
+    sender: UnboundedSender<(u64, W)>,
 }
 
-/// What may be wanted of a keeper.
-#[derive(Debug)]
-enum Command {
-    /// That the application is loaded anew.
-    Reload(oneshot::Sender<Result<(), String>>),
-    /// That all workers end, within this time.
-    Stop(Duration),
-}
-
-/// The way to a keeper.
-#[derive(Clone, Debug)]
-pub(crate) struct KeeperHandle {
-    happenings: UnboundedSender<Happening>,
-}
-
-impl KeeperHandle {
-    /// Has the application loaded anew; the answer comes when new workers have taken over, or says why they could not.
-    pub(crate) fn reload(&self) -> oneshot::Receiver<Result<(), String>> {
-        let (answer, answered) = oneshot::channel();
-        // A keeper that has ended drops the sender, which is an answer.
-        let _ = self.happenings.send(Happening::Command(Command::Reload(answer)));
-        answered
-    }
-
-    /// Has all workers end: those that have not after this time are killed.
-    pub(crate) fn stop(&self, patience: Duration) {
-        let _ = self.happenings.send(Happening::Command(Command::Stop(patience)));
+impl<W> Words<W> {
+    pub(crate) fn say(&self, word: W) {
+        // Nobody listens any more when all is over.
+        let _ = self.sender.send((self.crew, word));
     }
 }
 
-/// Starts a keeper and waits until the workers are ready.
+impl<W> Clone for Words<W> {
+    fn clone(&self) -> Self {
+        Self { crew: self.crew, sender: self.sender.clone() }
+    }
+}
+
+/// Starts a keeper and waits until the processes are ready.
 ///
 /// # Errors
 ///
 /// Why the application cannot be loaded, in its own words.
-pub(crate) fn start(shared: Arc<Shared>) -> Result<(KeeperHandle, thread::JoinHandle<()>), String> {
-    let (happenings, receiver) = unbounded_channel();
-    let handle = KeeperHandle { happenings: happenings.clone() };
+pub(crate) fn start<C: Crew>(
+    application: Arc<C::Application>,
+) -> Result<(KeeperHandle, thread::JoinHandle<()>), String> {
+    let (handle, orders) = KeeperHandle::new();
     let loaded = handle.reload();
     let run = move || -> io::Result<()> {
-        thread_runtime()?.block_on(Keeper::new(shared, happenings).run(receiver));
+        thread_runtime()?.block_on(Keeper::<C>::new(application).run(orders));
         Ok(())
     };
     let keep = move || {
@@ -92,37 +111,41 @@ pub(crate) fn start(shared: Arc<Shared>) -> Result<(KeeperHandle, thread::JoinHa
     }
 }
 
-struct Keeper {
-    shared: Arc<Shared>,
-    happenings: UnboundedSender<Happening>,
+struct Keeper<C: Crew> {
+    application: Arc<C::Application>,
+    sender: UnboundedSender<(u64, C::Word)>,
+    heard: UnboundedReceiver<(u64, C::Word)>,
     /// The one that serves is the first, then those that leave, then perhaps one that is being loaded.
-    crews: Vec<Crew>,
+    crews: Vec<C>,
     /// Who waits for the crew of this number.
     loading: Option<(u64, oneshot::Sender<Result<(), String>>)>,
     next_crew: u64,
-    /// The number of the last worker.
+    /// The number of the last process.
     numbers: u64,
     /// When what has not ended is killed.
     end: Option<Instant>,
 }
 
-impl Keeper {
-    fn new(shared: Arc<Shared>, happenings: UnboundedSender<Happening>) -> Self {
-        Self { shared, happenings, crews: Vec::new(), loading: None, next_crew: 1, numbers: 0, end: None }
+impl<C: Crew> Keeper<C> {
+    fn new(application: Arc<C::Application>) -> Self {
+        let (sender, heard) = unbounded_channel();
+        Self { application, sender, heard, crews: Vec::new(), loading: None, next_crew: 1, numbers: 0, end: None }
     }
 
-    async fn run(mut self, mut receiver: UnboundedReceiver<Happening>) {
+    async fn run(mut self, mut orders: UnboundedReceiver<Order>) {
         let mut ticks = interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             let end = self.end.unwrap_or_else(|| Instant::now() + TICK);
             tokio::select! {
-                happening = receiver.recv() => match happening {
-                    Some(happening) => self.hear(happening),
+                order = orders.recv() => match order {
+                    Some(order) => self.carry_out(order),
                     None => return,
                 },
+                // There is a sender in this struct.
+                Some((crew, word)) = self.heard.recv() => self.hear(crew, word),
                 _ = ticks.tick() => self.look_after(),
-                () = sleep_until(end), if self.end.is_some() => self.crews.iter_mut().for_each(Crew::kill),
+                () = sleep_until(end), if self.end.is_some() => self.crews.iter_mut().for_each(C::kill),
             }
             self.crews.retain(|crew| !crew.is_over());
             if self.end.is_some() && self.crews.is_empty() {
@@ -131,22 +154,17 @@ impl Keeper {
         }
     }
 
-    fn hear(&mut self, happening: Happening) {
-        match happening {
-            Happening::Mold { crew, word } => {
-                let Some(place) = self.crews.iter().position(|one| one.number == crew) else { return };
-                let heard = self.crews[place].hear_mold(word, &mut self.numbers);
-                self.judge(crew, heard);
-            }
-            Happening::Worker { number, word } => {
-                let has = |crew: &&mut Crew| crew.workers.iter().any(|worker| worker.link.number == number);
-                let Some(crew) = self.crews.iter_mut().find(has) else { return };
-                let (number, heard) = (crew.number, crew.hear_worker(number, word));
-                self.judge(number, heard);
-            }
-            Happening::Command(Command::Reload(answer)) => self.load(answer),
-            Happening::Command(Command::Stop(patience)) => {
-                self.crews.iter_mut().for_each(Crew::retire);
+    fn hear(&mut self, number: u64, word: C::Word) {
+        let Some(crew) = self.crews.iter_mut().find(|crew| crew.number() == number) else { return };
+        let heard = crew.hear(word, &mut self.numbers);
+        self.judge(number, heard);
+    }
+
+    fn carry_out(&mut self, order: Order) {
+        match order {
+            Order::Reload(answer) => self.load(answer),
+            Order::Stop(patience) => {
+                self.crews.iter_mut().for_each(C::retire);
                 self.loading = None;
                 self.end = Some(Instant::now() + patience);
             }
@@ -159,9 +177,10 @@ impl Keeper {
             let _ = before.send(Err("it is loaded anew already".to_owned()));
             self.drop_crew(number);
         }
-        match Crew::start(self.next_crew, &self.shared, &self.happenings) {
+        let words = Words { crew: self.next_crew, sender: self.sender.clone() };
+        match C::start(self.next_crew, &self.application, words, &mut self.numbers) {
             Ok(crew) => {
-                self.loading = Some((crew.number, answer));
+                self.loading = Some((crew.number(), answer));
                 self.next_crew += 1;
                 self.crews.push(crew);
             }
@@ -173,21 +192,21 @@ impl Keeper {
     fn judge(&mut self, number: u64, heard: Result<(), String>) {
         if !self.is_loading(number) {
             if let Err(why) = heard {
-                tracing::error!("{}: the application cannot be loaded: {why}", self.shared.settings.name);
+                tracing::error!("{}: the application cannot be loaded: {why}", C::name(&self.application));
             }
             return;
         }
         let outcome = match heard {
             Err(why) => Err(why),
-            Ok(()) if self.crews.iter().any(|crew| crew.number == number && crew.is_complete()) => Ok(()),
+            Ok(()) if self.crews.iter().any(|crew| crew.number() == number && crew.is_complete()) => Ok(()),
             Ok(()) => return,
         };
         let Some((_, answer)) = self.loading.take() else { return };
         match &outcome {
             Ok(()) => {
                 // The new ones first: there is always somebody to answer.
-                self.crews.iter_mut().filter(|crew| crew.number == number).for_each(Crew::serve);
-                self.crews.iter_mut().filter(|crew| crew.number != number).for_each(Crew::retire);
+                self.crews.iter_mut().filter(|crew| crew.number() == number).for_each(C::serve);
+                self.crews.iter_mut().filter(|crew| crew.number() != number).for_each(C::retire);
             }
             Err(_) => self.drop_crew(number),
         }
@@ -197,22 +216,17 @@ impl Keeper {
 
     /// A crew that never served.
     fn drop_crew(&mut self, number: u64) {
-        for crew in self.crews.iter_mut().filter(|crew| crew.number == number) {
+        for crew in self.crews.iter_mut().filter(|crew| crew.number() == number) {
             crew.retire();
             crew.kill();
         }
     }
 
     fn look_after(&mut self) {
-        let overdue = self.shared.look_at_clock();
-        for crew in &mut self.crews {
-            crew.end_overdue(&overdue);
-            crew.look_after(&mut self.numbers);
-        }
-        let late = self.crews.iter().find(|crew| self.is_loading(crew.number) && crew.is_late());
-        if let Some(number) = late.map(|crew| crew.number) {
-            let limit = self.shared.settings.start_timeout;
-            self.judge(number, Err(format!("loading the application took longer than {limit:?}")));
+        C::look_after(&self.application, &mut self.crews, &mut self.numbers);
+        let mut loading = self.crews.iter().filter(|crew| self.is_loading(crew.number()));
+        if let Some((number, why)) = loading.find_map(|crew| Some((crew.number(), crew.lateness()?))) {
+            self.judge(number, Err(why));
         }
     }
 

@@ -5,7 +5,7 @@ use std::{sync::Arc, thread::JoinHandle, time::Duration};
 use crate::{
     application::Shared,
     handler::ApplicationHandler,
-    keeper::{self, KeeperHandle},
+    keeper::{self, BridgedCrew, KeeperHandle},
     pool::Census,
     settings::ApplicationSettings,
 };
@@ -42,7 +42,7 @@ impl Application {
     ///
     /// Why it cannot be loaded, in its own words where it has some.
     pub fn run(&self) -> Result<Workers, String> {
-        let (keeper, thread) = keeper::start(Arc::clone(&self.shared))?;
+        let (keeper, thread) = keeper::start::<BridgedCrew>(Arc::clone(&self.shared))?;
         Ok(Workers { keeper, thread: Some(thread) })
     }
 

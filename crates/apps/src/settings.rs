@@ -36,6 +36,8 @@ pub struct ApplicationSettings {
     pub spawn_interval: Duration,
     /// Bytes of memory (resident) after which a worker is replaced; none by default.
     pub memory_limit: Option<u64>,
+    /// How many files workers may have open (the soft limit), where that is not what this process may.
+    pub open_files: Option<u64>,
     /// Where bodies of requests are kept until they are whole.
     pub buffer: BufferSettings,
     /// Where workers' lines go; to the log by default.
@@ -51,6 +53,15 @@ pub struct Lifetime {
     pub least: u64,
     /// At most so many.
     pub most: u64,
+}
+
+impl Lifetime {
+    /// A number within the bounds, another for each worker.
+    pub(crate) fn random(self) -> u64 {
+        let span = self.most.saturating_sub(self.least).saturating_add(1).max(1);
+        let chance = std::hash::BuildHasher::hash_one(&std::collections::hash_map::RandomState::new(), 0_u8);
+        self.least + chance % span
+    }
 }
 
 /// Where the lines go that workers write on their standard output and error.
@@ -84,6 +95,7 @@ impl ApplicationSettings {
             lifetime: None,
             spawn_interval: Duration::ZERO,
             memory_limit: None,
+            open_files: None,
             buffer: BufferSettings::default(),
             output: Output::default(),
             development: false,

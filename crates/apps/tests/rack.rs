@@ -89,3 +89,21 @@ fn new_code_takes_over_and_broken_code_does_not() {
     running.reload().unwrap();
     assert_eq!(body(&running.get("/")), "two");
 }
+
+#[test]
+fn workers_start_one_after_the_other_where_that_is_wished() {
+    let (mut settings, folder) = settings(Interface::Rack, "config.ru", "run ->(env) { [200, {}, ['.']] }");
+    settings.spawn_interval = Duration::from_millis(300);
+    let began = std::time::Instant::now();
+    let running = Running::new((settings, folder));
+    assert!(began.elapsed() >= Duration::from_millis(300));
+    assert_eq!((running.application.census().workers, body(&running.get("/"))), (2, "."));
+}
+
+#[test]
+fn workers_may_have_as_many_files_as_is_said() {
+    let (mut settings, folder) =
+        settings(Interface::Rack, "config.ru", "run ->(env) { [200, {}, [Process.getrlimit(:NOFILE)[0].to_s]] }");
+    settings.open_files = Some(321);
+    assert_eq!(body(&Running::new((settings, folder)).get("/")), "321");
+}

@@ -1,37 +1,39 @@
 //! A mold and the workers that were forked from it: the application as it was loaded once.
 
-use std::{
-    io,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{io, sync::Arc, time::Instant};
 
 use rustix::process::Signal;
-use tokio::sync::mpsc::UnboundedSender;
 
 use super::{
-    Happening,
+    Backoff, Crew, Words,
+    backoff::RESTART,
     mold::{Mold, MoldWord},
     output,
     worker::{self, Stage, Worker, WorkerWord},
 };
 use crate::{application::Shared, link::Link, settings::Lifetime};
 
-/// The application as it was loaded once.
+/// The application as it was loaded once by an interpreter with a bridge in it.
 #[derive(Debug)]
-pub(super) struct Crew {
-    pub(super) number: u64,
+pub(crate) struct BridgedCrew {
+    number: u64,
     shared: Arc<Shared>,
-    happenings: UnboundedSender<Happening>,
+    words: Words<CrewWord>,
     mold: Option<Mold>,
     is_mold_ready: bool,
-    pub(super) workers: Vec<Worker>,
+    workers: Vec<Worker>,
     phase: Phase,
-    /// No worker is started before.
-    pause: Option<Instant>,
+    backoff: Backoff,
     started: Instant,
-    /// Failures in a row.
-    failures: u32,
+}
+
+/// What is heard of a crew.
+#[derive(Debug)]
+pub(crate) enum CrewWord {
+    /// The mold said something.
+    Mold(MoldWord),
+    /// A worker did.
+    Worker { number: u64, word: WorkerWord },
 }
 
 /// How far it is.
@@ -45,24 +47,21 @@ enum Phase {
     Retired,
 }
 
-impl Crew {
-    /// Starts loading the application.
-    pub(super) fn start(
-        number: u64,
-        shared: &Arc<Shared>,
-        happenings: &UnboundedSender<Happening>,
-    ) -> Result<Self, String> {
+impl Crew for BridgedCrew {
+    type Application = Shared;
+    type Word = CrewWord;
+
+    fn start(number: u64, shared: &Arc<Shared>, words: Words<CrewWord>, _: &mut u64) -> Result<Self, String> {
         let mut crew = Self {
             number,
             shared: Arc::clone(shared),
-            happenings: happenings.clone(),
+            words,
             mold: None,
             is_mold_ready: false,
             workers: Vec::new(),
             phase: Phase::Loading,
-            pause: None,
+            backoff: Backoff::default(),
             started: Instant::now(),
-            failures: 0,
         };
         crew.start_mold().map_err(|error| {
             let program = &shared.settings.program;
@@ -72,14 +71,74 @@ impl Crew {
         Ok(crew)
     }
 
+    fn number(&self) -> u64 {
+        self.number
+    }
+
+    fn hear(&mut self, word: CrewWord, numbers: &mut u64) -> Result<(), String> {
+        match word {
+            CrewWord::Mold(word) => self.hear_mold(word, numbers),
+            CrewWord::Worker { number, word } => self.hear_worker(number, word),
+        }
+    }
+
+    fn is_complete(&self) -> bool {
+        let ready = self.workers.iter().filter(|worker| worker.stage == Stage::Ready).count();
+        ready >= self.shared.settings.workers.get()
+    }
+
+    fn lateness(&self) -> Option<String> {
+        let limit = self.shared.settings.start_timeout;
+        (self.started.elapsed() >= limit).then(|| format!("loading the application took longer than {limit:?}"))
+    }
+
+    fn is_over(&self) -> bool {
+        self.phase == Phase::Retired && self.workers.is_empty()
+    }
+
+    fn serve(&mut self) {
+        self.phase = Phase::Serving;
+        self.put_to_work();
+    }
+
+    fn retire(&mut self) {
+        self.phase = Phase::Retired;
+        for worker in &mut self.workers {
+            worker.stage = Stage::Leaving;
+            self.shared.retire(&worker.link);
+            // One that is not in the pool has nothing to finish.
+            if !self.shared.has(&worker.link) {
+                worker.link.dismiss();
+            }
+        }
+    }
+
+    fn kill(&mut self) {
+        self.workers.iter().for_each(|worker| worker.signal(Signal::KILL));
+    }
+
+    fn look_after(shared: &Arc<Shared>, crews: &mut [Self], numbers: &mut u64) {
+        let overdue = shared.look_at_clock();
+        for crew in crews {
+            crew.end_overdue(&overdue);
+            crew.replace(numbers);
+        }
+    }
+
+    fn name(shared: &Shared) -> &str {
+        &shared.settings.name
+    }
+}
+
+impl BridgedCrew {
     fn start_mold(&mut self) -> io::Result<()> {
-        self.mold = Some(Mold::start(&self.shared, self.number, &self.happenings)?);
+        self.mold = Some(Mold::start(&self.shared.settings, &self.words)?);
         self.is_mold_ready = false;
         Ok(())
     }
 
     /// The mold said something. An error is why the application cannot be loaded.
-    pub(super) fn hear_mold(&mut self, word: MoldWord, numbers: &mut u64) -> Result<(), String> {
+    fn hear_mold(&mut self, word: MoldWord, numbers: &mut u64) -> Result<(), String> {
         match word {
             MoldWord::Ready => {
                 self.is_mold_ready = true;
@@ -94,7 +153,7 @@ impl Crew {
             MoldWord::NotForked { number, error } => {
                 tracing::error!("{}: a worker cannot be forked: {error}", self.shared.settings.name);
                 self.workers.retain(|worker| worker.link.number != number);
-                self.pause_for(RESTART);
+                self.pause();
             }
             MoldWord::Exited { pid, how } => {
                 if let Some(place) = self.workers.iter().position(|worker| worker.pid == Some(pid)) {
@@ -105,7 +164,7 @@ impl Crew {
             MoldWord::Gone => {
                 self.mold = None;
                 self.is_mold_ready = false;
-                self.pause_for(RESTART);
+                self.pause();
                 if self.phase == Phase::Loading {
                     return Err("the interpreter ended while the application was loaded".to_owned());
                 }
@@ -115,51 +174,28 @@ impl Crew {
     }
 
     /// A worker said something. An error is why the application cannot be loaded.
-    pub(super) fn hear_worker(&mut self, number: u64, word: WorkerWord) -> Result<(), String> {
+    fn hear_worker(&mut self, number: u64, word: WorkerWord) -> Result<(), String> {
         let Some(worker) = self.workers.iter_mut().find(|worker| worker.link.number == number) else { return Ok(()) };
         match word {
             WorkerWord::Ready => {
                 worker.stage = Stage::Ready;
-                self.failures = 0;
+                self.backoff.succeed();
                 if self.phase == Phase::Serving {
                     self.put_to_work();
                 }
                 Ok(())
             }
             WorkerWord::Failed(why) => {
-                self.failures += 1;
-                self.pause_for((RESTART * self.failures).min(LONGEST_PAUSE));
+                self.backoff.fail(Instant::now());
                 Err(why)
             }
         }
     }
 
-    /// Whether all workers could begin.
-    pub(super) fn is_complete(&self) -> bool {
-        let ready = self.workers.iter().filter(|worker| worker.stage == Stage::Ready).count();
-        ready >= self.shared.settings.workers.get()
-    }
-
-    /// Whether loading takes too long.
-    pub(super) fn is_late(&self) -> bool {
-        self.started.elapsed() >= self.shared.settings.start_timeout
-    }
-
-    /// Whether there is nothing of it any more.
-    pub(super) fn is_over(&self) -> bool {
-        self.phase == Phase::Retired && self.workers.is_empty()
-    }
-
-    /// Its workers take requests from now on.
-    pub(super) fn serve(&mut self) {
-        self.phase = Phase::Serving;
-        self.put_to_work();
-    }
-
     fn put_to_work(&mut self) {
         for worker in self.workers.iter_mut().filter(|worker| worker.stage == Stage::Ready) {
             worker.stage = Stage::Serving;
-            self.shared.join(&worker.link, self.shared.settings.lifetime.map(random));
+            self.shared.join(&worker.link, self.shared.settings.lifetime.map(Lifetime::random));
         }
         let retired = self.workers.iter().filter(|worker| worker.is_replaced && worker.stage == Stage::Serving).count();
         let serving = self.workers.iter().filter(|worker| worker.stage == Stage::Serving).count();
@@ -171,32 +207,19 @@ impl Crew {
         }
     }
 
-    /// Its workers finish what they have, and end.
-    pub(super) fn retire(&mut self) {
-        self.phase = Phase::Retired;
-        for worker in &mut self.workers {
-            worker.stage = Stage::Leaving;
-            self.shared.retire(&worker.link);
-            // One that is not in the pool has nothing to finish.
-            if !self.shared.has(&worker.link) {
-                worker.link.dismiss();
-            }
-        }
-    }
-
-    /// Ends what has not ended by itself.
-    pub(super) fn kill(&mut self) {
-        self.workers.iter().for_each(|worker| worker.signal(Signal::KILL));
-    }
-
-    /// What there is to do from time to time: the dead are noticed, the tired replaced, the missing started.
-    pub(super) fn look_after(&mut self, numbers: &mut u64) {
+    /// The dead are noticed, the tired replaced, the missing started.
+    fn replace(&mut self, numbers: &mut u64) {
         while let Some(place) = self.workers.iter().position(|worker| self.mold.is_none() && worker.is_gone()) {
             self.bury(place, "ended");
         }
-        if self.phase != Phase::Serving {
-            return;
+        if self.phase == Phase::Serving {
+            self.note_tired();
         }
+        self.fill(numbers);
+    }
+
+    /// Workers that are to be replaced: by their age, or their memory.
+    fn note_tired(&mut self) {
         let aged = self.shared.aged();
         let limit = self.shared.settings.memory_limit;
         for worker in self.workers.iter_mut().filter(|worker| worker.stage == Stage::Serving && !worker.is_replaced) {
@@ -211,11 +234,10 @@ impl Crew {
             }
             worker.is_replaced = memory.is_some() || aged.contains(&worker.link.number);
         }
-        self.fill(numbers);
     }
 
     /// Workers that take too long are ended.
-    pub(super) fn end_overdue(&self, overdue: &[Arc<Link>]) {
+    fn end_overdue(&self, overdue: &[Arc<Link>]) {
         let is_overdue = |worker: &&Worker| overdue.iter().any(|link| link.number == worker.link.number);
         for worker in self.workers.iter().filter(is_overdue) {
             let (name, limit) = (&self.shared.settings.name, self.shared.settings.timeout);
@@ -226,13 +248,13 @@ impl Crew {
 
     /// Starts the workers that are missing.
     fn fill(&mut self, numbers: &mut u64) {
-        if self.phase == Phase::Retired || self.pause.is_some_and(|pause| pause > Instant::now()) {
+        if self.phase == Phase::Retired || self.backoff.is_on(Instant::now()) {
             return;
         }
         if self.mold.is_none() {
             if let Err(error) = self.start_mold() {
                 tracing::error!("{}: the interpreter cannot be started: {error}", self.shared.settings.name);
-                self.pause_for(RESTART);
+                self.pause();
             }
             return;
         }
@@ -240,11 +262,11 @@ impl Crew {
             *numbers += 1;
             if let Err(error) = self.fork(*numbers) {
                 tracing::error!("{}: a worker cannot be started: {error}", self.shared.settings.name);
-                return self.pause_for(RESTART);
+                return self.pause();
             }
             let interval = self.shared.settings.spawn_interval;
             if !interval.is_zero() {
-                return self.pause_for(interval);
+                return self.backoff.wait(interval, Instant::now());
             }
         }
     }
@@ -260,10 +282,10 @@ impl Crew {
     fn fork(&mut self, number: u64) -> io::Result<()> {
         let Some(mold) = &self.mold else { return Ok(()) };
         let (link, ends) = Link::new(number, self.free_place(), self.shared.threads())?;
-        worker::listen(&link, &self.happenings)?;
+        worker::listen(&link, &self.words)?;
         let (reader, writer) = io::pipe()?;
         mold.fork(number, link.place, &ends, std::os::fd::AsFd::as_fd(&writer))?;
-        output::log(reader.into(), Arc::clone(&self.shared), link.place);
+        output::log(reader.into(), &self.shared.settings, link.place);
         self.workers.push(Worker::new(Arc::new(link)));
         Ok(())
     }
@@ -283,27 +305,14 @@ impl Crew {
             _ => tracing::error!("{name} {}: {how}", worker.link.place),
         }
         if worker.stage != Stage::Leaving && worker.age() < RESTART {
-            self.pause_for(RESTART);
+            self.pause();
         }
         if worker.link.end() {
             self.shared.lose(&worker.link);
         }
     }
 
-    fn pause_for(&mut self, time: Duration) {
-        self.pause = Some(Instant::now() + time);
+    fn pause(&mut self) {
+        self.backoff.wait(RESTART, Instant::now());
     }
 }
-
-/// A number within the bounds, another for each worker.
-fn random(lifetime: Lifetime) -> u64 {
-    let span = lifetime.most.saturating_sub(lifetime.least).saturating_add(1).max(1);
-    let chance = std::hash::BuildHasher::hash_one(&std::collections::hash_map::RandomState::new(), 0_u8);
-    lifetime.least + chance % span
-}
-
-/// How long nothing is started after something failed: an application that dies at once would take a whole processor.
-const RESTART: Duration = Duration::from_secs(1);
-
-/// How long at most, when it fails again and again.
-const LONGEST_PAUSE: Duration = Duration::from_secs(10);

@@ -9,14 +9,13 @@ use std::{
     },
     process::{Child, Command, Stdio},
     rc::Rc,
-    sync::Arc,
 };
 
 use serow_net::channel::{AsyncChannel, Channel};
-use tokio::{sync::mpsc::UnboundedSender, task::spawn_local};
+use tokio::task::spawn_local;
 
-use super::{Happening, output};
-use crate::{application::Shared, link::WorkerEnds, settings::ApplicationSettings};
+use super::{Process, Words, crew::CrewWord, output};
+use crate::{link::WorkerEnds, settings::ApplicationSettings};
 
 /// A process that workers are forked from. When this is dropped it ends.
 #[derive(Debug)]
@@ -27,7 +26,7 @@ pub(super) struct Mold {
 
 /// What it says.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum MoldWord {
+pub(crate) enum MoldWord {
     /// It can fork.
     Ready,
     /// The application cannot be loaded; why.
@@ -43,13 +42,12 @@ pub(super) enum MoldWord {
 }
 
 impl Mold {
-    /// Starts one; what it says goes to `happenings`, named by the number of its crew.
+    /// Starts one; what it says goes to `words`.
     ///
     /// # Errors
     ///
     /// Where the interpreter cannot be started.
-    pub(super) fn start(shared: &Arc<Shared>, crew: u64, happenings: &UnboundedSender<Happening>) -> io::Result<Self> {
-        let settings = &shared.settings;
+    pub(super) fn start(settings: &ApplicationSettings, words: &Words<CrewWord>) -> io::Result<Self> {
         let (ours, theirs) = Channel::pair()?;
         let (reader, writer) = io::pipe()?;
         let program = &settings.program;
@@ -64,9 +62,13 @@ impl Mold {
         ours.send(program.interface.bridge().as_bytes(), &[])?;
         ours.send(&description(settings), &[])?;
         let child = command.spawn()?;
-        output::log(reader.into(), Arc::clone(shared), 0);
+        if let Some(process) = i32::try_from(child.id()).ok().and_then(Process::of) {
+            // Before it forks anything: that takes a word from here.
+            process.limit_files(settings.open_files);
+        }
+        output::log(reader.into(), settings, 0);
         let channel = Rc::new(AsyncChannel::new(ours)?);
-        spawn_local(listen(Rc::clone(&channel), crew, happenings.clone()));
+        spawn_local(listen(Rc::clone(&channel), words.clone()));
         Ok(Self { channel, child })
     }
 
@@ -101,14 +103,13 @@ fn description(settings: &ApplicationSettings) -> Vec<u8> {
     pairs.map(|(name, value)| format!("{name}\0{value}")).join("\0").into_bytes()
 }
 
-async fn listen(channel: Rc<AsyncChannel>, crew: u64, happenings: UnboundedSender<Happening>) {
+async fn listen(channel: Rc<AsyncChannel>, words: Words<CrewWord>) {
     while let Ok(Some(message)) = channel.receive().await {
         if let Some(word) = MoldWord::parse(&String::from_utf8_lossy(&message.bytes)) {
-            // Nobody listens any more when all is over.
-            let _ = happenings.send(Happening::Mold { crew, word });
+            words.say(CrewWord::Mold(word));
         }
     }
-    let _ = happenings.send(Happening::Mold { crew, word: MoldWord::Gone });
+    words.say(CrewWord::Mold(MoldWord::Gone));
 }
 
 impl MoldWord {

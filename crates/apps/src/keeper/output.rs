@@ -1,17 +1,17 @@
-//! What workers write on their standard output and error: lines of the log, with the worker's number.
+//! What processes write on their standard output and error, line by line.
 
-use std::{os::fd::OwnedFd, sync::Arc};
+use std::os::fd::OwnedFd;
 
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, BufReader},
     net::unix::pipe::Receiver,
-    task::spawn_local,
+    task::{JoinHandle, spawn_local},
 };
 
-use crate::application::Shared;
+use crate::settings::ApplicationSettings;
 
-/// Writes the lines that come to the log, until all who could write any are gone; `place` 0 is where workers are forked from.
-pub(super) fn log(pipe: OwnedFd, shared: Arc<Shared>, place: usize) {
+/// Hands over the lines that come, until all who could write any are gone.
+fn read_lines(pipe: OwnedFd, mut take: impl FnMut(&str) + 'static) -> JoinHandle<()> {
     spawn_local(async move {
         let Ok(receiver) = Receiver::from_owned_fd(pipe) else { return };
         let mut lines = BufReader::new(receiver);
@@ -22,13 +22,16 @@ pub(super) fn log(pipe: OwnedFd, shared: Arc<Shared>, place: usize) {
             match (&mut lines).take(LONGEST_LINE).read_until(b'\n', &mut line).await {
                 Ok(0) | Err(_) => return,
                 Ok(_) if line.trim_ascii().is_empty() => {}
-                Ok(_) => {
-                    let settings = &shared.settings;
-                    (settings.output.take)(&settings.name, place, &String::from_utf8_lossy(line.trim_ascii_end()));
-                }
+                Ok(_) => take(&String::from_utf8_lossy(line.trim_ascii_end())),
             }
         }
-    });
+    })
+}
+
+/// Writes the lines that come to the log; `place` 0 is where workers are forked from.
+pub(super) fn log(pipe: OwnedFd, settings: &ApplicationSettings, place: usize) {
+    let (name, output) = (settings.name.clone(), settings.output);
+    drop(read_lines(pipe, move |line| (output.take)(&name, place, line)));
 }
 
 /// Bytes; what is longer becomes several lines.
