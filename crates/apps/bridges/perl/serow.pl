@@ -1,2 +1,484 @@
-# Serow's bridge for PSGI.
-die "not yet\n";
+# Serow's bridge for PSGI. It is read from standard input, which is the channel to Serow; src/words.rs says what is spoken.
+# It needs Perl's core and nothing else.
+
+use strict;
+use warnings;
+
+package Serow;
+
+use Config;
+use IO::File;    # methods of filehandles: loaded here, workers share them
+use Scalar::Util qw(blessed reftype);
+
+use constant {
+    PACKET   => 512 * 1024,     # longer than any packet
+    PIECE    => 64 * 1024,      # of a body: two fit into the socket's buffer
+    NOSIGNAL => 0x4000,         # these are Linux's numbers, the same on all processors
+    LOOK     => 0x2 | 0x40,     # MSG_PEEK, MSG_DONTWAIT
+    CLOEXEC  => 0x4000_0000,    # MSG_CMSG_CLOEXEC
+    NOHANG   => 1,
+    CHILD    => 17,
+    SETMASK  => 2,
+    EINTR    => 4,
+    EMSGSIZE => 90,
+    GONE     => "the client is gone\n",
+};
+
+my %settings;
+
+# What is said of a failure, in one packet.
+sub describe {
+    my ($error) = @_;
+    my $text = eval { "$error" } // '';
+    $text = 'it died without a message' if $text eq '';
+    $text = "the body has wide characters: encode it first, with Encode::encode('UTF-8', ...)" if $text =~ /\AWide character in send/;
+    utf8::encode($text);
+    return substr $text =~ s/\n+\z//r, 0, PIECE;
+}
+
+# Code, or an object that can be called as such.
+sub is_code {
+    my ($value) = @_;
+    return ref $value && eval { \&$value; 1 };
+}
+
+# Calls of the kernel that Perl has no function for.
+package Serow::Kernel;
+
+my %NUMBERS = (
+    x86_64  => { recvmsg => 47,  ppoll => 271, rt_sigprocmask => 14 },
+    aarch64 => { recvmsg => 212, ppoll => 73,  rt_sigprocmask => 135 },
+);
+my $numbers = $Config::Config{ptrsize} == 8 && $NUMBERS{ $Config::Config{archname} =~ s/-.*//r };
+
+# Why they cannot be called, if so.
+sub lack {
+    return $numbers ? undef : "Serow runs Perl on x86_64 and aarch64 (64 bits), and this is $Config::Config{archname}";
+}
+
+# Sets which signals wait; gives those that did before.
+sub set_mask {
+    my ($mask) = @_;
+    my $before = pack 'Q', 0;
+    syscall $numbers->{rt_sigprocmask}, Serow::SETMASK, $mask, $before, 8;
+    return $before;
+}
+
+# Waits for a packet, and for signals that wait otherwise; whether there is a packet.
+sub wait_for {
+    my ($channel) = @_;
+    my $wanted = pack 'l s s', fileno $channel, 1, 0;
+    my $mask   = pack 'Q', 0;
+    return 1 if syscall($numbers->{ppoll}, $wanted, 1, 0, $mask, 8) > 0;
+    die "waiting failed: $!\n" if $! != Serow::EINTR;
+    return 0;
+}
+
+# A packet and the filehandles that came along; nothing when the other end is closed.
+sub receive {
+    my ($channel) = @_;
+    # Assigned bit by bit, since the kernel writes where Perl must not have shared the memory.
+    vec(my $text,      Serow::PIECE - 1, 8) = 0;
+    vec(my $ancillary, Serow::PIECE - 1, 8) = 0;
+    my $part    = pack 'P Q', $text, length $text;
+    my $message = pack 'Q Q P Q P Q Q', 0, 0, $part, 1, $ancillary, length $ancillary, 0;
+    my $length  = syscall $numbers->{recvmsg}, fileno $channel, $message, Serow::CLOEXEC;
+    return if $length <= 0;
+    my @descriptors;
+    if (unpack('x40 Q', $message) > 16) {
+        @descriptors = unpack 'l*', substr $ancillary, 16, unpack('Q', $ancillary) - 16;
+    }
+    return substr($text, 0, $length), map { open my $handle, '+<&=', $_ or die "a socket came broken: $!\n"; $handle } @descriptors;
+}
+
+# The process that forks workers. It loads the application first where that is to be shared.
+package Serow::Mold;
+
+my %pids;
+
+sub run {
+    open my $control, '+<&', \*STDIN or die "the channel to Serow: $!\n";
+    sysread $control, my $text, Serow::PACKET;
+    %settings = split /\0/, $text, -1;
+    open STDIN, '<', '/dev/null' or die "/dev/null: $!\n";
+    STDOUT->autoflush;
+    $0 = "serow $settings{name}: mold";
+    $ENV{PLACK_ENV} //= $settings{development} ? 'development' : 'deployment';
+    my $lack = Serow::Kernel::lack();
+    my $app = eval { die "$lack\n" if $lack; $settings{preload} ? Serow::Application::load($settings{application}) : 1 };
+    return send $control, "failed\0" . Serow::describe($@), Serow::NOSIGNAL unless $app;
+    send $control, 'ready', Serow::NOSIGNAL;
+    serve($control, $app);
+}
+
+sub serve {
+    my ($control, $app) = @_;
+    my $theirs = $SIG{CHLD};
+    # Without a handler there would be no interruption; with the mask there is one in wait_for only, so none is missed.
+    local $SIG{CHLD} = sub { };
+    my $mask = Serow::Kernel::set_mask(pack 'Q', 1 << (Serow::CHILD - 1));
+    while (1) {
+        reap($control);
+        Serow::Kernel::wait_for($control) or next;
+        my ($order, @handles) = Serow::Kernel::receive($control) or return;
+        my ($word, $number, $place) = split /\0/, $order;
+        next if $word ne 'fork';
+        my $pid = fork;
+        if (defined $pid && $pid == 0) {
+            $SIG{CHLD} = $theirs // 'DEFAULT';
+            Serow::Kernel::set_mask($mask);
+            close $control;
+            $0 = "serow $settings{name}: worker $place";
+            srand;
+            Serow::Worker::run($app, @handles);
+            exit;
+        }
+        $pids{$pid} = 1 if $pid;
+        send $control, $pid ? "forked\0$number\0$pid" : "unforked\0$number\0$!", Serow::NOSIGNAL;
+    }
+}
+
+# Only for our own: the application may wait for children of its own.
+sub reap {
+    my ($control) = @_;
+    for my $pid (keys %pids) {
+        my $ended = waitpid $pid, Serow::NOHANG or next;
+        delete $pids{$pid};
+        my $how = $? & 127 ? 'killed by signal ' . ($? & 127) : 'exit status ' . ($? >> 8);
+        send $control, "exited\0$pid\0$how", Serow::NOSIGNAL if $ended > 0;
+    }
+}
+
+# What was written by others.
+package Serow::Application;
+
+# The last value of a file, which is run as plackup runs it: in a package of its own, with its own name in $0.
+sub load {
+    my ($name) = @_;
+    require Cwd;
+    my $is_module = $name =~ /\A\w+(?:::\w+)*\z/ && !-e $name;
+    my $file = $is_module ? $name =~ s{::}{/}gr . '.pm' : Cwd::abs_path($name) // $name;
+    local $0    = $file;
+    local @ARGV = ();
+    my $package = 'Plack::Sandbox::' . $file =~ s/(\W)/sprintf '_%2x', ord $1/egr;
+    my $app = eval "package $package; my \$app = do \$file; \$app // die \$@ || \"\$file: \$!\\n\"";
+    die $@ if $@;
+    return $app if Serow::is_code($app);
+    die "$file: the last value of the file is to be a code reference, and is '$app'\n";
+}
+
+# Answers requests, one after the other.
+package Serow::Worker;
+
+use constant { WAITING => 0, STREAMING => 1, ANSWERED => 2 };
+
+my ($requests, @replies);
+my $packet  = '';
+my $empty   = input('');    # the body of requests without one
+my $cleanup = [];           # what the application wants to be called when it has answered
+
+# Of the request under way: what it began with, where the replies go, how far the response is, and whether the worker has still to do
+# with the request when that is complete.
+my ($ticket, $reply, $state, $goes_on);
+
+# What is the same in each environment.
+my @constants = (
+    SCRIPT_NAME              => '',
+    'psgi.version'           => [ 1, 1 ],
+    'psgi.errors'            => \*STDERR,
+    'psgi.multithread'       => !!0,
+    'psgi.multiprocess'      => !!1,
+    'psgi.run_once'          => !!0,
+    'psgi.nonblocking'       => !!0,
+    'psgi.streaming'         => !!1,
+    'psgix.input.buffered'   => !!1,
+    'psgix.harakiri'         => !!1,
+    'psgix.cleanup'          => !!1,
+    'psgix.cleanup.handlers' => $cleanup,
+    'psgix.informational'    => \&inform,
+);
+
+sub run {
+    (my $app, $requests, my $output, @replies) = @_;
+    open STDOUT, '>&', $output or die "standard output: $!\n";
+    open STDERR, '>&', $output or die "standard error: $!\n";
+    close $output;
+    STDOUT->autoflush;
+    $app = eval { Serow::Application::load($settings{application}) } unless $settings{preload};
+    if (!$app) {
+        send $requests, "failed\0" . Serow::describe($@), Serow::NOSIGNAL;
+        exit 1;
+    }
+    send $requests, 'ready', Serow::NOSIGNAL;
+    serve($app);
+}
+
+# Until there are no more requests. What is short is sent from here: more calls would cost more than what they do.
+sub serve {
+    my ($app) = @_;
+    while (1) {
+        my $length = sysread $requests, $packet, Serow::PACKET;
+        if (!$length) {
+            next if !defined $length && $! == Serow::EINTR;
+            return;
+        }
+        my $kind = ord $packet;
+        next if $kind == 99;    # c: the response has ended meanwhile
+        $ticket  = substr $packet, 0, 10;
+        $reply   = $replies[ ord(substr $ticket, 1) - 33 ];
+        $state   = WAITING;
+        $goes_on = 0;
+        my %env
+            = $kind == 114      # r
+            ? (@constants, 'psgi.input' => $empty, unpack 'x10 (n/a*)*', $packet)
+            : (@constants, with_body($kind));
+        eval {
+            my $response = $app->(\%env);
+            if (ref $response ne 'ARRAY' || @$cleanup || $env{'psgix.harakiri.commit'}) {
+                $goes_on = 1;
+                ref $response eq 'ARRAY' ? respond($response, \%env) : delay($response, \%env);
+            }
+            elsif (ref $response->[2] eq 'ARRAY'
+                && length(my $whole = head($response) . join '', @{ $response->[2] }) <= Serow::PIECE)
+            {
+                send $reply, "R$whole", Serow::NOSIGNAL or unsent("R$whole");
+            }
+            else {
+                respond($response, \%env);
+            }
+            1;
+        } or fail($@, \%env);
+        return if $goes_on && !rest(\%env);
+        $empty = input('') unless defined fileno $empty;    # the application may have closed it
+    }
+}
+
+sub with_body {
+    my ($kind) = @_;
+    my $length = substr $packet, 10, 8;
+    my $rest   = substr $packet, 18 + $length;
+    my $input  = $kind == 98 ? input($rest) : file($rest);    # b, f
+    return 'psgi.input' => $input, unpack '(n/a*)*', substr $packet, 18, $length;
+}
+
+sub input {
+    my ($text) = @_;
+    open my $handle, '<', \$text or die "a body cannot be read: $!\n";
+    return $handle;
+}
+
+sub file {
+    my ($path) = @_;
+    open my $handle, '<:raw', $path or die "$path: a body cannot be read: $!\n";
+    unlink $path;
+    return $handle;
+}
+
+# What stands before the body: ticket, status, names and values.
+sub head {
+    my ($response) = @_;
+    my $headers = $response->[1];
+    my $head = join "\0", $ticket, $response->[0], @$headers;
+    # A NUL that is not ours would make two fields of one.
+    refuse($response) if ($head =~ tr/\0-\x08\n-\x1f//) != 1 + @$headers || @$headers % 2;
+    return "$head\0\0";
+}
+
+sub refuse {
+    my ($response) = @_;
+    my ($status, $headers) = @$response;
+    die "the response has a header field without a value\n" if @$headers % 2;
+    for my $place (grep { $headers->[$_] =~ /[\0-\x08\n-\x1f]/ } 0 .. $#$headers) {
+        my $name = $headers->[ $place - $place % 2 ] =~ s/[^!-~]/?/gr;
+        die "the response's header field $name has control characters\n";
+    }
+    die "the response's status has control characters\n";
+}
+
+# Answers with a response of three parts.
+sub respond {
+    my ($response, $env) = @_;
+    my $head = head($response);
+    if (ref $response->[2] ne 'ARRAY') {
+        my $is_file = is_file($response->[2]);
+        return if !$goes_on && hand_over($is_file, $head, $response, $env);
+        return stream($response->[2], $head) unless $is_file && left($response->[2]) <= Serow::PIECE;
+        $response->[2] = [ slurp($response->[2]) ];
+    }
+    my $whole = join '', @{ $response->[2] };
+    return finish("R$head$whole") if length($head) + length $whole <= Serow::PIECE;
+    utf8::downgrade($whole, 1) or die "Wide character in send\n";
+    $head = head([ $response->[0], [ @{ $response->[1] }, 'Content-Length' => length $whole ] ]) unless defined announced($response);
+    begin($head);
+    send_piece($whole);
+    finish("E$ticket");
+}
+
+# How long the application says that the body is.
+sub announced {
+    my ($response) = @_;
+    my $headers = $response->[1];
+    my ($place) = grep { $_ % 2 == 0 && lc $headers->[$_] eq 'content-length' } 0 .. $#$headers;
+    return defined $place ? $headers->[ $place + 1 ] : undef;
+}
+
+sub stream {
+    my ($body, $head) = @_;
+    eval { $body->can('getline') } or die "the response's body is neither an array nor a filehandle\n";
+    begin($head);
+    local $/ = \Serow::PIECE;
+    while (defined(my $piece = $body->getline)) {
+        send_piece($piece);
+    }
+    $body->close;
+    finish("E$ticket");
+}
+
+# Whether a body is a file of the file system that is read as it is.
+sub is_file {
+    my ($body) = @_;
+    return unless (Serow::reftype($body) // '') eq 'GLOB' && (fileno($body) // -1) >= 0;
+    return if Serow::blessed($body) && $body->can('getline') != \&IO::Handle::getline;
+    return -f $body && !grep { $_ ne 'unix' && $_ ne 'perlio' } PerlIO::get_layers($body);
+}
+
+sub left {
+    my ($file) = @_;
+    return (-s $file) - tell $file;
+}
+
+sub slurp {
+    my ($file) = @_;
+    local $/;
+    my $content = $file->getline // '';
+    $file->close;
+    return $content;
+}
+
+# Has Serow send a file itself, if the body is one; whether it does.
+sub hand_over {
+    my ($is_file, $head, $response, $env) = @_;
+    my $body = $response->[2];
+    return if $is_file && tell $body != 0;
+    my $has_path = Serow::blessed($body) && $body->can('path');
+    my $path = $has_path ? $body->path : $is_file && readlink '/proc/self/fd/' . fileno $body;
+    return unless defined $path && length $path && -f $path && -s _ == (announced($response) // -s _);
+    $path = Cwd::getcwd() . "/$path" unless $path =~ m{\A/};
+    if ($has_path) {
+        $body->close if $body->can('close');
+        finish("F$head$path");
+        return 1;
+    }
+    return if -s _ <= Serow::PIECE;
+    open my $held, '<:raw', '/proc/self/fd/' . fileno $body or return;
+    # A file that lives as long as what the application made for this request is gone now.
+    undef $body;
+    @$response = ();
+    %$env      = ();
+    my @named = stat $path;
+    my @held  = stat $held;
+    my $is_there = @named && "@named[0, 1]" eq "@held[0, 1]";
+    $is_there ? finish("F$head$path") : stream($held, $head);
+    return 1;
+}
+
+# The application answers when it likes; the worker is free when that has returned.
+sub delay {
+    my ($response, $env) = @_;
+    Serow::is_code($response) or die "the response is neither an array nor a code reference\n";
+    $response->(sub {
+        my ($given) = @_;
+        die "a second response is given\n" if $state != WAITING;
+        return respond($given, $env) if @$given > 2;
+        begin(head($given));
+        my $name = $ticket;
+        return bless \$name, 'Serow::Writer';
+    });
+    die "the application returned without a response\n" if $state == WAITING;
+    finish("E$ticket") if $state == STREAMING;
+}
+
+# An interim response: psgix.informational.
+sub inform {
+    my ($status, $headers) = @_;
+    say_to_front('I' . head([ $status, $headers ])) if $state == WAITING;
+}
+
+sub begin {
+    my ($head) = @_;
+    say_to_front("H$head");
+    $state = STREAMING;
+}
+
+sub send_piece {
+    my ($piece) = @_;
+    utf8::downgrade($piece, 1) or die "Wide character in send\n";
+    for (my $place = 0; $place < length $piece; $place += Serow::PIECE) {
+        my $is_there = defined recv $requests, my $next, 10, Serow::LOOK;
+        die Serow::GONE if $is_there && $next =~ /\Ac/ && substr($next, 2) eq substr $ticket, 2;
+        say_to_front("B$ticket" . substr $piece, $place, Serow::PIECE);
+    }
+}
+
+# Sends what completes the response: its kind is in lower case where the worker goes on with the request.
+sub finish {
+    my ($last) = @_;
+    $goes_on = 1 if @$cleanup;
+    say_to_front($goes_on ? lcfirst $last : $last);
+    $state = ANSWERED;
+}
+
+sub say_to_front {
+    my ($words) = @_;
+    send $reply, $words, Serow::NOSIGNAL or unsent($words);
+}
+
+sub unsent {
+    my ($words) = @_;
+    while ($! == Serow::EINTR) {
+        return if send $reply, $words, Serow::NOSIGNAL;
+    }
+    die "the response's header is too long\n" if $! == Serow::EMSGSIZE;
+}
+
+sub fail {
+    my ($error, $env) = @_;
+    my $is_gone = !ref $error && $error eq Serow::GONE;
+    my $text = Serow::describe($error);
+    print STDERR "$text\n" unless $is_gone;
+    return if $state == ANSWERED;
+    $goes_on = 1 if $env->{'psgix.harakiri.commit'};
+    finish($is_gone ? "E$ticket" : "X$ticket$text");
+}
+
+# What there is to do when the request is answered; whether there is to be another.
+sub rest {
+    my ($env) = @_;
+    for my $handler (splice @$cleanup) {
+        eval { $handler->($env); 1 } or print STDERR 'a cleanup handler failed: ' . Serow::describe($@) . "\n";
+    }
+    if ($env->{'psgix.harakiri.commit'}) {
+        send $requests, 'leaving', Serow::NOSIGNAL;
+        return 0;
+    }
+    say_to_front("D$ticket");
+    return 1;
+}
+
+# Writes a body piece by piece.
+package Serow::Writer;
+
+sub write {
+    my ($self, $piece) = @_;
+    die "this response has ended\n" if $$self ne $ticket || $state != Serow::Worker::STREAMING;
+    Serow::Worker::send_piece($piece);
+    return length $piece;
+}
+
+sub close {
+    my ($self) = @_;
+    Serow::Worker::finish("E$ticket") if $$self eq $ticket && $state == Serow::Worker::STREAMING;
+    return 1;
+}
+
+Serow::Mold::run();

@@ -1,5 +1,84 @@
-//! Requests for Perl.
+//! Requests for Perl: names and values, each behind two bytes with its length, which one `unpack` puts into a hash.
 
-use super::Facts;
+use super::{Facts, decoded, write_text, write_values, write_variable};
 
-pub(super) fn write(_facts: &Facts<'_>, _packet: &mut Vec<u8>) {}
+/// The variables of CGI, and the one of PSGI that differs between requests; the bridge knows the others.
+pub(super) fn write(facts: &Facts<'_>, packet: &mut Vec<u8>) {
+    let mut pairs = Pairs(packet);
+    pairs.text("REQUEST_METHOD", facts.method.as_bytes());
+    // PSGI knows no path that does not begin with a slash, as in `OPTIONS *`.
+    let path = if facts.path.starts_with('/') { facts.path } else { "" };
+    pairs.text("PATH_INFO", &decoded(path));
+    pairs.text("QUERY_STRING", facts.query.as_bytes());
+    pairs.text("REQUEST_URI", facts.target.as_bytes());
+    pairs.text("SERVER_PROTOCOL", facts.protocol.as_bytes());
+    pairs.text("psgi.url_scheme", facts.scheme.as_bytes());
+    pairs.text("SERVER_NAME", facts.server_name.as_bytes());
+    pairs.pair("SERVER_PORT", |output| facts.server_port.write(output));
+    // It is always there (RFC 3875 §4.1.8), though clients at unix sockets have none.
+    pairs.pair("REMOTE_ADDR", |output| facts.remote_address.iter().for_each(|address| write_text(address, output)));
+    pairs.pair("REMOTE_PORT", |output| write_text(facts.remote_port, output));
+    if let Some(length) = facts.content_length {
+        pairs.pair("CONTENT_LENGTH", |output| write_text(length, output));
+    }
+    write_fields(facts, &mut pairs);
+}
+
+fn write_fields(facts: &Facts<'_>, pairs: &mut Pairs<'_>) {
+    let mut written: Vec<&[u8]> = Vec::new();
+    for (name, known, value) in facts.fields() {
+        if !facts.has_repeated {
+            pairs.part(|output| write_variable(name, known, output));
+            pairs.part(|output| output.extend_from_slice(value));
+        } else if !written.iter().any(|other| other.eq_ignore_ascii_case(name)) {
+            written.push(name);
+            pairs.part(|output| write_variable(name, known, output));
+            pairs.part(|output| write_values(facts.headers, name, known, output));
+        }
+    }
+}
+
+/// A packet to which names and values are written.
+struct Pairs<'a>(&'a mut Vec<u8>);
+
+impl Pairs<'_> {
+    fn text(&mut self, name: &str, value: &[u8]) {
+        self.pair(name, |output| output.extend_from_slice(value));
+    }
+
+    fn pair(&mut self, name: &str, value: impl FnOnce(&mut Vec<u8>)) {
+        self.part(|output| output.extend_from_slice(name.as_bytes()));
+        self.part(value);
+    }
+
+    /// Writes one of them behind its length. Whole heads are below 32 KiB; what were longer than the length can say is cut.
+    fn part(&mut self, content: impl FnOnce(&mut Vec<u8>)) {
+        let length_at = self.0.len();
+        let start = length_at + LENGTH_BYTES;
+        self.0.resize(start, 0);
+        content(self.0);
+        let length = u16::try_from(self.0.len() - start).unwrap_or(u16::MAX);
+        self.0.truncate(start + usize::from(length));
+        self.0[length_at..start].copy_from_slice(&length.to_be_bytes());
+    }
+}
+
+/// Before each name and each value.
+const LENGTH_BYTES: usize = 2;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_stand_behind_their_length() {
+        let mut packet = b"r!00000000".to_vec();
+        let mut pairs = Pairs(&mut packet);
+        pairs.text("NAME", b"value");
+        pairs.pair("", |_| {});
+        assert_eq!(packet, b"r!00000000\0\x04NAME\0\x05value\0\0\0\0");
+        packet.clear();
+        Pairs(&mut packet).part(|output| output.extend_from_slice(&[b'x'; 70_000]));
+        assert_eq!((packet.len(), &packet[..2]), (2 + 65_535, &[255, 255][..]));
+    }
+}
