@@ -25,6 +25,8 @@ pub(crate) struct BridgedCrew {
     phase: Phase,
     backoff: Backoff,
     started: Instant,
+    /// Workers in a row that died within a second.
+    young_deaths: usize,
 }
 
 /// What is heard of a crew.
@@ -62,6 +64,7 @@ impl Crew for BridgedCrew {
             phase: Phase::Loading,
             backoff: Backoff::default(),
             started: Instant::now(),
+            young_deaths: 0,
         };
         crew.start_mold().map_err(|error| {
             let program = &shared.settings.program;
@@ -304,8 +307,16 @@ impl BridgedCrew {
             Stage::Leaving => tracing::debug!("{name} {}: has left", worker.link.place),
             _ => tracing::error!("{name} {}: {how}", worker.link.place),
         }
-        if worker.stage != Stage::Leaving && worker.age() < RESTART {
-            self.pause();
+        match worker.stage {
+            Stage::Leaving => {}
+            _ if worker.age() >= RESTART => self.young_deaths = 0,
+            stage => {
+                self.young_deaths += 1;
+                // One that requests have killed is replaced at once.
+                if stage == Stage::Loading || self.young_deaths > self.shared.settings.workers.get() {
+                    self.pause();
+                }
+            }
         }
         if worker.link.end() {
             self.shared.lose(&worker.link);

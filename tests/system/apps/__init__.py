@@ -1,0 +1,1 @@
+"""Applications in worker processes that die, hang, grow and are replaced, under load."""

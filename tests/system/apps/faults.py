@@ -1,0 +1,165 @@
+"""What happens to workers under load, and what the clients of the others notice of it: nothing."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import pathlib
+import random
+import signal
+import time
+from collections.abc import Callable
+
+from ..proxy.load import Load
+from ..server import Server
+from ..verdict import Verdict
+from . import servers
+from .servers import Serow, ask, kill, workers
+
+# So many connections ask 600 times a second: four workers that take 2 ms for each are busy a third of the time.
+CONNECTIONS = 32
+CALM, AFTERWARDS = 0.5, 1.5
+TIMES = {True: 5, False: 40}
+
+
+@dataclasses.dataclass
+class Row:
+    gets: int
+    posts: int
+    gets_failed: int
+    posts_failed: int
+    # POSTs that were carried out twice.
+    twice: int
+    # How many requests the fault itself may cost: those that were in a worker that died.
+    dead: int
+    longest: float
+    kinds: str
+    said: str = ""
+
+
+def victim(server: Server) -> int:
+    """One of the workers, as soon as there is one."""
+    while not (found := workers(server)):
+        time.sleep(0.02)
+    return random.choice(found)
+
+
+def killed(server: Server, times: int) -> list[str]:
+    for _ in range(times):
+        kill(victim(server))
+        time.sleep(0.15)
+    return []
+
+
+def exits(server: Server, times: int) -> list[str]:
+    return [ask(server, "POST", "/exit") for _ in range(times)]
+
+
+def hangs(server: Server, times: int) -> list[str]:
+    return [ask(server, "POST", "/hang") for _ in range(max(1, times // 10))]
+
+
+def stands_still(server: Server, times: int) -> list[str]:
+    for _ in range(max(1, times // 10)):
+        pid = victim(server)
+        kill(pid, signal.SIGSTOP)
+        time.sleep(servers.TIMEOUT + 1.5)
+        kill(pid, signal.SIGCONT)
+    return []
+
+
+def fails(server: Server, times: int) -> list[str]:
+    return [ask(server, "GET", "/raise") for _ in range(times)]
+
+
+def breaks_off(server: Server, times: int) -> list[str]:
+    return [ask(server, "GET", "/half") for _ in range(times)]
+
+
+def grows(server: Server, times: int) -> list[str]:
+    return [ask(server, "GET", "/leak") for _ in range(3 * times)]
+
+
+def mold_killed(server: Server, times: int) -> list[str]:
+    for _ in range(max(1, times // 10)):
+        before = servers.mold(server)
+        kill(before)
+        time.sleep(0.1)
+        kill(victim(server))
+        deadline = time.monotonic() + 10
+        while servers.mold(server) in (0, before) or len(workers(server)) < servers.WORKERS:
+            if time.monotonic() > deadline:
+                break
+            time.sleep(0.05)
+    return []
+
+
+@dataclasses.dataclass(frozen=True)
+class Fault:
+    name: str
+    happen: Callable[[Server, int], list[str]]
+    # What its own requests get.
+    expected: str = ""
+    # Whether only Serow has it.
+    own: bool = False
+    options: tuple[str, ...] = ()
+    # Requests of others that may fail for each time: POSTs that were in the worker.
+    cost: int = 0
+
+
+FAULTS = (
+    Fault("killed (kill -9)", killed, cost=1),
+    Fault("ends itself (exit) in a request", exits, "502"),
+    Fault("hangs in a request", hangs, "504"),
+    Fault("stands still (SIGSTOP)", stands_still, cost=1),
+    Fault("raises an exception", fails, "500"),
+    Fault("dies in the middle of a response", breaks_off, "cut"),
+    Fault("grows by 20 MB a request; limit of 150 MB", grows, "200", options=("--memory-limit", "150M")),
+    Fault("the process that forks workers is killed, and a worker", mold_killed, own=True, cost=1),
+)
+
+
+def sit(server: Server, fault: Fault, times: int) -> tuple[Row, list[str]]:
+    """One fault, under load."""
+    with server, Load(server.address, CONNECTIONS, targets=("/bytes/100", "/bytes/100", "/bytes/3000", "/bytes/60000")) as load:
+        time.sleep(CALM)
+        answers = fault.happen(server, times)
+        time.sleep(AFTERWARDS)
+        count = len(workers(server))
+        load.is_over.set()
+        load.thread.join()
+        said = "; ".join(server.panics()[:1])
+    return row_of(load, server, fault.cost * times, said if count >= servers.WORKERS else f"{said}{count} workers are left"), answers
+
+
+def row_of(load: Load, server: Server, dead: int, said: str = "") -> Row:
+    done = collections.Counter(server.done.read_text().split())
+    longest = max((asked.seconds for asked in load.asked), default=0.0)
+    return Row(load.count("GET"), load.count("POST"), len(load.failures("GET")), len(load.failures("POST")),
+               sum(count > 1 for count in done.values()), dead, longest, load.kinds(), said)
+
+
+def workers_fail(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
+    """Faults of workers: only the request in a dying worker can fail, and only where nobody knows whether it was carried out."""
+    requests = 0
+    for number, fault in enumerate(FAULTS):
+        (folder / str(number)).mkdir()
+        row, answers = sit(Serow(folder / str(number), *fault.options), fault, TIMES[short])
+        requests += row.gets + row.posts
+        check(verdict, fault, row, answers)
+    verdict.figure(f"{len(FAULTS)} faults of workers, {requests} requests")
+
+
+def check(verdict: Verdict, fault: Fault, row: Row, answers: list[str]) -> None:
+    name = fault.name
+    verdict.say(f"{name}: {row.gets} GET, {row.gets_failed} failed; {row.posts} POST, {row.posts_failed} failed; longest {row.longest:.2f} s "
+                f"({row.kinds}); {dict(collections.Counter(answers))}")
+    verdict.check(row.gets > 100 and row.posts > 20, f"{name}: there was no load")
+    verdict.check(row.gets_failed <= (row.dead if fault.happen is stands_still else 0), f"{name}: {row.gets_failed} GETs failed: {row.kinds}")
+    verdict.check(row.posts_failed <= row.dead, f"{name}: {row.posts_failed} POSTs failed: {row.kinds}")
+    verdict.check(row.twice == 0, f"{name}: {row.twice} POSTs were carried out twice")
+    verdict.check(all(answer.startswith(fault.expected) for answer in answers), f"{name}: expected {fault.expected}, got {answers[:5]}")
+    verdict.check(not row.said, f"{name}: {row.said}")
+
+
+CASES = (workers_fail,)
