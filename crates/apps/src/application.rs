@@ -265,6 +265,12 @@ impl Shared {
         }
     }
 
+    /// This worker takes nothing more; what was sent ahead to it goes to others.
+    pub(crate) fn leave(&self, link: &Link) {
+        self.pool().retire(link.number);
+        while self.take_back(link) {}
+    }
+
     /// Whether this worker takes requests, or has some.
     pub(crate) fn has(&self, link: &Link) -> bool {
         self.pool().has(link.number)

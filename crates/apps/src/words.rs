@@ -22,7 +22,8 @@
 //! | `X` | the application failed: what it said of that, for the log |
 //! | `D` | the worker is free again, after a kind in lower case |
 //!
-//! `r`, `e`, `x` and `f` are `R`, `E`, `X` and `F` from a worker that is not free yet: `D` follows.
+//! `r`, `e`, `x` and `f` are `R`, `E`, `X` and `F` from a worker that is not free yet: `D` follows. One that ends with this
+//! request says `leaving` to its keeper instead of `D`.
 //!
 //! A ticket is ten bytes: the kind, the thread (`!` is the first) and eight hexadecimal digits. A worker copies it.
 

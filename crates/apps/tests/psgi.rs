@@ -2,11 +2,20 @@
 
 mod support;
 
+use std::{collections::BTreeSet, num::NonZero, thread, time::Duration};
+
 use serow_apps::{Application, Interface};
 use support::{Running, body, settings};
 
 fn run(code: &str) -> Running {
     Running::new(settings(Interface::Psgi, "app.psgi", code))
+}
+
+/// The same with one worker, which is forked from a mold that has the application loaded.
+fn run_one(code: &str) -> Running {
+    let (mut settings, folder) = settings(Interface::Psgi, "app.psgi", code);
+    (settings.workers, settings.preload) = (NonZero::<usize>::MIN, true);
+    Running::new((settings, folder))
 }
 
 /// An application that answers with the variables of the environment that these names match, one a line.
@@ -84,4 +93,220 @@ fn what_cannot_be_loaded_is_told_with_file_and_line() {
             assert!(error.contains(expected) && error.contains("app.psgi"), "{error}");
         }
     }
+}
+
+#[test]
+fn what_cannot_be_a_response_is_a_failure_and_the_worker_goes_on() {
+    let running = run(r#"
+my %responses = (
+    die => sub { die "no\n" }, object => sub { die bless {}, 'Failure' }, number => sub { 42 }, nothing => sub { undef },
+    wide => sub { [200, [], ["\x{263a}"]] }, long => sub { [200, [], ["\x{263a}" x 100_000]] },
+    line => sub { [200, [X => "a\r\nb: c"], ['']] }, nul => sub { [200, [X => "a\0b\0c"], ['']] },
+    name => sub { [200, ["X\0Y" => 'a'], ['']] }, odd => sub { [200, ['X'], ['']] }, status => sub { ['abc', [], ['']] },
+    text => sub { [200, [], 'text'] }, silent => sub { sub { } }, huge => sub { [200, [X => 'x' x 300_000], ['']] },
+);
+sub { my $env = shift; ($responses{substr $env->{PATH_INFO}, 1} || sub { [200, [], ['well']] })->() }
+"#);
+    let kinds = "die object number nothing wide long line nul name odd status text silent huge";
+    for kind in kinds.split(' ') {
+        let answer = running.get(&format!("/{kind}"));
+        let expected = if matches!(kind, "status" | "name") { "HTTP/1.1 50" } else { "HTTP/1.1 500 " };
+        assert!(answer.starts_with(expected), "{kind}: {answer}");
+        assert_eq!(body(&running.get("/")), "well", "after {kind}");
+    }
+}
+
+#[test]
+fn files_and_long_bodies_arrive_whole() {
+    let running = run(r#"
+my $long = join '', map sprintf('%07d ', $_), 1 .. 125_000;
+sub write_to { my ($file) = @_; print $file $long; $file->flush; seek $file, 0, 0; $file }
+open my $made, '>', 'long.txt' or die $!;
+write_to($made);
+require File::Temp;
+package Named { our @ISA = 'IO::Handle'; sub path { 'long.txt' } }
+package Loud { our @ISA = 'IO::File'; sub getline { my $line = shift->SUPER::getline; defined $line ? uc $line : undef } }
+sub {
+    my $env = shift;
+    my $path = $env->{PATH_INFO};
+    open my $file, '<', 'long.txt' or die $!;
+    return [200, [], [$long]] if $path eq '/long';
+    return [200, [], [map "$_ ", split ' ', $long]] if $path eq '/many';
+    return [200, [], $file] if $path eq '/file';
+    return [200, [], bless $file, 'Named'] if $path eq '/path';
+    return [200, [], bless $file, 'Loud'] if $path eq '/loud';
+    return [200, [], write_to(File::Temp->new)] if $path eq '/gone';
+    if ($path eq '/held') {
+        $env->{holder} = File::Temp->newdir;
+        open my $made, '+>', "$env->{holder}/file" or die $!;
+        return [200, [], write_to($made)];
+    }
+    seek $file, $path eq '/end' ? 999_992 : 800_000, 0;
+    return [200, $path eq '/part' ? ['Content-Length' => 160] : [], $file];
+}
+"#);
+    let long: String = (1..=125_000).map(|number| format!("{number:07} ")).collect();
+    for path in ["/long", "/many", "/file", "/path", "/loud", "/gone", "/held"] {
+        let answer = running.get(path);
+        let is_whole = answer.contains("content-length: 1000000\r\n") && body(&answer) == long;
+        assert!(is_whole || unchunked(&answer) == long, "{path}: {}", &answer[..200]);
+    }
+    for (path, expected) in [("/rest", 800_000..1_000_000), ("/part", 800_000..800_160), ("/end", 999_992..1_000_000)] {
+        assert_eq!(body(&running.get(path)), &long[expected], "{path}");
+    }
+    let answer = running.exchange("HEAD /file HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+    assert!(answer.contains("content-length: 1000000\r\n") && body(&answer).is_empty(), "{answer}");
+}
+
+#[test]
+fn responses_of_other_kinds() {
+    let running = run(r#"
+package Pieces { sub new { bless [@_[1 .. $#_]] } sub getline { shift @{$_[0]} } sub close { } }
+my %responses = (
+    pieces => sub { [200, [], Pieces->new('a', '', 'b' x 100_000, 'c')] },
+    late   => sub { sub { $_[0]->([200, [], ['late']]) } },
+    writer => sub { sub { my $writer = $_[0]->([200, []]); $writer->write($_) for 'a', '', 'b'; $writer->close } },
+    open   => sub { sub { $_[0]->([200, []])->write('open') } },
+    none   => sub { [204, [], []] },
+    same   => sub { [304, [ETag => '"a"'], []] },
+    fields => sub { [200, ['Set-Cookie' => 'a=1', 'Set-Cookie' => 'b=2'], ["\xe9", "a\0b"]] },
+    empty  => sub { [200, [], []] },
+);
+sub { my $env = shift; $responses{substr $env->{PATH_INFO}, 1}->($env) }
+"#);
+    assert_eq!(unchunked(&running.get("/pieces")), format!("a{}c", "b".repeat(100_000)));
+    assert_eq!(body(&running.get("/late")), "late");
+    assert_eq!(unchunked(&running.get("/writer")), "ab");
+    assert_eq!(unchunked(&running.get("/open")), "open");
+    assert_eq!(body(&running.get("/none")), "");
+    assert!(running.get("/same").starts_with("HTTP/1.1 304 "));
+    assert!(running.get("/empty").contains("content-length: 0\r\n"));
+    let answer = running.exchange_bytes("GET /fields HTTP/1.0\r\n\r\n");
+    assert!(answer.ends_with(b"\r\n\r\n\xe9a\0b"), "{}", answer.escape_ascii());
+    let text = String::from_utf8_lossy(&answer);
+    assert!(text.contains("Set-Cookie: a=1\r\nSet-Cookie: b=2\r\n"), "{text}");
+}
+
+/// The body of a response in chunks.
+fn unchunked(response: &str) -> String {
+    let mut rest = body(response);
+    let mut whole = String::new();
+    while let Some((size, behind)) = rest.split_once("\r\n") {
+        let size = usize::from_str_radix(size, 16).unwrap_or(0);
+        if size == 0 {
+            break;
+        }
+        whole.push_str(&behind[..size]);
+        rest = behind[size..].trim_start_matches("\r\n");
+    }
+    whole
+}
+
+#[test]
+fn a_response_that_breaks_off_is_not_taken_for_whole() {
+    let running = run(r#"
+sub {
+    my $env = shift;
+    return [200, [], ["$$"]] if $env->{PATH_INFO} eq '/';
+    return sub {
+        $_[0]->([200, []])->write('begun');
+        return if $env->{PATH_INFO} eq '/end';
+        $env->{PATH_INFO} eq '/exit' ? exit 3 : die "no\n";
+    };
+}
+"#);
+    let whole = running.get("/end");
+    assert!(whole.ends_with("\r\nbegun\r\n0\r\n\r\n"), "{whole}");
+    for path in ["/die", "/exit"] {
+        let answer = running.get(path);
+        assert!(!answer.ends_with("0\r\n\r\n"), "{path}: {answer}");
+    }
+    assert!(body(&running.get("/")).parse::<u32>().is_ok());
+}
+
+#[test]
+fn whoever_leaves_is_told_to_the_application() {
+    let running = run(r#"
+sub {
+    my $env = shift;
+    return [200, [], [-e 'told' ? 'told' : 'not yet']] if $env->{PATH_INFO} eq '/';
+    return sub {
+        my $writer = $_[0]->([200, []]);
+        eval { while (1) { $writer->write('x' x 1000); select undef, undef, undef, 0.01 } };
+        open my $told, '>', 'told';
+        die $@;
+    };
+}
+"#);
+    drop(running.begin("GET /endless HTTP/1.1\r\nHost: a\r\n\r\n"));
+    let told = (0..200).any(|_| {
+        thread::sleep(Duration::from_millis(20));
+        body(&running.get("/")) == "told"
+    });
+    assert!(told);
+}
+
+#[test]
+fn what_is_to_follow_a_response_follows() {
+    let running = run_one(
+        r#"
+my $count = 0;
+sub {
+    my $env = shift;
+    my $path = $env->{PATH_INFO};
+    push @{$env->{'psgix.cleanup.handlers'}}, sub { $count++ if $_[0]{PATH_INFO} eq $path } if $path ne '/';
+    die "no\n" if $path eq '/die';
+    return sub { $_[0]->([200, [], ['late']]) } if $path eq '/late';
+    if ($path eq '/hint') {
+        $env->{'psgix.informational'}->(103, [Link => '</a.css>; rel=preload']);
+        return [200, [], ['hinted']];
+    }
+    return [200, [], [$count]];
+}
+"#,
+    );
+    for path in ["/one", "/die", "/late", "/one"] {
+        running.get(path);
+    }
+    assert_eq!(body(&running.get("/")), "4");
+    let answer = running.get("/hint");
+    assert!(
+        answer.starts_with("HTTP/1.1 103 ") && answer.contains("rel=preload") && answer.ends_with("hinted"),
+        "{answer}"
+    );
+}
+
+#[test]
+fn a_worker_that_wants_to_leave_leaves() {
+    let running = run_one(
+        r#"
+END { open my $ended, '>>', 'ended'; print $ended "$$ $?\n" }
+sub { my $env = shift; $env->{'psgix.harakiri.commit'} = 1; [200, [], [$$]] }
+"#,
+    );
+    // What was sent ahead to the one that leaves is not lost, though it may not be repeated.
+    let pids: BTreeSet<String> = thread::scope(|scope| {
+        let asking: Vec<_> = (0..20).map(|_| scope.spawn(|| body(&running.post("/", b"x")).to_owned())).collect();
+        asking.into_iter().map(|one| one.join().unwrap()).collect()
+    });
+    assert_eq!(pids.len(), 20, "{pids:?}");
+    let ended = std::fs::read_to_string(running.folder.path().join("ended")).unwrap();
+    assert!(ended.lines().count() >= 19 && ended.lines().all(|line| line.ends_with(" 0")), "{ended}");
+}
+
+#[test]
+fn applications_are_loaded_as_plackup_loads_them() {
+    let running = run(r#"
+use FindBin;
+my @seen = (__PACKAGE__ =~ /^Plack::Sandbox::/ ? 'sandbox' : __PACKAGE__, __FILE__, "$FindBin::Bin/app.psgi", $ENV{PLACK_ENV}, scalar @ARGV);
+sub { [200, [], ["@seen ", rand]] }
+"#);
+    let file = running.folder.path().join("app.psgi");
+    let (file, answers) = (file.display(), [running.get("/"), running.get("/")]);
+    assert!(body(&answers[0]).starts_with(&format!("sandbox {file} {file} deployment 0 0.")), "{}", answers[0]);
+    assert_ne!(body(&answers[0]), body(&answers[1]));
+    // An object that can be called will do.
+    let running =
+        run("package Callable { use overload '&{}' => sub { sub { [200, [], ['called']] } } } bless {}, 'Callable'");
+    assert_eq!(body(&running.get("/")), "called");
 }

@@ -36,10 +36,10 @@ sub describe {
     return substr $text =~ s/\n+\z//r, 0, PIECE;
 }
 
-# Code, or an object that can be called as such.
-sub is_code {
+# The code of a code reference, or of an object that can be called as one; undefined for all else.
+sub code_of {
     my ($value) = @_;
-    return ref $value && eval { \&$value; 1 };
+    return ref $value ? eval { \&$value } : undef;
 }
 
 # Calls of the kernel that Perl has no function for.
@@ -163,8 +163,7 @@ sub load {
     my $package = 'Plack::Sandbox::' . $file =~ s/(\W)/sprintf '_%2x', ord $1/egr;
     my $app = eval "package $package; my \$app = do \$file; \$app // die \$@ || \"\$file: \$!\\n\"";
     die $@ if $@;
-    return $app if Serow::is_code($app);
-    die "$file: the last value of the file is to be a code reference, and is '$app'\n";
+    return Serow::code_of($app) // die "$file: the last value of the file is to be a code reference, and is '$app'\n";
 }
 
 # Answers requests, one after the other.
@@ -355,38 +354,49 @@ sub slurp {
     return $content;
 }
 
-# Has Serow send a file itself, if the body is one; whether it does.
+# Has Serow send a file itself, from where it stands, if the body is one; whether it does.
 sub hand_over {
     my ($is_file, $head, $response, $env) = @_;
-    my $body = $response->[2];
-    return if $is_file && tell $body != 0;
+    my $body     = $response->[2];
+    my $offset   = $is_file ? tell $body : 0;
     my $has_path = Serow::blessed($body) && $body->can('path');
-    my $path = $has_path ? $body->path : $is_file && readlink '/proc/self/fd/' . fileno $body;
-    return unless defined $path && length $path && -f $path && -s _ == (announced($response) // -s _);
+    my $path     = $has_path ? $body->path : $is_file && readlink '/proc/self/fd/' . fileno $body;
+    return unless defined $path && length $path && -f $path;
+    my $left = (-s _) - $offset;
+    return if $left < (announced($response) // 1);
     $path = Cwd::getcwd() . "/$path" unless $path =~ m{\A/};
     if ($has_path) {
         $body->close if $body->can('close');
-        finish("F$head$path");
+        finish("F$head$offset$path");
         return 1;
     }
-    return if -s _ <= Serow::PIECE;
-    open my $held, '<:raw', '/proc/self/fd/' . fileno $body or return;
+    return if $left <= Serow::PIECE;
+    open my $held, '<&', $body or return;
     # A file that lives as long as what the application made for this request is gone now.
     undef $body;
     @$response = ();
     %$env      = ();
-    my @named = stat $path;
-    my @held  = stat $held;
-    my $is_there = @named && "@named[0, 1]" eq "@held[0, 1]";
-    $is_there ? finish("F$head$path") : stream($held, $head);
+    if (is_at($held, $path)) {
+        finish("F$head$offset$path");
+        return 1;
+    }
+    sysseek $held, $offset, 0;
+    stream($held, $head);
     return 1;
+}
+
+sub is_at {
+    my ($file, $path) = @_;
+    my @file = stat $file;
+    my @there = stat $path;
+    return @there && "@file[0, 1]" eq "@there[0, 1]";
 }
 
 # The application answers when it likes; the worker is free when that has returned.
 sub delay {
     my ($response, $env) = @_;
-    Serow::is_code($response) or die "the response is neither an array nor a code reference\n";
-    $response->(sub {
+    my $begin = Serow::code_of($response) // die "the response is neither an array nor a code reference\n";
+    $begin->(sub {
         my ($given) = @_;
         die "a second response is given\n" if $state != WAITING;
         return respond($given, $env) if @$given > 2;

@@ -81,7 +81,7 @@ impl Crew for BridgedCrew {
     fn hear(&mut self, word: CrewWord, numbers: &mut u64) -> Result<(), String> {
         match word {
             CrewWord::Mold(word) => self.hear_mold(word, numbers),
-            CrewWord::Worker { number, word } => self.hear_worker(number, word),
+            CrewWord::Worker { number, word } => self.hear_worker(number, word, numbers),
         }
     }
 
@@ -177,7 +177,7 @@ impl BridgedCrew {
     }
 
     /// A worker said something. An error is why the application cannot be loaded.
-    fn hear_worker(&mut self, number: u64, word: WorkerWord) -> Result<(), String> {
+    fn hear_worker(&mut self, number: u64, word: WorkerWord, numbers: &mut u64) -> Result<(), String> {
         let Some(worker) = self.workers.iter_mut().find(|worker| worker.link.number == number) else { return Ok(()) };
         match word {
             WorkerWord::Ready => {
@@ -191,6 +191,12 @@ impl BridgedCrew {
             WorkerWord::Failed(why) => {
                 self.backoff.fail(Instant::now());
                 Err(why)
+            }
+            WorkerWord::Leaving => {
+                worker.stage = Stage::Leaving;
+                self.shared.leave(&worker.link);
+                self.fill(numbers);
+                Ok(())
             }
         }
     }

@@ -44,6 +44,8 @@ pub(crate) enum WorkerWord {
     Ready,
     /// It cannot be; why.
     Failed(String),
+    /// It ends of its own accord: it has answered its last request, and takes no other.
+    Leaving,
 }
 
 impl Worker {
@@ -88,6 +90,7 @@ pub(super) fn listen(link: &Link, words: &Words<CrewWord>) -> std::io::Result<()
             let text = String::from_utf8_lossy(&message.bytes);
             let word = match text.split_once('\0') {
                 None if text == "ready" => WorkerWord::Ready,
+                None if text == "leaving" => WorkerWord::Leaving,
                 Some(("failed", why)) => WorkerWord::Failed(why.to_owned()),
                 _ => continue,
             };

@@ -83,6 +83,15 @@ impl Running {
         response
     }
 
+    /// Sends a request, and waits until there is some of the response.
+    pub fn begin(&self, request: &str) -> TcpStream {
+        let mut connection = TcpStream::connect(self.address).unwrap();
+        connection.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        connection.write_all(request.as_bytes()).unwrap();
+        connection.read_exact(&mut [0]).unwrap();
+        connection
+    }
+
     /// What is answered to a GET, head and all.
     pub fn get(&self, target: &str) -> String {
         self.exchange(format!("GET {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"))
