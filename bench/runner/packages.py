@@ -21,9 +21,9 @@ def missing() -> list[str]:
     return [package for package in PACKAGES if not machine.package_version(package)]
 
 
-def install() -> str | None:
-    """Installs what is missing where it may; otherwise returns the line to show."""
-    wanted = missing()
+def install(others: list[str] | None = None) -> str | None:
+    """Installs what is missing where it may, these as well; otherwise returns the line to show."""
+    wanted = missing() + (others or [])
     if not wanted:
         return None
     command = ["apt-get", "install", "-y", "--no-install-recommends", *wanted]

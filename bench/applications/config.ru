@@ -1,0 +1,1 @@
+run ->(_env) { [200, { 'content-type' => 'text/plain' }, ['Hello, World!']] }
