@@ -6,6 +6,7 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU32, AtomicUsize, Ordering},
     },
+    time::Duration,
 };
 
 use bytes::Bytes;
@@ -19,7 +20,7 @@ use crate::{
     exchange::{Event, Exchange},
     failure::Failure,
     link::Link,
-    pool::{Asked, Census, Forgotten, Placement, Pool, Ticket, Turn},
+    pool::{Ahead, Asked, Census, Forgotten, Placement, Pool, Ticket, Turn},
     replies,
     settings::ApplicationSettings,
     words::{self, MOST_THREADS},
@@ -71,9 +72,10 @@ impl Shared {
     pub(crate) fn new(settings: ApplicationSettings, threads: usize) -> Self {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         let threads = threads.clamp(1, MOST_THREADS);
+        let ahead = if settings.program.interface.is_concurrent() { Ahead::None } else { Ahead::One };
         Self {
             number: NEXT.fetch_add(1, Ordering::Relaxed),
-            pool: Mutex::new(Pool::new(settings.queue.length)),
+            pool: Mutex::new(Pool::new(settings.queue.length, ahead)),
             next_ticket: AtomicU32::new(1),
             threads: (0..threads).map(|_| Port::default()).collect(),
             next_thread: AtomicUsize::new(0),
@@ -193,14 +195,12 @@ impl Shared {
         let forgotten = self.pool().forget(ticket);
         match forgotten {
             Forgotten::SentAhead(_, link) => drop(self.take_back(&link)),
+            Forgotten::UnderWay(link) if self.settings.program.interface.is_concurrent() => {
+                link.tell(words::CANCEL, ticket, b"");
+            }
             // A worker that sends a long response is told; what stands before that in its socket is put behind it.
             Forgotten::UnderWay(link) if has_begun => {
-                let cancel = || {
-                    let mut packet = Vec::with_capacity(words::TICKET_LENGTH);
-                    words::write_ticket(words::CANCEL, 0, ticket, &mut packet);
-                    // One that is gone need not be told.
-                    let _ = link.requests.send(&packet, &[]);
-                };
+                let cancel = || link.tell(words::CANCEL, ticket, b"");
                 match link.untaken.try_receive() {
                     Ok(Some(message)) => {
                         cancel();
@@ -218,7 +218,7 @@ impl Shared {
     /// A worker is gone, and all that it replied has been read: others get what it had, where that is safe.
     pub(crate) fn lose(&self, link: &Link) {
         let lost = self.pool().lost(link.number);
-        let mut untaken = Vec::new();
+        let mut untaken: Vec<_> = link.outbox.close().iter().filter_map(|packet| words::ticket_of(packet)).collect();
         while let Ok(Some(message)) = link.untaken.try_receive() {
             untaken.extend(words::ticket_of(&message.bytes));
         }
@@ -244,18 +244,25 @@ impl Shared {
         let now = monotonic();
         let mut pool = self.pool();
         let impatient = pool.impatient(self.settings.queue.patience, now);
-        let overdue = pool.overdue(self.settings.timeout, now);
+        let is_concurrent = self.settings.program.interface.is_concurrent();
+        let (given_up, stuck) = match is_concurrent {
+            true => (pool.give_up(self.settings.timeout, now), pool.stuck(LAST_PATIENCE, now)),
+            false => (Vec::new(), Vec::new()),
+        };
+        let overdue = if is_concurrent { Vec::new() } else { pool.overdue(self.settings.timeout, now) };
         drop(pool);
+        for (link, ticket, sent) in given_up {
+            sent.exchange.push(Event::Failed(Failure::Late));
+            link.tell(words::GIVE_UP, ticket, b"");
+        }
         for asked in impatient {
             asked.content.exchange.push(Event::Failed(Failure::Impatient));
         }
-        overdue
-            .into_iter()
-            .map(|(link, asked)| {
-                asked.iter().for_each(|sent| sent.exchange.push(Event::Failed(Failure::Overdue)));
-                link
-            })
-            .collect()
+        let overdue = overdue.into_iter().map(|(link, asked)| {
+            asked.iter().for_each(|sent| sent.exchange.push(Event::Failed(Failure::Overdue)));
+            link
+        });
+        overdue.chain(stuck).collect()
     }
 
     /// This worker gets no more requests, and leaves when it has finished those it has.
@@ -305,11 +312,9 @@ async fn receive_links(shared: Arc<Shared>, thread: usize, mut links: UnboundedR
     }
 }
 
-/// Hands a request to a worker. Where that fails the worker is about to end, and its keeper gives the request to another.
+/// Hands a request to a worker.
 fn send(link: &Link, sent: &Sent) {
-    if let Err(error) = link.requests.send(&sent.packet, &[]) {
-        tracing::debug!(worker = link.place, %error, "a worker cannot be reached");
-    }
+    link.send(&sent.packet);
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -318,3 +323,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// How many workers may die with a request before it is taken for the reason.
 const MOST_DEATHS: u8 = 1;
+
+/// How long a worker may take to give up a request that took too long: its event loop stands still if it needs longer.
+const LAST_PATIENCE: Duration = Duration::from_secs(5);

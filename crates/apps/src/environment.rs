@@ -6,13 +6,17 @@
 //! be what a server in front vouches for. `Proxy` is left out, since libraries take HTTP_PROXY for a setting of their own.
 
 mod asgi;
-#[allow(dead_code, reason = "some of its values are for the dicts of ASGI")]
 mod marshal;
 mod psgi;
 mod rack;
 mod wsgi;
 
-use std::{borrow::Cow, fmt::Write, io, net::IpAddr};
+use std::{
+    borrow::Cow,
+    fmt::Write,
+    io,
+    net::{IpAddr, SocketAddr},
+};
 
 use bytes::Bytes;
 use serow_message::{Headers, Known, Peer, Request, Scheme, Version, percent};
@@ -88,6 +92,10 @@ pub(crate) struct Facts<'a> {
     pub(crate) remote_address: Option<IpAddr>,
     pub(crate) remote_port: u16,
     pub(crate) content_length: Option<u64>,
+    /// Where the client's connection came to; nothing for unix sockets.
+    pub(crate) local: Option<SocketAddr>,
+    /// The host, where it is a part of the target.
+    pub(crate) authority: Option<&'a str>,
     pub(crate) headers: &'a Headers,
     /// Whether a name occurs twice.
     pub(crate) has_repeated: bool,
@@ -147,6 +155,8 @@ impl<'a> Facts<'a> {
                 Upload::Nothing => request.headers.contains(Known::ContentLength).then_some(0),
                 _ => Some(upload.length()),
             },
+            local,
+            authority: request.target.authority(),
             headers: &request.headers,
             has_repeated: has_repeated(&request.headers),
         }

@@ -2,20 +2,22 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     task::{Context, Poll, Waker},
 };
 
 use bytes::Bytes;
 use serow_message::{Body, Headers, StatusCode};
 
-use crate::failure::Failure;
+use crate::{failure::Failure, link::Link};
 
 /// One request and what has come of its response. Workers' replies are put in by the thread that receives them; failures by
 /// whoever notices.
 #[derive(Debug, Default)]
 pub(crate) struct Exchange {
     state: Mutex<State>,
+    /// The worker whose response has begun, where it waits to be told how much its client has taken.
+    link: OnceLock<Arc<Link>>,
 }
 
 #[derive(Debug, Default)]
@@ -44,7 +46,8 @@ pub(crate) enum Event {
         is_whole: bool,
     },
     Piece(Bytes),
-    End,
+    /// The body has ended, perhaps with trailers.
+    End(Option<Headers>),
     Failed(Failure),
 }
 
@@ -55,7 +58,7 @@ impl Exchange {
         if state.is_settled {
             return;
         }
-        state.is_settled = matches!(event, Event::End | Event::Failed(_) | Event::Head { is_whole: true, .. });
+        state.is_settled = matches!(event, Event::End(_) | Event::Failed(_) | Event::Head { is_whole: true, .. });
         match &event {
             Event::Piece(piece) => state.waiting += piece.len(),
             Event::Head { .. } => state.has_begun = true,
@@ -102,6 +105,16 @@ impl Exchange {
         let feeder = state.feeder.take();
         drop(state);
         wake(feeder);
+    }
+
+    /// This worker waits to be told how much the client has taken.
+    pub(crate) fn belongs_to(&self, link: &Arc<Link>) {
+        self.link.get_or_init(|| Arc::clone(link));
+    }
+
+    /// The worker that waits to be told how much the client has taken.
+    pub(crate) fn link(&self) -> Option<&Arc<Link>> {
+        self.link.get()
     }
 
     /// Whether all has been said, or nobody listens.

@@ -16,6 +16,8 @@ pub(crate) enum Failure {
     Overdue,
     /// The worker said what makes no response.
     Nonsense(&'static str),
+    /// The worker has others to answer, but this one took too long.
+    Late,
     /// All workers were busy for too long.
     Impatient,
     /// So many wait already that this one may not.
@@ -33,7 +35,7 @@ impl Failure {
         match self {
             Self::Application(_) | Self::Threads => StatusCode::INTERNAL_SERVER_ERROR,
             Self::Died | Self::Nonsense(_) => StatusCode::BAD_GATEWAY,
-            Self::Overdue => StatusCode::GATEWAY_TIMEOUT,
+            Self::Overdue | Self::Late => StatusCode::GATEWAY_TIMEOUT,
             Self::Impatient | Self::Full => StatusCode::SERVICE_UNAVAILABLE,
             Self::Client(_) => StatusCode::BAD_REQUEST,
             Self::Storage(_) => StatusCode::INSUFFICIENT_STORAGE,
@@ -60,6 +62,7 @@ impl Failure {
             Self::Died => tracing::error!(application, "{request}: the worker died with it"),
             Self::Overdue => tracing::error!(application, "{request}: took too long; the worker is replaced"),
             Self::Nonsense(error) => tracing::error!(application, "{request}: the application gave {error}"),
+            Self::Late => tracing::error!(application, "{request}: took too long and was cancelled"),
             Self::Impatient => tracing::warn!(application, "{request}: all workers were busy for too long"),
             Self::Full => tracing::warn!(application, "{request}: the queue is full"),
             Self::Threads => tracing::error!(application, "{request}: came from a thread that was not counted"),

@@ -19,7 +19,7 @@ use crate::{
     failure::Failure,
     pool::Ticket,
     upload::Upload,
-    words::announced,
+    words::{self, announced},
 };
 
 /// Answers requests with what an application answers; see [`Application`](crate::Application).
@@ -74,13 +74,13 @@ async fn asked(shared: &Arc<Shared>, request: &mut Request) -> Result<Response, 
             Event::Head { status, headers, body, is_whole } => {
                 let body = match is_whole {
                     true => body,
-                    false => Body::stream(Pieces { first: body, waiting, announced: announced(&headers) }),
+                    false => Body::stream(Pieces { first: body, waiting, announced: announced(&headers), taken: 0 }),
                 };
                 return Ok(Response { status, headers, body, ..Response::default() });
             }
             Event::Failed(failure) => return Err(failure),
             // These come behind a head only.
-            Event::Piece(_) | Event::End => {}
+            Event::Piece(_) | Event::End(_) => {}
         }
     }
 }
@@ -107,7 +107,7 @@ struct Waiting {
 impl Waiting {
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Event> {
         let event = ready!(self.exchange.poll_next(context));
-        self.is_over = matches!(event, Event::End | Event::Failed(_) | Event::Head { is_whole: true, .. });
+        self.is_over = matches!(event, Event::End(_) | Event::Failed(_) | Event::Head { is_whole: true, .. });
         Poll::Ready(event)
     }
 }
@@ -126,18 +126,29 @@ struct Pieces {
     waiting: Waiting,
     /// Bytes that are still to come, where the application said how many.
     announced: Option<u64>,
+    /// Bytes that the client has taken and the worker does not know of.
+    taken: usize,
 }
 
 impl Pieces {
     /// The body has ended; whether it has as many bytes as were announced.
-    fn end(&self) -> Option<Result<Frame<Bytes>, BoxError>> {
-        let missing = self.announced.filter(|bytes| *bytes > 0)?;
+    fn end(&self, trailers: Option<Headers>) -> Option<Result<Frame<Bytes>, BoxError>> {
+        let Some(missing) = self.announced.filter(|bytes| *bytes > 0) else {
+            return trailers.map(|trailers| Ok(Frame::trailers(trailers.into())));
+        };
         let name = &self.waiting.shared.settings.name;
         tracing::error!("{name}: a body is {missing} bytes shorter than its Content-Length");
         Some(Err("the body is shorter than announced".into()))
     }
 
     fn hand_over(&mut self, piece: Bytes) -> Option<Result<Frame<Bytes>, BoxError>> {
+        self.taken += piece.len();
+        if self.taken >= ROOM_STEP
+            && let Some(link) = self.waiting.exchange.link()
+        {
+            link.tell(words::ROOM, self.waiting.ticket, self.taken.to_string().as_bytes());
+            self.taken = 0;
+        }
         if let Some(announced) = &mut self.announced {
             let Some(left) = announced.checked_sub(piece.len() as u64) else {
                 tracing::error!("{}: a body is longer than its Content-Length", self.waiting.shared.settings.name);
@@ -158,12 +169,12 @@ impl http_body::Body for Pieces {
             return Poll::Ready(first.ok().and_then(|piece| self.hand_over(piece)));
         }
         if self.waiting.is_over {
-            return Poll::Ready(self.end());
+            return Poll::Ready(None);
         }
         loop {
             match ready!(self.waiting.poll_next(context)) {
                 Event::Piece(piece) => return Poll::Ready(self.hand_over(piece)),
-                Event::End => return Poll::Ready(self.end()),
+                Event::End(trailers) => return Poll::Ready(self.end(trailers)),
                 Event::Failed(failure) => {
                     failure.log(&self.waiting.shared.settings.name, "a response that had begun");
                     return Poll::Ready(Some(Err("the application failed in the middle of a response".into())));
@@ -177,3 +188,7 @@ impl http_body::Body for Pieces {
         self.announced.map_or_else(SizeHint::default, SizeHint::with_exact)
     }
 }
+
+/// Bytes that a client takes before the worker is told: a packet for each piece would be many, and with four to a window the
+/// worker need not wait.
+const ROOM_STEP: usize = 64 * 1024;

@@ -23,6 +23,7 @@ mod failure;
 mod handler;
 mod keeper;
 mod link;
+mod outbox;
 mod pool;
 mod program;
 mod replies;

@@ -2,12 +2,17 @@
 
 use std::{
     io,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use bytes::Bytes;
 use serow_net::channel::Channel;
 
-use crate::pool::WorkerNumber;
+use crate::{
+    outbox::Outbox,
+    pool::{Ticket, WorkerNumber},
+    words,
+};
 
 /// The sockets between this process and a worker.
 #[derive(Debug)]
@@ -21,6 +26,8 @@ pub(crate) struct Link {
     pub(crate) untaken: Channel,
     /// What the worker replies to each thread.
     pub(crate) replies: Vec<Channel>,
+    /// What the socket for requests has no room for.
+    pub(crate) outbox: Arc<Outbox>,
     life: Mutex<Life>,
 }
 
@@ -49,8 +56,24 @@ impl Link {
         let pairs = (0..threads).map(|_| Channel::pair()).collect::<io::Result<Vec<_>>>()?;
         let (replies, their_replies) = pairs.into_iter().unzip();
         let untaken = theirs.try_clone()?;
-        let link = Self { number, place, requests, untaken, replies, life: Mutex::default() };
+        let (outbox, life) = (Arc::default(), Mutex::default());
+        let link = Self { number, place, requests, untaken, replies, outbox, life };
         Ok((link, WorkerEnds { requests: theirs, replies: their_replies }))
+    }
+
+    /// Sends a packet. Where that fails the worker is about to end, and its keeper gives its requests to others.
+    pub(crate) fn send(&self, packet: &Bytes) {
+        if let Err(error) = self.outbox.send(&self.requests, packet) {
+            tracing::debug!(worker = self.place, %error, "a worker cannot be reached");
+        }
+    }
+
+    /// Sends what it is to know of a request.
+    pub(crate) fn tell(&self, kind: u8, ticket: Ticket, content: &[u8]) {
+        let mut packet = Vec::with_capacity(words::TICKET_LENGTH + content.len());
+        words::write_ticket(kind, 0, ticket, &mut packet);
+        packet.extend_from_slice(content);
+        self.send(&packet.into());
     }
 
     /// The worker ends when it has done what it was sent.

@@ -69,6 +69,16 @@ pub(crate) struct Pool<T, W> {
     queue: VecDeque<Asked<T>>,
     /// How many may wait in the queue.
     longest: usize,
+    ahead: Ahead,
+}
+
+/// Whether a worker is sent a request before it has room for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ahead {
+    /// One, so that it never idles between two requests.
+    One,
+    /// None: it has room for so many at once that it never idles.
+    None,
 }
 
 #[derive(Debug)]
@@ -91,9 +101,21 @@ struct Worker<T, W> {
 #[derive(Debug)]
 struct UnderWay<T> {
     asked: Asked<T>,
+    /// When it began, or was given up.
     began: Duration,
+    progress: Progress,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Progress {
+    /// The response is not complete.
+    Awaited,
+    /// The response has begun, and may take as long as it likes.
+    Streaming,
     /// The response is complete, but the worker still has to do with it.
-    is_answered: bool,
+    Answered,
+    /// It took too long; the worker has been told, and should say soon that it is free of it.
+    GivenUp,
 }
 
 /// What there is to do after a worker has finished a request.
@@ -129,8 +151,8 @@ pub struct Census {
 
 impl<T: Clone, W: Clone> Pool<T, W> {
     /// A pool whose queue has this many places.
-    pub(crate) fn new(longest: usize) -> Self {
-        Self { workers: Vec::new(), queue: VecDeque::new(), longest }
+    pub(crate) fn new(longest: usize, ahead: Ahead) -> Self {
+        Self { workers: Vec::new(), queue: VecDeque::new(), longest, ahead }
     }
 
     /// A worker is ready for requests: so many at a time, and so many in its life.
@@ -179,6 +201,9 @@ impl<T: Clone, W: Clone> Pool<T, W> {
             worker.begin(asked, now);
             return Ok((worker.handle.clone(), content));
         }
+        if self.ahead == Ahead::None {
+            return Err(asked);
+        }
         match self.workers.iter_mut().filter(takes).find(|worker| worker.ahead.is_none()) {
             Some(worker) => {
                 let content = asked.content.clone();
@@ -198,9 +223,18 @@ impl<T: Clone, W: Clone> Pool<T, W> {
 
     /// The response is complete, but the worker goes on with the request.
     pub(crate) fn answered(&mut self, number: WorkerNumber, ticket: Ticket) {
+        self.progress(number, ticket, Progress::Answered);
+    }
+
+    /// The response has begun, and there is no limit to how long it takes.
+    pub(crate) fn streaming(&mut self, number: WorkerNumber, ticket: Ticket) {
+        self.progress(number, ticket, Progress::Streaming);
+    }
+
+    fn progress(&mut self, number: WorkerNumber, ticket: Ticket, progress: Progress) {
         let Some(worker) = self.worker(number) else { return };
         if let Some(one) = worker.under_way.iter_mut().find(|one| one.asked.ticket == ticket) {
-            one.is_answered = true;
+            one.progress = progress;
         }
     }
 
@@ -275,6 +309,27 @@ impl<T: Clone, W: Clone> Pool<T, W> {
         self.queue.drain(..count).collect()
     }
 
+    /// Requests that have waited for their responses to begin for longer than this, and their workers, which are to be told.
+    pub(crate) fn give_up(&mut self, limit: Duration, now: Duration) -> Vec<(W, Ticket, T)> {
+        let mut given_up = Vec::new();
+        for worker in &mut self.workers {
+            let slow =
+                |one: &&mut UnderWay<T>| one.progress == Progress::Awaited && now.saturating_sub(one.began) >= limit;
+            for one in worker.under_way.iter_mut().filter(slow) {
+                (one.progress, one.began) = (Progress::GivenUp, now);
+                given_up.push((worker.handle.clone(), one.asked.ticket, one.asked.content.clone()));
+            }
+        }
+        given_up
+    }
+
+    /// Workers that have been told for longer than this that a request was given up.
+    pub(crate) fn stuck(&self, limit: Duration, now: Duration) -> Vec<W> {
+        let stuck = |one: &UnderWay<T>| one.progress == Progress::GivenUp && now.saturating_sub(one.began) >= limit;
+        let workers = self.workers.iter().filter(|worker| worker.under_way.iter().any(stuck));
+        workers.map(|worker| worker.handle.clone()).collect()
+    }
+
     /// Workers that have been at requests for longer than this, and those requests.
     pub(crate) fn overdue(&self, limit: Duration, now: Duration) -> Vec<(W, Vec<T>)> {
         let slow = |one: &&UnderWay<T>| now.saturating_sub(one.began) >= limit;
@@ -307,7 +362,7 @@ impl<T: Clone, W: Clone> Pool<T, W> {
             return Lost { under_way: Vec::new(), ahead: None };
         };
         let worker = self.workers.remove(place);
-        let unanswered = worker.under_way.into_iter().filter(|one| !one.is_answered);
+        let unanswered = worker.under_way.into_iter().filter(|one| one.progress != Progress::Answered);
         Lost { under_way: unanswered.map(|one| one.asked).collect(), ahead: worker.ahead }
     }
 
@@ -351,7 +406,7 @@ impl<T, W> Worker<T, W> {
 
     fn begin(&mut self, asked: Asked<T>, now: Duration) {
         self.begun += 1;
-        self.under_way.push(UnderWay { asked, began: now, is_answered: false });
+        self.under_way.push(UnderWay { asked, began: now, progress: Progress::Awaited });
     }
 }
 

@@ -1,6 +1,6 @@
 //! What an application is written in, and what runs it.
 
-use std::ffi::OsString;
+use std::{ffi::OsString, num::NonZero};
 
 /// What is run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +35,21 @@ impl Interface {
             Self::Psgi => "perl",
             Self::Wsgi | Self::Asgi => "python3",
         }
+    }
+
+    /// How many requests a worker answers at a time where nothing else is set.
+    #[must_use]
+    pub fn concurrency(self) -> NonZero<usize> {
+        match self {
+            Self::Rack | Self::Psgi | Self::Wsgi => NonZero::<usize>::MIN,
+            Self::Asgi => MOST_AT_ONCE,
+        }
+    }
+
+    /// Whether a worker answers its requests side by side: it hears more of them than that they came, and says when it has
+    /// room for what follows.
+    pub(crate) fn is_concurrent(self) -> bool {
+        self == Self::Asgi
     }
 
     /// Its name in settings and logs.
@@ -75,3 +90,6 @@ impl Interface {
         }
     }
 }
+
+/// Requests that one event loop has under way: one connection of a browser has up to 100, and memory bounds what is sensible.
+const MOST_AT_ONCE: NonZero<usize> = NonZero::new(1000).unwrap();

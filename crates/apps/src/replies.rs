@@ -11,7 +11,7 @@ use crate::{
     exchange::{Event, Exchange},
     failure::Failure,
     link::Link,
-    words::{Nonsense, Reply, ReplyKind, announced, parse_head},
+    words::{Nonsense, Reply, ReplyKind, announced, parse_head, parse_trailers},
 };
 
 thread_local! {
@@ -48,7 +48,7 @@ pub(crate) async fn read(shared: &Shared, link: &Arc<Link>, thread: usize) {
     }
 }
 
-/// Takes one packet; gives the exchange whose body is growing, which may have to wait for its client.
+/// Takes one packet; gives the exchange whose body is growing, for which a worker that answers one at a time may have to wait.
 fn take(shared: &Shared, link: &Arc<Link>, packet: &[u8]) -> Option<Arc<Exchange>> {
     let reply = match Reply::parse(packet) {
         Ok(reply) => reply,
@@ -57,12 +57,16 @@ fn take(shared: &Shared, link: &Arc<Link>, packet: &[u8]) -> Option<Arc<Exchange
             return None;
         }
     };
+    let is_concurrent = shared.settings.program.interface.is_concurrent();
     let is_done = (reply.kind.is_last() && !reply.stays_busy) || reply.kind == ReplyKind::Free;
     let (sent, turn) = {
         let mut pool = shared.pool();
         let sent = pool.under_way(link.number, reply.ticket);
         if reply.stays_busy {
             pool.answered(link.number, reply.ticket);
+        }
+        if is_concurrent && reply.kind == ReplyKind::Head {
+            pool.streaming(link.number, reply.ticket);
         }
         (sent, is_done.then(|| pool.finished(link.number, reply.ticket, monotonic())))
     };
@@ -71,16 +75,20 @@ fn take(shared: &Shared, link: &Arc<Link>, packet: &[u8]) -> Option<Arc<Exchange
         shared.take_turn(link, turn);
     }
     let exchange = &sent?.exchange;
+    if is_concurrent && reply.kind == ReplyKind::Head {
+        exchange.belongs_to(link);
+    }
     if let Some(event) = event(&reply) {
         exchange.push(event);
     }
-    (reply.kind == ReplyKind::Piece).then(|| Arc::clone(exchange))
+    (reply.kind == ReplyKind::Piece && !is_concurrent).then(|| Arc::clone(exchange))
 }
 
 fn event(reply: &Reply<'_>) -> Option<Event> {
     let event = match reply.kind {
         ReplyKind::Piece => Ok(Event::Piece(Bytes::copy_from_slice(reply.content))),
-        ReplyKind::End => Ok(Event::End),
+        ReplyKind::End => Ok(Event::End(None)),
+        ReplyKind::Trailers => parse_trailers(reply.content).map(|trailers| Event::End(Some(trailers))),
         ReplyKind::Free => return None,
         ReplyKind::Failed => {
             Ok(Event::Failed(Failure::Application(String::from_utf8_lossy(reply.content).into_owned())))

@@ -19,7 +19,7 @@ pub struct ApplicationSettings {
     pub environment: Vec<(OsString, OsString)>,
     /// Worker processes.
     pub workers: NonZero<usize>,
-    /// Requests that a worker answers at a time; 1 by default, since not every application is made for more.
+    /// Requests that a worker answers at a time; 1 by default, since not every application is made for more, and 1,000 for ASGI.
     pub concurrency: NonZero<usize>,
     /// Whether the application is loaded once, before workers are forked: they share its memory then, and start at once. Not
     /// by default, since connections that it opens while it loads would be shared as well.
@@ -81,13 +81,14 @@ impl ApplicationSettings {
     /// The defaults for a program in this folder: as many workers as there are processors.
     #[must_use]
     pub fn new(name: impl Into<String>, program: Program, folder: PathBuf) -> Self {
+        let concurrency = program.interface.concurrency();
         Self {
             name: name.into(),
             program,
             folder,
             environment: Vec::new(),
             workers: std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN),
-            concurrency: NonZero::<usize>::MIN,
+            concurrency,
             preload: false,
             timeout: Duration::from_secs(60),
             start_timeout: Duration::from_secs(60),

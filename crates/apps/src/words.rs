@@ -9,6 +9,15 @@
 //! | `f`, ticket | eight digits: the length of the request; that; the path of a file, which is the body and is the worker's to delete |
 //! | `c`, ticket | nobody waits for the response any more |
 //!
+//! A worker that answers many at once hears of each as well:
+//!
+//! | begins with | then |
+//! | --- | --- |
+//! | `w`, ticket | a number: the client has taken so many bytes of the body, so there is room for as many more |
+//! | `k`, ticket | it took too long; the worker gives it up and says `D` |
+//!
+//! It may have 256 KiB of a body under way; this is the front's memory for a client that is slow, and others are not held up.
+//!
 //! From a worker, on the socket of the thread that the ticket names:
 //!
 //! | begins with | then |
@@ -19,6 +28,7 @@
 //! | `B` | a piece of the body |
 //! | `E` | the body has ended |
 //! | `I` | an interim response, as `R` without a body |
+//! | `L` | the body has ended, and here are its trailers: names and values, each behind a NUL; two NULs |
 //! | `X` | the application failed: what it said of that, for the log |
 //! | `D` | the worker is free again, after a kind in lower case |
 //!
@@ -48,10 +58,10 @@ pub(crate) fn write_ticket(kind: u8, thread: usize, ticket: Ticket, output: &mut
     output.extend((0..8).map(digit));
 }
 
-/// The ticket of a packet to a worker.
+/// The ticket of a request to a worker.
 pub(crate) fn ticket_of(packet: &[u8]) -> Option<Ticket> {
     let digits = std::str::from_utf8(packet.get(2..TICKET_LENGTH)?).ok()?;
-    Ticket::from_str_radix(digits, 16).ok().filter(|_| packet[0] != CANCEL)
+    Ticket::from_str_radix(digits, 16).ok().filter(|_| [PLAIN, WITH_BODY, WITH_FILE].contains(&packet[0]))
 }
 
 /// A request without a body.
@@ -62,6 +72,10 @@ pub(crate) const WITH_BODY: u8 = b'b';
 pub(crate) const WITH_FILE: u8 = b'f';
 /// Nobody waits for the response any more.
 pub(crate) const CANCEL: u8 = b'c';
+/// There is room for more of the body.
+pub(crate) const ROOM: u8 = b'w';
+/// The request is to be given up.
+pub(crate) const GIVE_UP: u8 = b'k';
 
 /// What a worker says of a request.
 #[derive(Debug, PartialEq, Eq)]
@@ -87,6 +101,8 @@ pub(crate) enum ReplyKind {
     Piece,
     /// The body has ended.
     End,
+    /// The body has ended with trailers.
+    Trailers,
     /// An interim response.
     Interim,
     /// The application failed.
@@ -98,7 +114,7 @@ pub(crate) enum ReplyKind {
 impl ReplyKind {
     /// Whether nothing of this response follows.
     pub(crate) fn is_last(self) -> bool {
-        matches!(self, Self::Whole | Self::File | Self::End | Self::Failed)
+        matches!(self, Self::Whole | Self::File | Self::End | Self::Trailers | Self::Failed)
     }
 }
 
@@ -123,6 +139,7 @@ impl<'a> Reply<'a> {
             b'B' => (ReplyKind::Piece, false),
             b'E' => (ReplyKind::End, false),
             b'e' => (ReplyKind::End, true),
+            b'L' => (ReplyKind::Trailers, false),
             b'I' => (ReplyKind::Interim, false),
             b'X' => (ReplyKind::Failed, false),
             b'x' => (ReplyKind::Failed, true),
@@ -138,10 +155,21 @@ pub(crate) fn parse_head(content: &[u8]) -> Result<(StatusCode, Headers, &[u8]),
     let mut parts = Parts { rest: content.strip_prefix(b"\0").ok_or(Nonsense("a response without a status"))? };
     let status = parts.next().and_then(|status| StatusCode::from_bytes(status).ok());
     let status = status.ok_or(Nonsense("a status that is no number from 100 to 999"))?;
+    let (headers, body) = parse_fields(parts)?;
+    Ok((status, headers, body))
+}
+
+/// Reads trailers: `\0name\0value…\0\0`.
+pub(crate) fn parse_trailers(content: &[u8]) -> Result<Headers, Nonsense> {
+    let parts = Parts { rest: content.strip_prefix(b"\0").ok_or(Nonsense("trailers that are none"))? };
+    parse_fields(parts).map(|(headers, _)| headers)
+}
+
+fn parse_fields(mut parts: Parts<'_>) -> Result<(Headers, &[u8]), Nonsense> {
     let mut headers = Headers::new();
     loop {
         match parts.next() {
-            Some(b"") => return Ok((status, headers, parts.rest)),
+            Some(b"") => return Ok((headers, parts.rest)),
             Some(name) => {
                 let value = parts.next().ok_or(Nonsense("a header field without a value"))?;
                 append(&mut headers, name, value)?;

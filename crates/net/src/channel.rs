@@ -179,6 +179,31 @@ impl AsyncChannel {
         Ok(Self { channel })
     }
 
+    /// Registers a channel that is waited for only when there is no room to send.
+    ///
+    /// # Errors
+    ///
+    /// Those of epoll_ctl(2).
+    ///
+    /// # Panics
+    ///
+    /// Outside a tokio runtime with I/O enabled.
+    pub fn for_sending(channel: Channel) -> io::Result<Self> {
+        // SAFETY: as in `new`.
+        let channel = unsafe { AsyncFd::register_with_interest(channel, Interest::WRITABLE) }?;
+        Ok(Self { channel })
+    }
+
+    /// Waits until there is room, and has this closure send, which is asked again after `EAGAIN`. For channels that were
+    /// registered [for that](Self::for_sending).
+    ///
+    /// # Errors
+    ///
+    /// The closure's.
+    pub async fn send_with<R>(&self, send: impl FnMut(&Channel) -> io::Result<R>) -> io::Result<R> {
+        self.channel.async_io(Interest::WRITABLE, send).await
+    }
+
     /// As [`Channel::send`]: never waits.
     ///
     /// # Errors

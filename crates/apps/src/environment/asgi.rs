@@ -1,5 +1,124 @@
-//! Requests for Python's ASGI.
+//! Requests for Python's ASGI: the connection's scope as a dict that `marshal.loads` reads.
 
-use super::Facts;
+use std::{borrow::Cow, net::IpAddr};
 
-pub(super) fn write(_facts: &Facts<'_>, _packet: &mut Vec<u8>) {}
+use serow_message::Known;
+
+use super::{Facts, decoded, marshal::Marshal};
+
+/// What the scope is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Protocol {
+    Http,
+}
+
+pub(super) fn write(facts: &Facts<'_>, packet: &mut Vec<u8>) {
+    write_scope(facts, Protocol::Http, &mut Marshal(packet));
+}
+
+fn write_scope(facts: &Facts<'_>, protocol: Protocol, marshal: &mut Marshal<'_>) {
+    marshal.dict();
+    write_constants(protocol, marshal);
+    let version = facts.protocol.trim_start_matches("HTTP/");
+    let path = decoded(facts.path);
+    let path = String::from_utf8_lossy(&path);
+    let texts = [
+        ("http_version", version),
+        ("method", facts.method),
+        ("scheme", facts.scheme),
+        ("root_path", ""),
+        ("path", &*path),
+    ];
+    for (name, value) in texts {
+        marshal.name(name.as_bytes());
+        marshal.utf8(value);
+    }
+    for (name, value) in [("raw_path", facts.path), ("query_string", facts.query)] {
+        marshal.name(name.as_bytes());
+        marshal.bytes(value.as_bytes());
+    }
+    let client = facts.remote_address.map(|address| (address, facts.remote_port));
+    let server = facts.local.map(|local| (local.ip().to_canonical(), local.port()));
+    for (name, address) in [("client", client), ("server", server)] {
+        marshal.name(name.as_bytes());
+        write_address(address, marshal);
+    }
+    marshal.name(b"headers");
+    write_fields(facts, marshal);
+    marshal.end_dict();
+}
+
+/// What is the same for all scopes. Applications may change what they get, so each gets its own.
+fn write_constants(protocol: Protocol, marshal: &mut Marshal<'_>) {
+    let (name, extensions) = match protocol {
+        Protocol::Http => ("http", HTTP_EXTENSIONS),
+    };
+    marshal.name(b"type");
+    marshal.name(name.as_bytes());
+    marshal.name(b"asgi");
+    marshal.dict();
+    for (name, value) in [("version", "3.0"), ("spec_version", SPECIFICATION)] {
+        marshal.name(name.as_bytes());
+        marshal.name(value.as_bytes());
+    }
+    marshal.end_dict();
+    marshal.name(b"extensions");
+    marshal.dict();
+    for extension in extensions {
+        marshal.name(extension.as_bytes());
+        marshal.dict();
+        marshal.end_dict();
+    }
+    marshal.end_dict();
+}
+
+fn write_address(address: Option<(IpAddr, u16)>, marshal: &mut Marshal<'_>) {
+    match address {
+        Some((address, port)) => {
+            marshal.tuple(2);
+            marshal.utf8(&address.to_string());
+            marshal.int(u64::from(port));
+        }
+        None => marshal.none(),
+    }
+}
+
+/// Names in lower case and values, as they came; but a target that names the host is what counts (RFC 9113 §8.3.1, RFC 9112
+/// §3.2.2), and a cookie that HTTP/2 took apart is one again (RFC 9113 §8.2.3).
+fn write_fields(facts: &Facts<'_>, marshal: &mut Marshal<'_>) {
+    let cookies = facts.has_repeated.then(|| facts.headers.get_all(Known::Cookie).collect::<Vec<_>>().join(&b"; "[..]));
+    let mut has_cookie = false;
+    let mut is_shown = |name: &[u8], known: Option<Known>| match known {
+        Some(Known::Host) => facts.authority.is_none(),
+        Some(Known::Cookie) if facts.has_repeated => !std::mem::replace(&mut has_cookie, true),
+        Some(_) => true,
+        None => !name.contains(&b'_') && !name.eq_ignore_ascii_case(b"proxy"),
+    };
+    let fields: Vec<_> = facts.headers.iter_known().filter(|(name, known, _)| is_shown(name, *known)).collect();
+    marshal.list(fields.len() + usize::from(facts.authority.is_some()));
+    if let Some(authority) = facts.authority {
+        marshal.tuple(2);
+        marshal.bytes(b"host");
+        marshal.bytes(authority.as_bytes());
+    }
+    for (name, known, value) in fields {
+        marshal.tuple(2);
+        marshal.bytes(&in_lower_case(name));
+        match &cookies {
+            Some(cookies) if known == Some(Known::Cookie) => marshal.bytes(cookies),
+            _ => marshal.bytes(value),
+        }
+    }
+}
+
+fn in_lower_case(name: &[u8]) -> Cow<'_, [u8]> {
+    match name.iter().any(u8::is_ascii_uppercase) {
+        true => Cow::Owned(name.to_ascii_lowercase()),
+        false => Cow::Borrowed(name),
+    }
+}
+
+/// The version of the specification: from 2.4, `send` says by an error that the client has gone.
+const SPECIFICATION: &str = "2.4";
+
+const HTTP_EXTENSIONS: &[&str] = &["http.response.pathsend", "http.response.early_hint", "http.response.trailers"];

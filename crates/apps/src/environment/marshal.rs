@@ -92,6 +92,7 @@ impl Marshal<'_> {
     }
 
     /// True or False.
+    #[cfg(test)]
     pub(super) fn bool(&mut self, value: bool) {
         self.0.push(if value { b'T' } else { b'F' });
     }

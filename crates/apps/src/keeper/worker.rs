@@ -10,7 +10,7 @@ use serow_net::channel::AsyncChannel;
 use tokio::task::spawn_local;
 
 use super::{Process, Words, crew::CrewWord};
-use crate::link::Link;
+use crate::{link::Link, outbox};
 
 /// A worker process.
 #[derive(Debug)]
@@ -84,6 +84,7 @@ impl Worker {
 /// Listens to what a worker says of itself.
 pub(super) fn listen(link: &Link, words: &Words<CrewWord>) -> std::io::Result<()> {
     let channel = AsyncChannel::new(link.requests.try_clone()?)?;
+    outbox::keep_empty(&link.outbox, link.requests.try_clone()?);
     let (number, words) = (link.number, words.clone());
     spawn_local(async move {
         while let Ok(Some(message)) = channel.receive().await {

@@ -19,7 +19,7 @@ fn ask(pool: &mut Pool<char, WorkerNumber>, name: char) -> (Ticket, Option<Worke
 }
 
 fn with_workers(count: u64) -> Pool<char, WorkerNumber> {
-    let mut pool = Pool::new(2);
+    let mut pool = Pool::new(2, Ahead::One);
     (1..=count).for_each(|number| pool.join(number, number, 1, None));
     pool
 }
@@ -91,7 +91,7 @@ fn all_workers_get_their_share() {
 
 #[test]
 fn a_worker_may_have_several_at_a_time() {
-    let mut pool = Pool::new(2);
+    let mut pool = Pool::new(2, Ahead::One);
     pool.join(1, 1, 3, None);
     let sent: Vec<_> = (0..5).map(|_| ask(&mut pool, 'x').1).collect();
     assert_eq!(sent, [Some(1), Some(1), Some(1), Some(1), None]);
@@ -100,7 +100,7 @@ fn a_worker_may_have_several_at_a_time() {
 
 #[test]
 fn the_old_and_the_tired_leave_when_they_have_finished() {
-    let mut pool = Pool::new(2);
+    let mut pool = Pool::new(2, Ahead::One);
     pool.join(1, 1, 1, Some(2));
     let (a, _) = ask(&mut pool, 'a');
     assert!(pool.aged().is_empty());
@@ -154,4 +154,32 @@ fn what_a_worker_had_when_it_died() {
     assert_eq!(pool.next(NOW), Some((2, 'b')));
     assert_eq!(pool.next(NOW), Some((2, 'c')));
     assert_eq!(pool.next(NOW), None);
+}
+
+#[test]
+fn a_worker_that_answers_many_is_sent_as_many_as_it_has_room_for() {
+    let mut pool = Pool::new(2, Ahead::None);
+    (1..=2).for_each(|number| pool.join(number, number, 2, None));
+    let places: Vec<_> = ['a', 'b', 'c', 'd', 'e'].map(|name| ask(&mut pool, name).1).into();
+    assert_eq!(places, [Some(1), Some(2), Some(1), Some(2), None]);
+    let turn = pool.finished(2, 'b' as Ticket, NOW);
+    assert_eq!((turn.send, turn.relieve), (Some('e'), None));
+}
+
+#[test]
+fn a_response_that_has_begun_is_not_given_up_and_a_worker_that_does_not_give_up_is_stuck() {
+    let mut pool = Pool::new(2, Ahead::None);
+    pool.join(1, 1, 2, None);
+    ask(&mut pool, 'a');
+    ask(&mut pool, 'b');
+    pool.streaming(1, 'a' as Ticket);
+    let (limit, later) = (Duration::from_secs(60), NOW + Duration::from_secs(60));
+    assert_eq!(pool.give_up(limit, NOW + Duration::from_secs(59)), []);
+    assert_eq!(pool.give_up(limit, later), [(1, 'b' as Ticket, 'b')]);
+    assert_eq!(pool.give_up(limit, later + limit), []);
+    let patience = Duration::from_secs(5);
+    assert!(pool.stuck(patience, later + Duration::from_secs(4)).is_empty());
+    assert_eq!(pool.stuck(patience, later + patience), [1]);
+    pool.finished(1, 'b' as Ticket, later);
+    assert!(pool.stuck(patience, later + patience).is_empty());
 }

@@ -1,0 +1,90 @@
+//! Packets to a worker that its socket has no room for: they wait, in order, until it has taken others.
+//!
+//! A worker that answers one request at a time has never so many. One that answers a thousand may be sent them all at once.
+
+use std::{
+    collections::VecDeque,
+    io,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use bytes::Bytes;
+use serow_net::channel::{AsyncChannel, Channel};
+use tokio::sync::Notify;
+
+/// What waits for a worker.
+#[derive(Debug, Default)]
+pub(crate) struct Outbox {
+    state: Mutex<State>,
+    /// Something begins to wait, or it is closed.
+    changed: Notify,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    waiting: VecDeque<Bytes>,
+    is_closed: bool,
+}
+
+impl Outbox {
+    /// Sends a packet, or keeps it behind those that wait already.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Channel::send`]; the worker is gone then.
+    pub(crate) fn send(&self, channel: &Channel, packet: &Bytes) -> io::Result<()> {
+        let mut state = self.lock();
+        if state.waiting.is_empty() {
+            match channel.send(packet, &[]) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                other => return other,
+            }
+        }
+        state.waiting.push_back(packet.clone());
+        self.changed.notify_one();
+        Ok(())
+    }
+
+    /// Sends what waits as soon as there is room, until the outbox is closed or the worker is gone.
+    pub(crate) async fn empty(&self, channel: Channel) -> io::Result<()> {
+        let channel = AsyncChannel::for_sending(channel)?;
+        loop {
+            self.changed.notified().await;
+            channel.send_with(|channel| self.send_waiting(channel)).await?;
+            if self.lock().is_closed {
+                return Ok(());
+            }
+        }
+    }
+
+    fn send_waiting(&self, channel: &Channel) -> io::Result<()> {
+        let mut state = self.lock();
+        while let Some(packet) = state.waiting.front() {
+            channel.send(packet, &[])?;
+            state.waiting.pop_front();
+        }
+        Ok(())
+    }
+
+    /// The worker is gone: gives what it was never sent.
+    pub(crate) fn close(&self) -> VecDeque<Bytes> {
+        let mut state = self.lock();
+        state.is_closed = true;
+        self.changed.notify_one();
+        std::mem::take(&mut state.waiting)
+    }
+
+    /// No code panics while it holds this lock, so a poisoned one is as good as any.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Empties an outbox in a task of this thread.
+pub(crate) fn keep_empty(outbox: &Arc<Outbox>, channel: Channel) {
+    let outbox = Arc::clone(outbox);
+    tokio::task::spawn_local(async move {
+        // A worker that is gone is noticed by its keeper.
+        let _ = outbox.empty(channel).await;
+    });
+}
