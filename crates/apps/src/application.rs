@@ -171,8 +171,7 @@ impl Shared {
 
     /// Takes what a worker has not taken yet, and gives it to whoever is idle; says whether there was something.
     fn take_back(&self, link: &Link) -> bool {
-        while let Ok(Some(message)) = link.untaken.try_receive() {
-            let Some(ticket) = words::ticket_of(&message.bytes) else { continue };
+        while let Some(ticket) = untaken(link) {
             let asked = self.pool().taken_back(link.number, ticket, monotonic());
             let Some(asked) = asked.filter(|asked| !asked.content.exchange.is_settled()) else { continue };
             self.ask_again(asked);
@@ -200,16 +199,10 @@ impl Shared {
             }
             // A worker that sends a long response is told; what stands before that in its socket is put behind it.
             Forgotten::UnderWay(link) if has_begun => {
-                let cancel = || link.tell(words::CANCEL, ticket, b"");
-                match link.untaken.try_receive() {
-                    Ok(Some(message)) => {
-                        cancel();
-                        let ticket = words::ticket_of(&message.bytes);
-                        let asked = ticket.and_then(|ticket| self.pool().taken_back(link.number, ticket, monotonic()));
-                        asked.into_iter().for_each(|asked| self.ask_again(asked));
-                    }
-                    _ => cancel(),
-                }
+                let untaken = untaken(&link);
+                link.tell(words::CANCEL, ticket, b"");
+                let asked = untaken.and_then(|ticket| self.pool().taken_back(link.number, ticket, monotonic()));
+                asked.into_iter().for_each(|asked| self.ask_again(asked));
             }
             Forgotten::UnderWay(_) | Forgotten::Unseen | Forgotten::Unknown => {}
         }
@@ -310,6 +303,22 @@ async fn receive_links(shared: Arc<Shared>, thread: usize, mut links: UnboundedR
             }
         });
     }
+}
+
+/// Takes the first request that a worker has not taken. Word of clients that are gone stays where it is.
+fn untaken(link: &Link) -> Option<Ticket> {
+    let mut words = Vec::new();
+    let mut ticket = None;
+    while let Ok(Some(message)) = link.untaken.try_receive() {
+        ticket = words::ticket_of(&message.bytes);
+        if ticket.is_some() {
+            break;
+        }
+        words.push(message.bytes);
+    }
+    // One that is gone need not be told.
+    words.iter().for_each(|word| drop(link.requests.send(word, &[])));
+    ticket
 }
 
 /// Hands a request to a worker.

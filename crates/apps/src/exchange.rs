@@ -9,7 +9,7 @@ use std::{
 use bytes::Bytes;
 use serow_message::{Body, Headers, StatusCode};
 
-use crate::{failure::Failure, link::Link};
+use crate::{failure::Failure, link::Link, takeover::Takeover};
 
 /// One request and what has come of its response. Workers' replies are put in by the thread that receives them; failures by
 /// whoever notices.
@@ -46,6 +46,8 @@ pub(crate) enum Event {
         is_whole: bool,
     },
     Piece(Bytes),
+    /// The rest of the response is written to a socket.
+    Takeover(Box<Takeover>),
     /// The body has ended, perhaps with trailers.
     End(Option<Headers>),
     Failed(Failure),
@@ -58,10 +60,10 @@ impl Exchange {
         if state.is_settled {
             return;
         }
-        state.is_settled = matches!(event, Event::End(_) | Event::Failed(_) | Event::Head { is_whole: true, .. });
+        state.is_settled = event.is_last();
         match &event {
             Event::Piece(piece) => state.waiting += piece.len(),
-            Event::Head { .. } => state.has_begun = true,
+            Event::Head { .. } | Event::Takeover(_) => state.has_begun = true,
             _ => {}
         }
         state.events.push_back(event);
@@ -130,6 +132,13 @@ impl Exchange {
     /// No code panics while it holds this lock, so a poisoned one is as good as any.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Event {
+    /// Whether the worker says no more.
+    pub(crate) fn is_last(&self) -> bool {
+        matches!(self, Self::End(_) | Self::Failed(_) | Self::Takeover(_) | Self::Head { is_whole: true, .. })
     }
 }
 

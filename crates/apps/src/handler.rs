@@ -78,6 +78,7 @@ async fn asked(shared: &Arc<Shared>, request: &mut Request) -> Result<Response, 
                 };
                 return Ok(Response { status, headers, body, ..Response::default() });
             }
+            Event::Takeover(takeover) => return takeover.respond(request, shared.settings.timeout).await,
             Event::Failed(failure) => return Err(failure),
             // These come behind a head only.
             Event::Piece(_) | Event::End(_) => {}
@@ -107,7 +108,7 @@ struct Waiting {
 impl Waiting {
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Event> {
         let event = ready!(self.exchange.poll_next(context));
-        self.is_over = matches!(event, Event::End(_) | Event::Failed(_) | Event::Head { is_whole: true, .. });
+        self.is_over = event.is_last();
         Poll::Ready(event)
     }
 }
@@ -179,7 +180,7 @@ impl http_body::Body for Pieces {
                     failure.log(&self.waiting.shared.settings.name, "a response that had begun");
                     return Poll::Ready(Some(Err("the application failed in the middle of a response".into())));
                 }
-                Event::Interim(..) | Event::Head { .. } => {}
+                Event::Interim(..) | Event::Head { .. } | Event::Takeover(_) => {}
             }
         }
     }

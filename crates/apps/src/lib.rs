@@ -10,6 +10,7 @@
 //! | the packet goes to the worker; the bridge in it calls the application | `link.rs`, `bridges/` |
 //! | what the worker says comes to the thread that asked; the worker gets its next request | `replies.rs`, `words.rs` |
 //! | it becomes the response | `exchange.rs`, `handler.rs` |
+//! | or the application writes it to a socket of its own | `takeover.rs` |
 //! | or the client is told why there is none | `failure.rs` |
 //!
 //! Beside the requests, a thread starts workers, watches and replaces them: `keeper.rs`, `keeper/`. Workers are forked from a
@@ -29,6 +30,7 @@ mod program;
 mod replies;
 mod running;
 mod settings;
+mod takeover;
 mod upload;
 mod words;
 

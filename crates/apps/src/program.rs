@@ -79,7 +79,14 @@ impl Interface {
     /// What runs in the interpreter.
     pub(crate) fn bridge(self) -> &'static str {
         match self {
-            Self::Rack => include_str!("../bridges/ruby/serow.rb"),
+            Self::Rack => concat!(
+                include_str!("../bridges/ruby/serow.rb"),
+                include_str!("../bridges/ruby/environment.rb"),
+                include_str!("../bridges/ruby/response.rb"),
+                include_str!("../bridges/ruby/takeover.rb"),
+                include_str!("../bridges/ruby/worker.rb"),
+                include_str!("../bridges/ruby/start.rb"),
+            ),
             Self::Psgi => include_str!("../bridges/perl/serow.pl"),
             Self::Wsgi => {
                 concat!(include_str!("../bridges/python/serow.py"), include_str!("../bridges/python/wsgi.py"))

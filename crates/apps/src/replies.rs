@@ -1,6 +1,14 @@
 //! Reading what a worker replies to a thread.
 
-use std::{cell::RefCell, fs::File, future::poll_fn, io, os::unix::ffi::OsStrExt, path::Path, sync::Arc};
+use std::{
+    cell::{Cell, RefCell},
+    fs::File,
+    future::poll_fn,
+    io,
+    os::{fd::OwnedFd, unix::ffi::OsStrExt},
+    path::Path,
+    sync::Arc,
+};
 
 use bytes::Bytes;
 use serow_message::{Body, FileRange, FileVersion};
@@ -11,6 +19,7 @@ use crate::{
     exchange::{Event, Exchange},
     failure::Failure,
     link::Link,
+    takeover::Takeover,
     words::{Nonsense, Reply, ReplyKind, announced, parse_head, parse_trailers},
 };
 
@@ -28,11 +37,19 @@ pub(crate) async fn read(shared: &Shared, link: &Arc<Link>, thread: usize) {
             return;
         }
     };
+    // Packets with descriptors are received in another way, which costs more.
+    let expected = Cell::new(0_usize);
     loop {
         let received = channel.receive_with(|channel| {
+            if expected.get() > 0 {
+                return Ok(channel.try_receive()?.map(|message| {
+                    expected.set(expected.get() - message.descriptors.len().min(expected.get()));
+                    take(shared, link, &message.bytes, message.descriptors.into_iter().next(), &expected)
+                }));
+            }
             PACKET.with_borrow_mut(|packet| {
                 let length = channel.try_receive_into(packet)?;
-                Ok((length > 0).then(|| take(shared, link, &packet[..length])))
+                Ok((length > 0).then(|| take(shared, link, &packet[..length], None, &expected)))
             })
         });
         match received.await {
@@ -49,7 +66,13 @@ pub(crate) async fn read(shared: &Shared, link: &Arc<Link>, thread: usize) {
 }
 
 /// Takes one packet; gives the exchange whose body is growing, for which a worker that answers one at a time may have to wait.
-fn take(shared: &Shared, link: &Arc<Link>, packet: &[u8]) -> Option<Arc<Exchange>> {
+fn take(
+    shared: &Shared,
+    link: &Arc<Link>,
+    packet: &[u8],
+    descriptor: Option<OwnedFd>,
+    expected: &Cell<usize>,
+) -> Option<Arc<Exchange>> {
     let reply = match Reply::parse(packet) {
         Ok(reply) => reply,
         Err(Nonsense(what)) => {
@@ -57,6 +80,10 @@ fn take(shared: &Shared, link: &Arc<Link>, packet: &[u8]) -> Option<Arc<Exchange
             return None;
         }
     };
+    if reply.kind == ReplyKind::Announced {
+        expected.set(expected.get() + 1);
+        return None;
+    }
     let is_concurrent = shared.settings.program.interface.is_concurrent();
     let is_done = (reply.kind.is_last() && !reply.stays_busy) || reply.kind == ReplyKind::Free;
     let (sent, turn) = {
@@ -78,43 +105,51 @@ fn take(shared: &Shared, link: &Arc<Link>, packet: &[u8]) -> Option<Arc<Exchange
     if is_concurrent && reply.kind == ReplyKind::Head {
         exchange.belongs_to(link);
     }
-    if let Some(event) = event(&reply) {
+    if let Some(event) = event(&reply, descriptor) {
         exchange.push(event);
     }
     (reply.kind == ReplyKind::Piece && !is_concurrent).then(|| Arc::clone(exchange))
 }
 
-fn event(reply: &Reply<'_>) -> Option<Event> {
+fn event(reply: &Reply<'_>, descriptor: Option<OwnedFd>) -> Option<Event> {
     let event = match reply.kind {
         ReplyKind::Piece => Ok(Event::Piece(Bytes::copy_from_slice(reply.content))),
         ReplyKind::End => Ok(Event::End(None)),
         ReplyKind::Trailers => parse_trailers(reply.content).map(|trailers| Event::End(Some(trailers))),
-        ReplyKind::Free => return None,
+        ReplyKind::Free | ReplyKind::Announced => return None,
         ReplyKind::Failed => {
             Ok(Event::Failed(Failure::Application(String::from_utf8_lossy(reply.content).into_owned())))
         }
         ReplyKind::Interim => parse_head(reply.content).map(|(status, headers, _)| Event::Interim(status, headers)),
-        ReplyKind::Whole | ReplyKind::Head | ReplyKind::File => head(reply),
+        ReplyKind::Whole | ReplyKind::Head | ReplyKind::File => head(reply, descriptor),
+        ReplyKind::Socket => takeover(reply, descriptor),
     };
     Some(event.unwrap_or_else(|Nonsense(what)| Event::Failed(Failure::Nonsense(what))))
 }
 
-fn head(reply: &Reply<'_>) -> Result<Event, Nonsense> {
+fn takeover(reply: &Reply<'_>, socket: Option<OwnedFd>) -> Result<Event, Nonsense> {
+    let socket = socket.ok_or(Nonsense("a socket of its own that did not come along"))?;
+    let head = (!reply.content.is_empty()).then(|| parse_head(reply.content)).transpose()?;
+    let head = head.map(|(status, headers, _)| (status, headers));
+    Ok(Event::Takeover(Box::new(Takeover { socket, head })))
+}
+
+fn head(reply: &Reply<'_>, descriptor: Option<OwnedFd>) -> Result<Event, Nonsense> {
     let (status, headers, rest) = parse_head(reply.content)?;
     let body = match reply.kind {
-        ReplyKind::File => file(rest, announced(&headers))?,
+        ReplyKind::File => file(rest, descriptor, announced(&headers))?,
         _ => Body::from(Bytes::copy_from_slice(rest)),
     };
     Ok(Event::Head { status, headers, body, is_whole: reply.kind != ReplyKind::Head })
 }
 
 /// The file that an application named as the body, from the byte on that stands before its path, and as long as was announced.
-fn file(place: &[u8], announced: Option<u64>) -> Result<Body, Nonsense> {
+fn file(place: &[u8], descriptor: Option<OwnedFd>, announced: Option<u64>) -> Result<Body, Nonsense> {
     let (offset, path) = place.split_at(place.iter().take_while(|byte| byte.is_ascii_digit()).count());
     let offset = std::str::from_utf8(offset).ok().and_then(|digits| digits.parse().ok()).unwrap_or(0);
     let path = Path::new(std::ffi::OsStr::from_bytes(path));
     let unreadable = Nonsense("a file as body that cannot be read");
-    let opened = File::open(path).and_then(|file| {
+    let opened = descriptor.map_or_else(|| File::open(path), |descriptor| Ok(descriptor.into())).and_then(|file| {
         let metadata = file.metadata()?;
         let version = Some(FileVersion::of(&metadata));
         let rest = metadata.len().saturating_sub(offset);

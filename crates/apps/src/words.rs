@@ -30,6 +30,9 @@
 //! | `I` | an interim response, as `R` without a body |
 //! | `L` | the body has ended, and here are its trailers: names and values, each behind a NUL; two NULs |
 //! | `X` | the application failed: what it said of that, for the log |
+//! | `S` | one of the packets that follow has a descriptor along: a file's for `F`, a socket's for `U` |
+//! | `U` | the application writes the rest of the response to the other end of this socket. As `R` without a body; or
+//! | | nothing, and the application writes all of it, as of HTTP/1.1. `D` follows |
 //! | `D` | the worker is free again, after a kind in lower case |
 //!
 //! `r`, `e`, `x` and `f` are `R`, `E`, `X` and `F` from a worker that is not free yet: `D` follows. One that ends with this
@@ -107,6 +110,10 @@ pub(crate) enum ReplyKind {
     Interim,
     /// The application failed.
     Failed,
+    /// A descriptor follows.
+    Announced,
+    /// A socket, to which the application writes the rest of the response.
+    Socket,
     /// The worker is free again.
     Free,
 }
@@ -114,7 +121,7 @@ pub(crate) enum ReplyKind {
 impl ReplyKind {
     /// Whether nothing of this response follows.
     pub(crate) fn is_last(self) -> bool {
-        matches!(self, Self::Whole | Self::File | Self::End | Self::Trailers | Self::Failed)
+        matches!(self, Self::Whole | Self::File | Self::End | Self::Trailers | Self::Failed | Self::Socket)
     }
 }
 
@@ -143,6 +150,8 @@ impl<'a> Reply<'a> {
             b'I' => (ReplyKind::Interim, false),
             b'X' => (ReplyKind::Failed, false),
             b'x' => (ReplyKind::Failed, true),
+            b'S' => (ReplyKind::Announced, false),
+            b'U' => (ReplyKind::Socket, true),
             b'D' => (ReplyKind::Free, false),
             _ => return Err(nonsense),
         };

@@ -5,10 +5,11 @@ mod support;
 use std::time::Duration;
 
 use serow_apps::{Application, Interface};
-use support::{Running, body, settings};
+use support::{Running, content, settings};
 
+/// Every application is watched by Rack's own judge, which raises where anything is not as it should be.
 fn run(code: &str) -> Running {
-    Running::new(settings(Interface::Rack, "config.ru", code))
+    Running::new(settings(Interface::Rack, "config.ru", &format!("require 'rack/lint'\nuse Rack::Lint\n{code}")))
 }
 
 #[test]
@@ -19,14 +20,14 @@ run ->(env) do
     env['HTTP_X_ONE'].to_s, ' ', env['HTTP_PROXY'].inspect, ' ', env['rack.input'].read]]
 end
 "#);
-    assert_eq!(body(&running.get("/a%20b?c=d")), "GET /a%20b?c=d  nil ");
+    assert_eq!(content(&running.get("/a%20b?c=d")), "GET /a%20b?c=d  nil ");
     let fields = "X-One: 1\r\nX-One: 2\r\nX_One: 3\r\nProxy: evil";
     let request =
         format!("POST / HTTP/1.1\r\nHost: a\r\n{fields}\r\nConnection: close\r\nContent-Length: 5\r\n\r\na\0b\0c");
-    assert_eq!(body(&running.exchange(request)), "POST /? 1, 2 nil a\0b\0c");
+    assert_eq!(content(&running.exchange(request)), "POST /? 1, 2 nil a\0b\0c");
     let long = vec![b'x'; 300_000];
     let answer = running.post("/", &long);
-    assert_eq!(body(&answer).len(), "POST /?  nil ".len() + long.len());
+    assert_eq!(content(&answer).len(), "POST /?  nil ".len() + long.len());
 }
 
 #[test]
@@ -34,7 +35,7 @@ fn a_failure_is_a_response_and_the_worker_goes_on() {
     let running = run("n = 0\nrun ->(env) { raise 'no' if (n += 1) == 1; [200, {}, [\"#{n}\"]] }\n");
     let answers: Vec<_> = (0..4).map(|_| running.get("/")).collect();
     let failed = answers.iter().filter(|answer| answer.starts_with("HTTP/1.1 500 ")).count();
-    assert_eq!((failed, body(&answers[3])), (2, "2"), "{answers:?}");
+    assert_eq!((failed, &*content(&answers[3])), (2, "2"), "{answers:?}");
 }
 
 #[test]
@@ -50,10 +51,10 @@ run ->(env) do
   [200, {}, [path]]
 end
 "#);
-    assert_eq!(body(&running.get("/die")), "/die");
+    assert_eq!(content(&running.get("/die")), "/die");
     assert!(running.get("/always").starts_with("HTTP/1.1 502 "));
     assert!(running.post("/always", b"").starts_with("HTTP/1.1 502 "));
-    assert_eq!(body(&running.get("/well")), "/well");
+    assert_eq!(content(&running.get("/well")), "/well");
 }
 
 #[test]
@@ -66,7 +67,7 @@ fn a_worker_that_takes_too_long_is_replaced() {
     settings.timeout = Duration::from_millis(300);
     let running = Running::new((settings, folder));
     assert!(running.get("/hang").starts_with("HTTP/1.1 504 "));
-    assert_eq!(body(&running.get("/")), ".");
+    assert_eq!(content(&running.get("/")), ".");
 }
 
 #[test]
@@ -84,10 +85,10 @@ fn new_code_takes_over_and_broken_code_does_not() {
     let file = running.folder.path().join("config.ru");
     std::fs::write(&file, "raise 'broken'").unwrap();
     assert!(running.reload().unwrap_err().contains("broken"));
-    assert_eq!(body(&running.get("/")), "one");
+    assert_eq!(content(&running.get("/")), "one");
     std::fs::write(&file, "run ->(env) { [200, {}, ['two']] }\n").unwrap();
     running.reload().unwrap();
-    assert_eq!(body(&running.get("/")), "two");
+    assert_eq!(content(&running.get("/")), "two");
 }
 
 #[test]
@@ -97,7 +98,7 @@ fn workers_start_one_after_the_other_where_that_is_wished() {
     let began = std::time::Instant::now();
     let running = Running::new((settings, folder));
     assert!(began.elapsed() >= Duration::from_millis(300));
-    assert_eq!((running.application.census().workers, body(&running.get("/"))), (2, "."));
+    assert_eq!((running.application.census().workers, &*content(&running.get("/"))), (2, "."));
 }
 
 #[test]
@@ -105,5 +106,5 @@ fn workers_may_have_as_many_files_as_is_said() {
     let (mut settings, folder) =
         settings(Interface::Rack, "config.ru", "run ->(env) { [200, {}, [Process.getrlimit(:NOFILE)[0].to_s]] }");
     settings.open_files = Some(321);
-    assert_eq!(body(&Running::new((settings, folder)).get("/")), "321");
+    assert_eq!(content(&Running::new((settings, folder)).get("/")), "321");
 }

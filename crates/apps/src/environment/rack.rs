@@ -20,7 +20,9 @@ pub(super) fn write(facts: &Facts<'_>, packet: &mut Vec<u8>) {
         write_variable(name, known, packet);
         names.push((name, known, value));
     }
-    for value in [facts.method, facts.path, facts.query, facts.protocol, facts.scheme, facts.server_name] {
+    // `OPTIONS *` asks for no path, and Rack has no other word for that.
+    let path = if facts.path.starts_with('/') { facts.path } else { "" };
+    for value in [facts.method, path, facts.query, facts.protocol, facts.scheme, facts.server_name] {
         packet.push(0);
         packet.extend_from_slice(value.as_bytes());
     }

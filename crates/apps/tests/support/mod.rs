@@ -121,3 +121,18 @@ impl Drop for Running {
 pub fn body(response: &str) -> &str {
     response.split_once("\r\n\r\n").map_or("", |(_, body)| body)
 }
+
+/// What stands behind the head of a response, in chunks or not.
+pub fn content(response: &str) -> String {
+    let (head, mut rest) = response.split_once("\r\n\r\n").unwrap_or_default();
+    if !head.contains("transfer-encoding: chunked") {
+        return rest.to_owned();
+    }
+    let mut whole = String::new();
+    while let Some((size, behind)) = rest.split_once("\r\n") {
+        let size = usize::from_str_radix(size, 16).unwrap();
+        whole.push_str(&behind[..size]);
+        rest = &behind[size + 2..];
+    }
+    whole
+}

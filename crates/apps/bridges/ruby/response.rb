@@ -1,0 +1,152 @@
+
+module Serow
+  # What the application answered, on its way to Serow.
+  module Response
+    private
+
+    def respond(status, headers, body)
+      head = "#{@ticket}\0#{status}".b
+      hijack = write_fields(headers, head)
+      head << "\0\0"
+      if hijack
+        body.close if body.respond_to?(:close)
+        stays = hand_over(head, hijack)
+      elsif body.is_a?(Array)
+        stays = send_whole(head, body)
+      else
+        stays = send_body(head, body)
+      end
+      finish(status, headers, nil) if stays
+    end
+
+    # Gives what is to be called with a socket, where the application wants that.
+    def write_fields(headers, head)
+      hijack = nil
+      headers.each do |name, value|
+        if value.is_a?(String)
+          write_field(name, value, head)
+        elsif value.is_a?(Array)
+          value.each { |one| write_field(name, one.to_s, head) }
+        elsif name == 'rack.hijack'
+          hijack = value
+        elsif !name.start_with?('rack.') && !value.nil?
+          write_field(name, value.to_s, head)
+        end
+      end
+      hijack
+    end
+
+    def write_field(name, value, head)
+      raise ArgumentError, "the header field #{name.inspect} has a NUL: #{value.inspect}" if value.include?("\0")
+
+      head << "\0" << name << "\0" << value
+    rescue Encoding::CompatibilityError
+      head << "\0" << name.b << "\0" << value.b
+    end
+
+    # As all that send a body, it says whether the worker has still to say that it is free.
+    def send_whole(head, pieces)
+      stays = stays?
+      whole = pieces.size == 1 ? pieces[0] : join(pieces)
+      if head.bytesize + whole.bytesize <= PIECE
+        packet = (stays ? 'r' : 'R').b << head
+        @reply.send(packet << (whole.ascii_only? ? whole : whole.b), 0)
+      else
+        head[-2, 2] = "\0content-length\0#{whole.bytesize}\0\0" unless head.match?(/\0content-length\0/in)
+        @reply.send("H#{head}", 0)
+        send_piece(whole)
+        @reply.send("#{stays ? 'e' : 'E'}#{@ticket}", 0)
+      end
+      stays
+    end
+
+    def send_body(head, body)
+      if body.respond_to?(:to_path) && (path = body.to_path) && File.file?(path)
+        send_file(head, path, body)
+      elsif body.respond_to?(:to_ary)
+        pieces = body.to_ary
+        # Rack 3: it has closed itself.
+        body.close if body.respond_to?(:close) && Rack.release < '3'
+        send_whole(head, pieces)
+      elsif body.respond_to?(:each)
+        send_pieces(head, body)
+      else
+        hand_over(head, body)
+      end
+    end
+
+    # By its descriptor: it may be deleted before Serow would open it.
+    def send_file(head, path, body)
+      File.open(path, 'rb') do |file|
+        body.close if body.respond_to?(:close)
+        stays = stays?
+        send_with_descriptor("#{stays ? 'f' : 'F'}#{head}", file)
+        stays
+      end
+    end
+
+    # The first piece leaves with the head.
+    def send_pieces(head, body)
+      start = 'H'.b << head
+      begin
+        body.each do |piece|
+          next if piece.empty?
+          break if start.nil? && gone?
+
+          start = start ? send_first(start, piece) : send_piece(piece)
+        end
+      ensure
+        body.close if body.respond_to?(:close)
+      end
+      stays = stays?
+      start ? start.setbyte(0, stays ? 114 : 82) : start = "#{stays ? 'e' : 'E'}#{@ticket}"
+      @reply.send(start, 0)
+      stays
+    end
+
+    def send_first(head, piece)
+      fits = head.bytesize + piece.bytesize <= PIECE
+      head << piece.b if fits
+      @reply.send(head, 0)
+      send_piece(piece) unless fits
+    end
+
+    # Whether something is to be called behind the response.
+    def stays?
+      !@after_reply.empty? || !@finished.empty?
+    end
+
+    def send_piece(piece)
+      start = "B#{@ticket}".b
+      offset = 0
+      while offset < piece.bytesize
+        @reply.send(start + piece.byteslice(offset, PIECE).b, 0)
+        offset += PIECE
+      end
+      nil
+    end
+
+    def join(pieces)
+      pieces.join
+    rescue Encoding::CompatibilityError
+      pieces.map(&:b).join
+    end
+
+    def send_hints(headers)
+      head = "I#{@ticket}\x00103".b
+      write_fields(headers, head)
+      @reply.send(head << "\0\0", 0)
+    end
+
+    def send_with_descriptor(packet, io)
+      @reply.send("S#{@ticket}", 0)
+      @reply.sendmsg(packet, 0, nil, Socket::AncillaryData.unix_rights(io))
+    end
+
+    # Whether the client is gone: Serow says so where the next request would be. What it says of others is passed over.
+    def gone?
+      nil while !@gone && @requests.wait_readable(0) && @worker.take_gone
+      @gone
+    end
+  end
+end

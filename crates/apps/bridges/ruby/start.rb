@@ -1,0 +1,1 @@
+Serow::Mold.run

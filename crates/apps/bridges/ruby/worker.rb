@@ -1,0 +1,182 @@
+
+module Serow
+  # A process that answers requests, in one thread or several.
+  class Worker
+    TICKET = 10 # bytes
+
+    attr_reader :app, :requests, :replies
+
+    def self.run(app, settings, sockets)
+      requests, output, *replies = sockets
+      $stdout.reopen(output)
+      $stderr.reopen(output)
+      output.close
+      begin
+        app ||= Application.load(settings['application'])
+      rescue Exception => e # rubocop:disable Lint/RescueException -- a SyntaxError is one of them
+        requests.send("failed\0#{Serow.describe(e)}", 0)
+        exit!(1)
+      end
+      requests.send('ready', 0)
+      new(app, settings, requests, replies).serve
+    end
+
+    def initialize(app, settings, requests, replies)
+      @app = app
+      @requests = requests
+      @replies = replies
+      @attendants = Array.new(settings['concurrency'].to_i.clamp(1, 1000)) { Attendant.new(self) }
+    end
+
+    def serve
+      return @attendants[0].serve unless threaded?
+
+      Thread.abort_on_exception = true
+      @attendants.map { |attendant| Thread.new { attendant.serve } }.each(&:join)
+    end
+
+    def threaded?
+      @attendants.size > 1
+    end
+
+    # Takes word of a client that is gone from where the next request would be; says whether there was any. Another thread may
+    # take it meanwhile, and leave a request there.
+    def take_gone
+      return note_gone(@requests.recv(TICKET)) if !threaded? && cancel?(@requests.recv(TICKET, Socket::MSG_PEEK))
+      return false if !threaded? || @attendants.any?(&:idle?)
+
+      packet = @requests.recv_nonblock(TICKET, Socket::MSG_PEEK, exception: false)
+      return false unless packet.is_a?(String) && cancel?(packet)
+
+      packet = @requests.recv_nonblock(PACKET, 0, exception: false)
+      return note_gone(packet) if cancel?(packet)
+
+      Thread.new { Attendant.new(self).take(packet) } if packet.is_a?(String)
+      false
+    end
+
+    # Nobody waits for the response that this packet speaks of.
+    def note_gone(packet)
+      @attendants.find { |attendant| attendant.answers?(packet) }&.note_gone
+      true
+    end
+
+    private
+
+    def cancel?(packet)
+      packet.is_a?(String) && packet.getbyte(0) == 99
+    end
+  end
+
+  # A thread of a worker, which answers one request at a time.
+  class Attendant
+    include Environment
+    include Response
+    include Takeover
+
+    def initialize(worker)
+      @worker = worker
+      @app = worker.app
+      @requests = worker.requests
+      @replies = worker.replies
+      @shapes = {}
+      @empty = input(+'')
+      @hints = method(:send_hints)
+      @after_reply = []
+      @finished = []
+    end
+
+    def serve
+      packet = String.new(capacity: PIECE)
+      while @requests.recv(PACKET, 0, packet) && !packet.empty?
+        take(packet)
+        @ticket = nil
+      end
+    end
+
+    def take(packet)
+      case packet.getbyte(0)
+      when 114 # r
+        @empty = input(+'') if @empty.closed?
+        answer(packet.split("\0", -1), @empty)
+      when 98 then with_body(packet) { |rest| input(rest) } # b
+      when 102 then with_body(packet) { |rest| file(rest) } # f
+      when 99 then @worker.note_gone(packet) # c
+      end
+    end
+
+    def idle?
+      @ticket.nil?
+    end
+
+    # Whether it is at work on the request that this packet speaks of.
+    def answers?(packet)
+      @ticket && @ticket.byteslice(2, 8) == packet.byteslice(2, 8)
+    end
+
+    def note_gone
+      @gone = true
+    end
+
+    private
+
+    def input(text)
+      StringIO.new(text.force_encoding(Encoding::BINARY)).tap(&:binmode)
+    end
+
+    def file(path)
+      file = File.open(path, 'rb')
+      File.unlink(path)
+      file
+    end
+
+    def with_body(packet)
+      head = packet.byteslice(10, 8).to_i
+      values = packet.byteslice(18, head).split("\0", -1)
+      values[0] = packet.byteslice(0, 10)
+      input = yield packet.byteslice(18 + head, packet.bytesize)
+      answer(values, input)
+      input.close
+    end
+
+    def answer(values, input)
+      @ticket = values[0]
+      @reply = @replies[@ticket.getbyte(1) - 33]
+      @socket = @gone = nil
+      @env = (@shapes[values[1]] || shape(values[1])).call(values, input)
+      status, headers, body = @app.call(@env)
+      return respond(status, headers, body) unless @socket
+
+      body.close if body.respond_to?(:close)
+      finish(status, headers, nil)
+    rescue Exception => e # rubocop:disable Lint/RescueException -- whatever it is, the client is told
+      fail_with(e)
+    end
+
+    def fail_with(error)
+      # An application that has its own socket leaves so, as servers with an event loop have it.
+      async = @socket && error.is_a?(UncaughtThrowError) && error.tag == :async
+      text = async ? '' : Serow.describe(error)
+      warn text unless async
+      @reply.send("x#{@ticket}#{text}".b.byteslice(0, PIECE), 0) unless @socket
+      @socket&.close unless async
+      finish(nil, nil, async ? nil : error)
+      raise error unless error.is_a?(StandardError) || error.is_a?(ScriptError)
+    end
+
+    # What there is to do behind the response; then the worker is free.
+    def finish(status, headers, error)
+      after, @after_reply = @after_reply, [] unless @after_reply.empty?
+      finished, @finished = @finished, [] unless @finished.empty?
+      after&.each { |callback| quietly { callback.call } }
+      finished&.reverse_each { |callback| quietly { callback.call(@env, status, headers, error) } }
+      @reply.send("D#{@ticket}", 0)
+    end
+
+    def quietly
+      yield
+    rescue StandardError => e
+      warn Serow.describe(e)
+    end
+  end
+end
