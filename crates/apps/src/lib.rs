@@ -14,7 +14,8 @@
 //! | or the client is told why there is none | `failure.rs` |
 //!
 //! Beside the requests, a thread starts workers, watches and replaces them: `keeper.rs`, `keeper/`. Workers are forked from a
-//! process that has the interpreter loaded, the mold; a mold and its workers are a crew. A reload is another crew.
+//! process that has the interpreter loaded, the mold; a mold and its workers are a crew. A reload is another crew. In
+//! development, files that change are a reason for one: `watching.rs`.
 #![forbid(unsafe_code)]
 
 mod application;
@@ -32,6 +33,7 @@ mod running;
 mod settings;
 mod takeover;
 mod upload;
+mod watching;
 mod words;
 
 pub use self::{

@@ -8,6 +8,7 @@ use crate::{
     keeper::{self, BridgedCrew, KeeperHandle},
     pool::Census,
     settings::ApplicationSettings,
+    watching::Watching,
 };
 
 /// An application. Requests wait until it [runs](Self::run).
@@ -21,6 +22,8 @@ pub struct Application {
 pub struct Workers {
     keeper: KeeperHandle,
     thread: Option<JoinHandle<()>>,
+    /// In development.
+    watching: Option<Watching>,
 }
 
 /// Loads an application anew, wherever it runs.
@@ -43,7 +46,11 @@ impl Application {
     /// Why it cannot be loaded, in its own words where it has some.
     pub fn run(&self) -> Result<Workers, String> {
         let (keeper, thread) = keeper::start::<BridgedCrew>(Arc::clone(&self.shared))?;
-        Ok(Workers { keeper, thread: Some(thread) })
+        let mut workers = Workers { keeper, thread: Some(thread), watching: None };
+        if self.shared.settings.development {
+            workers.watching = Some(Watching::start(&self.shared.settings, workers.reloader())?);
+        }
+        Ok(workers)
     }
 
     /// What answers requests.
@@ -80,12 +87,18 @@ impl Reloader {
     ///
     /// Why it cannot be loaded, in its own words where it has some.
     pub async fn reload(&self) -> Result<(), String> {
-        self.keeper.reload().await.unwrap_or_else(|_| Err("the application has ended".to_owned()))
+        self.keeper.reload().await.unwrap_or_else(|_| Err(ENDED.to_owned()))
+    }
+
+    /// The same, for a thread without a runtime.
+    pub(crate) fn reload_now(&self) -> Result<(), String> {
+        self.keeper.reload().blocking_recv().unwrap_or_else(|_| Err(ENDED.to_owned()))
     }
 }
 
 impl Drop for Workers {
     fn drop(&mut self) {
+        drop(self.watching.take());
         self.keeper.stop(LAST_PATIENCE);
         if let Some(thread) = self.thread.take() {
             // What it panicked with is in the log.
@@ -93,6 +106,8 @@ impl Drop for Workers {
         }
     }
 }
+
+const ENDED: &str = "the application has ended";
 
 /// How long workers may take to end, when all requests are answered.
 const LAST_PATIENCE: Duration = Duration::from_secs(5);

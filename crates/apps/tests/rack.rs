@@ -108,3 +108,25 @@ fn workers_may_have_as_many_files_as_is_said() {
     settings.open_files = Some(321);
     assert_eq!(content(&Running::new((settings, folder)).get("/")), "321");
 }
+
+#[test]
+fn in_development_changed_files_load_the_application_anew_and_failures_are_shown() {
+    let (mut settings, folder) = settings(Interface::Rack, "config.ru", "run ->(env) { [200, {}, ['one']] }\n");
+    settings.development = true;
+    let running = Running::new((settings, folder));
+    assert_eq!(body(&running.get("/")), "one");
+    let write = |code: &str| std::fs::write(running.folder.path().join("config.ru"), code).unwrap();
+    let becomes = |expected: &str| {
+        let deadline = std::time::Instant::now() + Duration::from_secs(10);
+        while !running.get("/").contains(expected) {
+            assert!(std::time::Instant::now() < deadline, "{}", running.get("/"));
+        }
+    };
+    write("run ->(env) { [200, {}, ['two']] }\n");
+    becomes("\r\n\r\ntwo");
+    write("run ->(env) { raise 'it is <broken>' }\n");
+    becomes("it is &lt;broken&gt;");
+    write("raise 'while it is loaded'\n");
+    write("run ->(env) { [200, {}, ['three']] }\n");
+    becomes("\r\n\r\nthree");
+}
