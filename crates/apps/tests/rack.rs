@@ -114,7 +114,7 @@ fn in_development_changed_files_load_the_application_anew_and_failures_are_shown
     let (mut settings, folder) = settings(Interface::Rack, "config.ru", "run ->(env) { [200, {}, ['one']] }\n");
     settings.development = true;
     let running = Running::new((settings, folder));
-    assert_eq!(body(&running.get("/")), "one");
+    assert_eq!(content(&running.get("/")), "one");
     let write = |code: &str| std::fs::write(running.folder.path().join("config.ru"), code).unwrap();
     let becomes = |expected: &str| {
         let deadline = std::time::Instant::now() + Duration::from_secs(10);

@@ -13,6 +13,21 @@ NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")  # RFC 9110 §5.6.2
 VALUE = re.compile(r'[\t\x20-\x7e\x80-\xff]*')  # RFC 9110 §5.5
 STATUSES = set()  # that have been looked at
 FREE, BUSY = (b'R', b'E'), (b'r', b'e')  # the last words of a whole response, and of another
+FIXED = (  # what each request has besides the fields of its header
+    'REQUEST_METHOD',
+    'QUERY_STRING',
+    'SERVER_PROTOCOL',
+    'SERVER_NAME',
+    'REQUEST_URI',
+    'wsgi.url_scheme',
+    'PATH_INFO',
+    'SERVER_PORT',
+    'REMOTE_ADDR',
+    'REMOTE_PORT',
+)
+FILES = (io.BufferedReader, io.BufferedRandom, io.FileIO)  # what open() gives
+SHAPES = 256  # sets of names that are remembered: clients could send any number of them
+LONGEST_SHAPE = 4096  # characters
 PEEK = socket.MSG_PEEK | socket.MSG_DONTWAIT
 
 
@@ -24,11 +39,13 @@ class Worker:
         self.requests = requests
         self.replies = replies
         self.threads = int(settings['concurrency'])
+        self.shapes = {}  # by the names of fields: an environment of the same names, and these
         self.streams = set()  # numbers of requests whose response has begun and is still wanted
         self.constants = {
             'SCRIPT_NAME': '',
             'SERVER_SOFTWARE': 'serow',
             'wsgi.version': (1, 0),
+            'wsgi.input': None,
             'wsgi.errors': sys.stderr,
             'wsgi.multithread': self.threads > 1,
             'wsgi.multiprocess': int(settings['workers']) > 1,
@@ -49,11 +66,11 @@ class Worker:
         packet = bytearray(PACKET)
         view = memoryview(packet)
         ticket, behind_ticket = view[:TICKET], view[TICKET:]
-        recv_into, loads, no_content, answer = self.requests.recv_into, marshal.loads, io.BytesIO, self.answer
+        recv_into, answer, no_content = self.requests.recv_into, self.answer, io.BytesIO
         while length := recv_into(packet):
             kind = packet[0]
             if kind == 114:  # r
-                answer(ticket.tobytes(), loads(behind_ticket), no_content())
+                answer(ticket.tobytes(), behind_ticket, no_content())
             elif kind == 99:  # c
                 self.streams.discard(view[2:TICKET].tobytes())
             else:
@@ -61,11 +78,15 @@ class Worker:
                 end = begin + int(packet[TICKET:begin])
                 rest = view[end:length].tobytes()
                 with io.BytesIO(rest) if kind == 98 else uploaded(rest) as content:  # b, f
-                    answer(ticket.tobytes(), loads(view[begin:end]), content)
+                    answer(ticket.tobytes(), view[begin:end], content)
 
-    def answer(self, ticket, environ, content):
+    def answer(self, ticket, request, content):
+        names, values = marshal.loads(request)
+        template, keys = self.shapes.get(names) or self.shape(names)
+        # To copy a dict and to replace its values is quicker than to build one.
+        environ = template.copy()
+        environ.update(zip(keys, values))
         environ['wsgi.input'] = content
-        environ.update(self.constants)
         exchange = Exchange(self, ticket)
         try:
             result = self.application(environ, exchange.start_response)
@@ -78,6 +99,15 @@ class Worker:
             # Whoever wants to exit may, but not by ending one of many threads.
             if not isinstance(error, Exception) and self.threads == 1:
                 raise
+
+    def shape(self, names):
+        keys = FIXED + tuple(names.split(',') if names else ())
+        shape = ({**self.constants, **dict.fromkeys(keys)}, keys)
+        if len(self.shapes) >= SHAPES:
+            self.shapes.clear()
+        if len(names) <= LONGEST_SHAPE:
+            self.shapes[names] = shape
+        return shape
 
 
 class Exchange:
@@ -132,16 +162,23 @@ class Exchange:
         """Sends what is perhaps not there yet, and closes it. The worker is free when that has been done."""
         close = getattr(result, 'close', None)
         try:
-            file = result.place() if result.__class__ is FileWrapper and not self.has_begun else None
-            if not file:
+            is_file = result.__class__ is FileWrapper and not self.has_begun and result.is_regular()
+            if is_file:
+                self.send_file(result.file)
+            else:
                 self.send_blocks(result, FREE if close is None else BUSY)
         finally:
             if close:
                 close()
-        if file:
-            self.send(b'F', self.needed_head() + file)
-        elif close:
+        if close or is_file:
             self.send(b'D', b'')
+
+    def send_file(self, file):
+        """Has Serow send what is left of a file, by its descriptor: its name may be another's by then, or nobody's."""
+        words = b''.join((b'f', self.ticket, self.needed_head(), b'%d' % file.tell()))
+        self.send(b'S', b'')
+        socket.send_fds(self.reply, [words], [file.fileno()])
+        self.is_complete = True
 
     def send_blocks(self, blocks, last):
         length = self.announced()
@@ -212,19 +249,20 @@ class FileWrapper:
         while block := self.file.read(self.size):
             yield block
 
-    def place(self):
-        """From which byte on the file is to be sent, and where it is; None where it can only be read."""
+    def is_regular(self):
+        """Whether the file can be sent as it is. What is no file that open() gave may decode what it reads."""
         file = self.file
-        # What is no file that open() gave may decode what it reads, or delete its file when it is closed.
-        if file.__class__ not in (io.BufferedReader, io.FileIO) or getattr(file, 'raw', file).__class__ is not io.FileIO:
-            return None
+        if file.__class__.__module__ == 'tempfile':
+            file = getattr(file, 'file', None)
+        if file.__class__ not in FILES or getattr(file, 'raw', file).__class__ is not io.FileIO:
+            return False
         try:
-            path, offset, facts = os.path.abspath(os.fsencode(file.name)), file.tell(), os.fstat(file.fileno())
-            is_there = os.path.samestat(facts, os.stat(path))
-        except (OSError, TypeError, ValueError):
-            return None
-        # Files that the kernel makes up say that they are empty.
-        return b'%d%b' % (offset, path) if is_there and stat.S_ISREG(facts.st_mode) and offset < facts.st_size else None
+            file.flush()
+            facts = os.fstat(file.fileno())
+            # Files that the kernel makes up say that they are empty.
+            return stat.S_ISREG(facts.st_mode) and file.readable() and file.tell() < facts.st_size
+        except (OSError, ValueError):
+            return False
 
 
 def packed(status, fields):

@@ -1,63 +1,63 @@
-//! Requests for Python's WSGI: the environment as a dict that `marshal.loads` reads. What is the same for all requests is added by
-//! the bridge.
+//! Requests for Python's WSGI: names and values as `marshal.loads` reads them.
+//!
+//! A tuple of two: the names of the header's variables with commas between them, and a tuple of the values, first those that each
+//! request has. Requests with the same names get a copy of the same dict, in which the values are replaced; that takes two
+//! thirds of what a dict of its own would.
+
+use serow_message::Known;
 
 use super::{Facts, decoded, marshal::Marshal, write_text, write_values, write_variable};
 
+/// The fixed values stand in the order of FIXED in bridges/python/wsgi.py.
 pub(super) fn write(facts: &Facts<'_>, packet: &mut Vec<u8>) {
-    let mut marshal = Marshal(packet);
-    marshal.dict();
-    let texts = [
-        ("REQUEST_METHOD", facts.method),
-        ("QUERY_STRING", facts.query),
-        ("SERVER_PROTOCOL", facts.protocol),
-        ("SERVER_NAME", facts.server_name),
-        ("REQUEST_URI", facts.target),
-        ("wsgi.url_scheme", facts.scheme),
-    ];
-    for (name, value) in texts {
-        marshal.name(name.as_bytes());
-        marshal.latin1(value.as_bytes());
+    let fields = fields(facts);
+    let mut text = Vec::with_capacity(512);
+    if facts.content_length.is_some() {
+        text.extend_from_slice(b"CONTENT_LENGTH");
     }
-    marshal.name(b"PATH_INFO");
+    for (name, known, _) in &fields {
+        if !text.is_empty() {
+            text.push(b',');
+        }
+        write_variable(name, *known, &mut text);
+    }
+    let mut marshal = Marshal(packet);
+    marshal.tuple(2);
+    marshal.latin1(&text);
+    marshal.tuple(FIXED + usize::from(facts.content_length.is_some()) + fields.len());
+    let texts =
+        [facts.method, facts.query, facts.protocol, facts.server_name, facts.target, facts.scheme].map(str::as_bytes);
+    texts.into_iter().for_each(|text| marshal.latin1(text));
     marshal.latin1(&decoded(facts.path));
-    let mut text = Vec::with_capacity(64);
-    let mut add = |name: &str, write: &dyn Fn(&mut Vec<u8>)| {
+    let mut add = |write: &dyn Fn(&mut Vec<u8>)| {
         text.clear();
         write(&mut text);
-        marshal.name(name.as_bytes());
         marshal.latin1(&text);
     };
-    add("SERVER_PORT", &|text| facts.server_port.write(text));
-    add("REMOTE_ADDR", &|text| facts.remote_address.iter().for_each(|address| write_text(address, text)));
-    add("REMOTE_PORT", &|text| write_text(facts.remote_port, text));
-    if let Some(length) = facts.content_length {
-        add("CONTENT_LENGTH", &|text| write_text(length, text));
+    add(&|text| facts.server_port.write(text));
+    add(&|text| facts.remote_address.iter().for_each(|address| write_text(address, text)));
+    add(&|text| write_text(facts.remote_port, text));
+    facts.content_length.iter().for_each(|length| add(&|text| write_text(length, text)));
+    for (name, known, value) in fields {
+        match facts.has_repeated {
+            true => add(&|text| write_values(facts.headers, name, known, text)),
+            false => add(&|text| text.extend_from_slice(value)),
+        }
     }
-    write_fields(facts, &mut marshal);
-    marshal.end_dict();
 }
 
-fn write_fields(facts: &Facts<'_>, marshal: &mut Marshal<'_>) {
-    let mut variable = Vec::with_capacity(64);
-    let mut values = Vec::new();
-    let mut seen: Vec<&[u8]> = Vec::new();
-    for (name, known, value) in facts.fields() {
-        variable.clear();
-        write_variable(name, known, &mut variable);
-        if facts.has_repeated && seen.iter().any(|other| other.eq_ignore_ascii_case(name)) {
-            continue;
-        }
-        match known {
-            Some(_) => marshal.name(&variable),
-            None => marshal.latin1(&variable),
-        }
-        if facts.has_repeated {
-            seen.push(name);
-            values.clear();
-            write_values(facts.headers, name, known, &mut values);
-            marshal.latin1(&values);
-        } else {
-            marshal.latin1(value);
+type Field<'a> = (&'a [u8], Option<Known>, &'a [u8]);
+
+/// Each name once.
+fn fields<'a>(facts: &Facts<'a>) -> Vec<Field<'a>> {
+    let mut fields: Vec<Field<'_>> = Vec::with_capacity(20);
+    for field in facts.fields() {
+        if !facts.has_repeated || !fields.iter().any(|(other, ..)| other.eq_ignore_ascii_case(field.0)) {
+            fields.push(field);
         }
     }
+    fields
 }
+
+/// Values that each request has.
+const FIXED: usize = 10;
