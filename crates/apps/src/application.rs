@@ -187,15 +187,15 @@ impl Shared {
         }
     }
 
-    /// Nobody waits for this response any more.
-    pub(crate) fn forget(&self, ticket: Ticket, exchange: &Exchange) {
+    /// Nobody waits for this response any more; of a WebSocket, the worker is told code and reason.
+    pub(crate) fn forget(&self, ticket: Ticket, exchange: &Exchange, content: &[u8]) {
         let has_begun = exchange.has_begun();
         exchange.abandon();
         let forgotten = self.pool().forget(ticket);
         match forgotten {
             Forgotten::SentAhead(_, link) => drop(self.take_back(&link)),
             Forgotten::UnderWay(link) if self.settings.program.interface.is_concurrent() => {
-                link.tell(words::CANCEL, ticket, b"");
+                link.tell(words::CANCEL, ticket, content);
             }
             // A worker that sends a long response is told; what stands before that in its socket is put behind it.
             Forgotten::UnderWay(link) if has_begun => {
@@ -260,6 +260,7 @@ impl Shared {
 
     /// This worker gets no more requests, and leaves when it has finished those it has.
     pub(crate) fn retire(&self, link: &Link) {
+        link.retire();
         if self.pool().retire(link.number) {
             link.dismiss();
         }

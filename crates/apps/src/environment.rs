@@ -25,7 +25,7 @@ use crate::{
     pool::Ticket,
     program::Interface,
     upload::{Upload, name},
-    words::{self, PLAIN, TICKET_LENGTH, WITH_BODY, WITH_FILE},
+    words::{self, PLAIN, TICKET_LENGTH, WEBSOCKET, WITH_BODY, WITH_FILE, WITH_STREAM},
 };
 
 /// Writes the packet of a request.
@@ -45,9 +45,12 @@ pub(crate) fn lay_out(
         Upload::Nothing => PLAIN,
         Upload::Memory(_) => WITH_BODY,
         Upload::File { .. } => WITH_FILE,
+        Upload::Later => WITH_STREAM,
+        Upload::WebSocket => WEBSOCKET,
     };
     words::write_ticket(kind, thread, ticket, &mut packet);
-    if kind != PLAIN {
+    let has_length = matches!(kind, WITH_BODY | WITH_FILE);
+    if has_length {
         packet.extend_from_slice(b"00000000");
     }
     let facts = Facts::of(request, upload);
@@ -55,15 +58,15 @@ pub(crate) fn lay_out(
         Interface::Rack => rack::write(&facts, &mut packet),
         Interface::Psgi => psgi::write(&facts, &mut packet),
         Interface::Wsgi => wsgi::write(&facts, &mut packet),
-        Interface::Asgi => asgi::write(&facts, &mut packet),
+        Interface::Asgi => asgi::write(&facts, upload, &mut packet),
     }
-    if kind != PLAIN {
+    if has_length {
         let length = packet.len() - TICKET_LENGTH - LENGTH_DIGITS;
         let digits = format!("{length:08}");
         packet[TICKET_LENGTH..TICKET_LENGTH + LENGTH_DIGITS].copy_from_slice(&digits.as_bytes()[..LENGTH_DIGITS]);
     }
     match upload {
-        Upload::Nothing => {}
+        Upload::Nothing | Upload::Later | Upload::WebSocket => {}
         Upload::Memory(bytes) => packet.extend_from_slice(bytes),
         Upload::File { file, folder, .. } => {
             packet.extend_from_slice(name(file, folder)?.as_os_str().as_encoded_bytes());

@@ -2,6 +2,7 @@
 
 use std::{
     collections::VecDeque,
+    mem,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     task::{Context, Poll, Waker},
 };
@@ -9,7 +10,7 @@ use std::{
 use bytes::Bytes;
 use serow_message::{Body, Headers, StatusCode};
 
-use crate::{failure::Failure, link::Link, takeover::Takeover};
+use crate::{failure::Failure, link::Link, takeover::Takeover, words::MessageKind};
 
 /// One request and what has come of its response. Workers' replies are put in by the thread that receives them; failures by
 /// whoever notices.
@@ -30,7 +31,10 @@ struct State {
     /// Nobody waits any more, or all has been said.
     is_settled: bool,
     is_abandoned: bool,
+    /// Bytes that the application has room for.
+    room: usize,
     reader: Option<Waker>,
+    /// Whoever waits for room, on either side.
     feeder: Option<Waker>,
 }
 
@@ -51,6 +55,17 @@ pub(crate) enum Event {
     /// The body has ended, perhaps with trailers.
     End(Option<Headers>),
     Failed(Failure),
+    /// A message of a WebSocket, or a piece of one.
+    Message {
+        kind: MessageKind,
+        is_last: bool,
+        content: Bytes,
+    },
+    /// A WebSocket is to be closed.
+    Close {
+        code: u16,
+        reason: String,
+    },
 }
 
 impl Exchange {
@@ -107,6 +122,26 @@ impl Exchange {
         let feeder = state.feeder.take();
         drop(state);
         wake(feeder);
+    }
+
+    /// The application has room for so many bytes more. From now on no other can have the request.
+    pub(crate) fn give_room(&self, room: usize) {
+        let mut state = self.lock();
+        state.has_begun = true;
+        state.room += room;
+        let feeder = state.feeder.take();
+        drop(state);
+        wake(feeder);
+    }
+
+    /// Waits until there is room, and takes all of it.
+    pub(crate) fn poll_given(&self, context: &mut Context<'_>) -> Poll<usize> {
+        let mut state = self.lock();
+        if state.room > 0 {
+            return Poll::Ready(mem::take(&mut state.room));
+        }
+        state.feeder = Some(context.waker().clone());
+        Poll::Pending
     }
 
     /// This worker waits to be told how much the client has taken.

@@ -11,6 +11,7 @@ use std::{
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 use serow_message::{Body, BoxError, Handler, Headers, Method, Request, Response, StatusCode, content};
+use tokio::task::{AbortHandle, spawn_local};
 
 use crate::{
     application::{Sent, Shared},
@@ -18,7 +19,8 @@ use crate::{
     exchange::{Event, Exchange},
     failure::Failure,
     pool::Ticket,
-    upload::Upload,
+    upload::{self, Upload},
+    websocket::{self, Asking},
     words::{self, announced},
 };
 
@@ -54,15 +56,31 @@ async fn answer(shared: &Arc<Shared>, mut request: Request) -> Response {
 
 async fn asked(shared: &Arc<Shared>, request: &mut Request) -> Result<Response, Failure> {
     let thread = shared.thread()?;
-    let body = mem::take(&mut request.body);
-    let upload = Upload::of(body, &shared.settings.buffer).await?;
-    let ticket = shared.ticket();
     let interface = shared.settings.program.interface;
+    let mut body = mem::take(&mut request.body);
+    let mut asked = None;
+    let upload = match interface.is_concurrent() {
+        true => match websocket::asking(request) {
+            Asking::Yes(yes) => {
+                asked = Some(yes);
+                Upload::WebSocket
+            }
+            Asking::Wrongly(refusal) => return Ok(refusal),
+            Asking::No if Upload::is_long(&body) => Upload::Later,
+            Asking::No => Upload::of(mem::take(&mut body), &shared.settings.buffer).await?,
+        },
+        false => Upload::of(mem::take(&mut body), &shared.settings.buffer).await?,
+    };
+    let ticket = shared.ticket();
     let packet = environment::lay_out(interface, request, &upload, thread, ticket).map_err(Failure::Storage)?;
     let sent = Sent { packet, exchange: Arc::default(), is_repeatable: is_repeatable(&request.method) };
     let exchange = Arc::clone(&sent.exchange);
     shared.ask(ticket, Arc::new(sent));
-    let mut waiting = Waiting { shared: Arc::clone(shared), ticket, exchange, is_over: false };
+    let mut waiting = Waiting { shared: Arc::clone(shared), ticket, exchange, uploading: None, is_over: false };
+    if matches!(upload, Upload::Later) {
+        let handing_over = upload::hand_over(body, Arc::clone(&waiting.exchange), ticket);
+        waiting.uploading = Some(spawn_local(handing_over).abort_handle());
+    }
     loop {
         match poll_fn(|context| waiting.poll_next(context)).await {
             Event::Interim(status, headers) => request.interim().send(status, headers),
@@ -70,6 +88,10 @@ async fn asked(shared: &Arc<Shared>, request: &mut Request) -> Result<Response, 
                 if !keeps_length(&request.method, status, &headers, &body) =>
             {
                 return Err(Failure::Nonsense("a body that has not the length in Content-Length"));
+            }
+            Event::Head { status: StatusCode::SWITCHING_PROTOCOLS, headers, .. } if asked.is_some() => {
+                let Some(asked) = asked else { continue };
+                return Ok(websocket::accept(asked, headers, waiting));
             }
             Event::Head { status, headers, body, is_whole } => {
                 let body = match is_whole {
@@ -81,7 +103,7 @@ async fn asked(shared: &Arc<Shared>, request: &mut Request) -> Result<Response, 
             Event::Takeover(takeover) => return takeover.respond(request, shared.settings.timeout).await,
             Event::Failed(failure) => return Err(failure),
             // These come behind a head only.
-            Event::Piece(_) | Event::End(_) => {}
+            Event::Piece(_) | Event::End(_) | Event::Message { .. } | Event::Close { .. } => {}
         }
     }
 }
@@ -98,10 +120,12 @@ fn keeps_length(method: &Method, status: StatusCode, headers: &Headers, body: &B
 }
 
 /// Somebody who waits for a response. When this is dropped, nobody does.
-struct Waiting {
+pub(crate) struct Waiting {
     shared: Arc<Shared>,
-    ticket: Ticket,
-    exchange: Arc<Exchange>,
+    pub(crate) ticket: Ticket,
+    pub(crate) exchange: Arc<Exchange>,
+    /// What hands the body over.
+    uploading: Option<AbortHandle>,
     is_over: bool,
 }
 
@@ -113,10 +137,36 @@ impl Waiting {
     }
 }
 
+impl Waiting {
+    /// The client has taken so many bytes; the worker is told when it is worth it.
+    pub(crate) fn give_room(&self, taken: &mut usize) {
+        if *taken >= ROOM_STEP
+            && let Some(link) = self.exchange.link()
+        {
+            link.tell(words::ROOM, self.ticket, taken.to_string().as_bytes());
+            *taken = 0;
+        }
+    }
+
+    /// Waits no more, and tells the worker code and reason of a WebSocket's end.
+    pub(crate) fn leave(mut self, content: &[u8]) {
+        self.is_over = true;
+        self.shared.forget(self.ticket, &self.exchange, content);
+    }
+
+    /// The name of the application.
+    pub(crate) fn application(&self) -> &str {
+        &self.shared.settings.name
+    }
+}
+
 impl Drop for Waiting {
     fn drop(&mut self) {
+        if let Some(uploading) = &self.uploading {
+            uploading.abort();
+        }
         if !self.is_over {
-            self.shared.forget(self.ticket, &self.exchange);
+            self.shared.forget(self.ticket, &self.exchange, b"");
         }
     }
 }
@@ -144,12 +194,7 @@ impl Pieces {
 
     fn hand_over(&mut self, piece: Bytes) -> Option<Result<Frame<Bytes>, BoxError>> {
         self.taken += piece.len();
-        if self.taken >= ROOM_STEP
-            && let Some(link) = self.waiting.exchange.link()
-        {
-            link.tell(words::ROOM, self.waiting.ticket, self.taken.to_string().as_bytes());
-            self.taken = 0;
-        }
+        self.waiting.give_room(&mut self.taken);
         if let Some(announced) = &mut self.announced {
             let Some(left) = announced.checked_sub(piece.len() as u64) else {
                 tracing::error!("{}: a body is longer than its Content-Length", self.waiting.shared.settings.name);
@@ -180,7 +225,11 @@ impl http_body::Body for Pieces {
                     failure.log(&self.waiting.shared.settings.name, "a response that had begun");
                     return Poll::Ready(Some(Err("the application failed in the middle of a response".into())));
                 }
-                Event::Interim(..) | Event::Head { .. } | Event::Takeover(_) => {}
+                Event::Interim(..)
+                | Event::Head { .. }
+                | Event::Message { .. }
+                | Event::Close { .. }
+                | Event::Takeover(_) => {}
             }
         }
     }

@@ -4,7 +4,7 @@
 //!
 //! | step | file |
 //! | --- | --- |
-//! | its body is taken whole, so that a slow client keeps no worker busy | `upload.rs` |
+//! | its body is taken whole, so that a slow client keeps no worker busy; workers that answer many at once get it as it comes | `upload.rs` |
 //! | it is laid out as its language unpacks it fastest: one packet | `environment.rs`, `environment/` |
 //! | the pool finds a worker that is idle, or will be first; otherwise it waits in the one queue | `pool.rs`, `application.rs` |
 //! | the packet goes to the worker; the bridge in it calls the application | `link.rs`, `bridges/` |
@@ -12,6 +12,7 @@
 //! | it becomes the response | `exchange.rs`, `handler.rs` |
 //! | or the application writes it to a socket of its own | `takeover.rs` |
 //! | or the client is told why there is none | `failure.rs` |
+//! | a WebSocket that the application accepts carries messages | `websocket.rs` |
 //!
 //! Beside the requests, a thread starts workers, watches and replaces them: `keeper.rs`, `keeper/`. Workers are forked from a
 //! process that has the interpreter loaded, the mold; a mold and its workers are a crew. A reload is another crew. In
@@ -34,6 +35,7 @@ mod settings;
 mod takeover;
 mod upload;
 mod watching;
+mod websocket;
 mod words;
 
 pub use self::{

@@ -7,6 +7,7 @@ use std::{
 
 use bytes::Bytes;
 use serow_net::channel::Channel;
+use tokio::sync::watch;
 
 use crate::{
     outbox::Outbox,
@@ -29,6 +30,8 @@ pub(crate) struct Link {
     /// What the socket for requests has no room for.
     pub(crate) outbox: Arc<Outbox>,
     life: Mutex<Life>,
+    /// Whether it gets no more requests, for those who would otherwise stay with it for ever.
+    leaving: watch::Sender<bool>,
 }
 
 /// A worker's replies are read to their end before its requests are given to others.
@@ -57,7 +60,7 @@ impl Link {
         let (replies, their_replies) = pairs.into_iter().unzip();
         let untaken = theirs.try_clone()?;
         let (outbox, life) = (Arc::default(), Mutex::default());
-        let link = Self { number, place, requests, untaken, replies, outbox, life };
+        let link = Self { number, place, requests, untaken, replies, outbox, life, leaving: watch::Sender::new(false) };
         Ok((link, WorkerEnds { requests: theirs, replies: their_replies }))
     }
 
@@ -74,6 +77,16 @@ impl Link {
         words::write_ticket(kind, 0, ticket, &mut packet);
         packet.extend_from_slice(content);
         self.send(&packet.into());
+    }
+
+    /// The worker gets no more requests.
+    pub(crate) fn retire(&self) {
+        self.leaving.send_replace(true);
+    }
+
+    /// Where it is told that the worker gets no more requests.
+    pub(crate) fn leaving(&self) -> watch::Receiver<bool> {
+        self.leaving.subscribe()
     }
 
     /// The worker ends when it has done what it was sent.

@@ -244,6 +244,9 @@ impl<T: Clone, W: Clone> Pool<T, W> {
         let longest_idle = self.workers.iter().map(|worker| worker.idle_since).max().unwrap_or(0);
         let Some(place) = self.workers.iter().position(|worker| worker.number == number) else { return nothing };
         let worker = &mut self.workers[place];
+        if !worker.has(ticket) {
+            return nothing;
+        }
         worker.end(ticket, now);
         if worker.leaving {
             return Turn { dismiss: worker.under_way.is_empty(), ..nothing };
@@ -386,6 +389,11 @@ impl<T: Clone, W: Clone> Pool<T, W> {
 impl<T, W> Worker<T, W> {
     fn has_room(&self) -> bool {
         self.under_way.len() < self.capacity
+    }
+
+    fn has(&self, ticket: Ticket) -> bool {
+        let mut under_way = self.under_way.iter().map(|one| &one.asked);
+        under_way.any(|asked| asked.ticket == ticket) || self.ahead.as_ref().is_some_and(|asked| asked.ticket == ticket)
     }
 
     /// It has finished a request. If that is the one that was sent ahead, the two were taken out of order.

@@ -20,7 +20,7 @@ use crate::{
     failure::Failure,
     link::Link,
     takeover::Takeover,
-    words::{Nonsense, Reply, ReplyKind, announced, parse_head, parse_trailers},
+    words::{Nonsense, Reply, ReplyKind, announced, parse_close, parse_head, parse_room, parse_trailers},
 };
 
 thread_local! {
@@ -102,8 +102,15 @@ fn take(
         shared.take_turn(link, turn);
     }
     let exchange = &sent?.exchange;
-    if is_concurrent && reply.kind == ReplyKind::Head {
+    if is_concurrent && matches!(reply.kind, ReplyKind::Head | ReplyKind::Room) {
         exchange.belongs_to(link);
+    }
+    if reply.kind == ReplyKind::Room {
+        match parse_room(reply.content) {
+            Ok(room) => exchange.give_room(room),
+            Err(Nonsense(what)) => exchange.push(Event::Failed(Failure::Nonsense(what))),
+        }
+        return None;
     }
     if let Some(event) = event(&reply, descriptor) {
         exchange.push(event);
@@ -116,7 +123,11 @@ fn event(reply: &Reply<'_>, descriptor: Option<OwnedFd>) -> Option<Event> {
         ReplyKind::Piece => Ok(Event::Piece(Bytes::copy_from_slice(reply.content))),
         ReplyKind::End => Ok(Event::End(None)),
         ReplyKind::Trailers => parse_trailers(reply.content).map(|trailers| Event::End(Some(trailers))),
-        ReplyKind::Free | ReplyKind::Announced => return None,
+        ReplyKind::Free | ReplyKind::Announced | ReplyKind::Room => return None,
+        ReplyKind::Message { kind, is_last } => {
+            Ok(Event::Message { kind, is_last, content: Bytes::copy_from_slice(reply.content) })
+        }
+        ReplyKind::Close => parse_close(reply.content).map(|(code, reason)| Event::Close { code, reason }),
         ReplyKind::Failed => {
             Ok(Event::Failed(Failure::Application(String::from_utf8_lossy(reply.content).into_owned())))
         }

@@ -2,6 +2,7 @@
 
 use std::{
     fs::{self, File},
+    future::poll_fn,
     io,
     os::fd::AsRawFd,
     path::{Path, PathBuf},
@@ -17,14 +18,27 @@ use rustix::fs::{AtFlags, CWD, linkat};
 use serow_message::{Body, BodyKind};
 use serow_proxy::{BufferFailure, BufferSettings, Whole};
 
-use crate::failure::Failure;
+use crate::{
+    exchange::{Event, Exchange},
+    failure::Failure,
+    pool::Ticket,
+    words,
+};
 
 /// The body of a request. Workers are not bothered before it is whole, so that slow clients keep none of them busy.
 #[derive(Debug)]
 pub(crate) enum Upload {
     Nothing,
     Memory(Bytes),
-    File { file: Arc<File>, length: u64, folder: PathBuf },
+    File {
+        file: Arc<File>,
+        length: u64,
+        folder: PathBuf,
+    },
+    /// It follows when the application asks for it.
+    Later,
+    /// None, but messages in both directions.
+    WebSocket,
 }
 
 impl Upload {
@@ -48,11 +62,38 @@ impl Upload {
         })
     }
 
+    /// Whether a body is worth handing over as it comes: others are here as soon as the request.
+    pub(crate) fn is_long(body: &Body) -> bool {
+        !body.is_end() && body.length().is_none_or(|length| length > words::PIECE as u64)
+    }
+
     pub(crate) fn length(&self) -> u64 {
         match self {
-            Self::Nothing => 0,
+            Self::Nothing | Self::Later | Self::WebSocket => 0,
             Self::Memory(bytes) => bytes.len() as u64,
             Self::File { length, .. } => *length,
+        }
+    }
+}
+
+/// Hands a body over as the application has room for it.
+pub(crate) async fn hand_over(mut body: Body, exchange: Arc<Exchange>, ticket: Ticket) {
+    let mut room = 0_usize;
+    loop {
+        while room == 0 {
+            room = poll_fn(|context| exchange.poll_given(context)).await;
+        }
+        let Some(link) = exchange.link() else { return };
+        match body.chunk().await {
+            Some(Ok(chunk)) => {
+                room = room.saturating_sub(chunk.len());
+                chunk.chunks(words::PIECE).for_each(|piece| link.tell(words::BODY_PIECE, ticket, piece));
+            }
+            Some(Err(error)) => {
+                link.tell(words::CANCEL, ticket, b"");
+                return exchange.push(Event::Failed(Failure::Client(error)));
+            }
+            None => return link.tell(words::BODY_END, ticket, b""),
         }
     }
 }

@@ -15,8 +15,24 @@
 //! | --- | --- |
 //! | `w`, ticket | a number: the client has taken so many bytes of the body, so there is room for as many more |
 //! | `k`, ticket | it took too long; the worker gives it up and says `D` |
+//! | `s`, ticket | a request whose body follows, when there is room for it |
+//! | `p`, ticket | a piece of that |
+//! | `e`, ticket | the end of that |
+//! | `u`, ticket | a request for a WebSocket; the worker agrees with a head whose status is 101 |
+//! | `t`, `y`, ticket | a text or bytes that the client said |
+//! | `T`, `Y`, ticket | a piece of such; more follows |
+//! | `c`, ticket, four digits | a WebSocket is closed: the code, and behind it the reason |
 //!
-//! It may have 256 KiB of a body under way; this is the front's memory for a client that is slow, and others are not held up.
+//! and it says, besides what follows for all:
+//!
+//! | begins with | then |
+//! | --- | --- |
+//! | `W` | a number: the application has received so many bytes, so there is room for as many more; there is none at first for bodies |
+//! | `t`, `y`, `T`, `Y` | messages to the client |
+//! | `C` | the WebSocket is to be closed: four digits, the code, and the reason |
+//!
+//! 256 KiB may be under way in each direction, so that neither a slow client nor a slow application fills the memory or holds up
+//! others. Messages weigh 64 bytes more than they have.
 //!
 //! From a worker, on the socket of the thread that the ticket names:
 //!
@@ -64,9 +80,11 @@ pub(crate) fn write_ticket(kind: u8, thread: usize, ticket: Ticket, output: &mut
 /// The ticket of a request to a worker.
 pub(crate) fn ticket_of(packet: &[u8]) -> Option<Ticket> {
     let digits = std::str::from_utf8(packet.get(2..TICKET_LENGTH)?).ok()?;
-    Ticket::from_str_radix(digits, 16).ok().filter(|_| [PLAIN, WITH_BODY, WITH_FILE].contains(&packet[0]))
+    Ticket::from_str_radix(digits, 16).ok().filter(|_| REQUESTS.contains(&packet[0]))
 }
 
+/// The kinds of requests.
+const REQUESTS: [u8; 5] = [PLAIN, WITH_BODY, WITH_FILE, WITH_STREAM, WEBSOCKET];
 /// A request without a body.
 pub(crate) const PLAIN: u8 = b'r';
 /// A request with its body behind it.
@@ -79,6 +97,61 @@ pub(crate) const CANCEL: u8 = b'c';
 pub(crate) const ROOM: u8 = b'w';
 /// The request is to be given up.
 pub(crate) const GIVE_UP: u8 = b'k';
+/// A request whose body follows.
+pub(crate) const WITH_STREAM: u8 = b's';
+/// A piece of a body.
+pub(crate) const BODY_PIECE: u8 = b'p';
+/// The end of a body.
+pub(crate) const BODY_END: u8 = b'e';
+/// A request for a WebSocket.
+pub(crate) const WEBSOCKET: u8 = b'u';
+
+/// Bytes that may be under way to a client or an application: some round trips of a quick one.
+pub(crate) const WINDOW: usize = 256 * 1024;
+
+/// Bytes of a body or a message in one packet: two of them fit into a socket.
+pub(crate) const PIECE: usize = 64 * 1024;
+
+/// What a WebSocket carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MessageKind {
+    Text,
+    Binary,
+}
+
+/// The kind of a packet with a message, or with a piece of one.
+pub(crate) fn message(kind: MessageKind, is_last: bool) -> u8 {
+    match (kind, is_last) {
+        (MessageKind::Text, true) => b't',
+        (MessageKind::Text, false) => b'T',
+        (MessageKind::Binary, true) => b'y',
+        (MessageKind::Binary, false) => b'Y',
+    }
+}
+
+/// How much room a message takes: empty ones are not free, or any number of them could be under way.
+pub(crate) fn weight(message: &[u8]) -> usize {
+    message.len() + 64
+}
+
+/// Reads how much room there is.
+pub(crate) fn parse_room(content: &[u8]) -> Result<usize, Nonsense> {
+    let number = std::str::from_utf8(content).ok().and_then(|digits| digits.parse().ok());
+    number.ok_or(Nonsense("room that is no number"))
+}
+
+/// Reads code and reason of a WebSocket's end (RFC 6455 §7.4.2).
+pub(crate) fn parse_close(content: &[u8]) -> Result<(u16, String), Nonsense> {
+    let (code, reason) = content.split_at_checked(4).ok_or(Nonsense("a close without a code"))?;
+    let code = std::str::from_utf8(code).ok().and_then(|code| code.parse().ok());
+    let code = code.filter(|code| matches!(code, 1000..=1003 | 1007..=1014 | 3000..=4999));
+    let code = code.ok_or(Nonsense("a code that no WebSocket may be closed with"))?;
+    let mut reason = String::from_utf8_lossy(reason).into_owned();
+    // RFC 6455 §5.5: a frame of 125 bytes, of which the code has two.
+    let end = (0..=123.min(reason.len())).rev().find(|end| reason.is_char_boundary(*end));
+    reason.truncate(end.unwrap_or(0));
+    Ok((code, reason))
+}
 
 /// What a worker says of a request.
 #[derive(Debug, PartialEq, Eq)]
@@ -116,6 +189,12 @@ pub(crate) enum ReplyKind {
     Socket,
     /// The worker is free again.
     Free,
+    /// There is room for more of what the client sends.
+    Room,
+    /// A message, or a piece of one.
+    Message { kind: MessageKind, is_last: bool },
+    /// The WebSocket is to be closed.
+    Close,
 }
 
 impl ReplyKind {
@@ -153,6 +232,12 @@ impl<'a> Reply<'a> {
             b'S' => (ReplyKind::Announced, false),
             b'U' => (ReplyKind::Socket, true),
             b'D' => (ReplyKind::Free, false),
+            b'W' => (ReplyKind::Room, false),
+            b't' => (ReplyKind::Message { kind: MessageKind::Text, is_last: true }, false),
+            b'T' => (ReplyKind::Message { kind: MessageKind::Text, is_last: false }, false),
+            b'y' => (ReplyKind::Message { kind: MessageKind::Binary, is_last: true }, false),
+            b'Y' => (ReplyKind::Message { kind: MessageKind::Binary, is_last: false }, false),
+            b'C' => (ReplyKind::Close, false),
             _ => return Err(nonsense),
         };
         Ok(Self { ticket: ticket.ok_or(nonsense)?, kind, stays_busy, content })

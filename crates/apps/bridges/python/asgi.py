@@ -6,6 +6,7 @@ from collections import deque
 
 WINDOW = 256 * 1024  # bytes of a body that may be under way; Serow says when there is room for more
 STATUSES = {status: b'%d' % status for status in range(100, 1000)}
+WEIGHT = 64  # bytes that a message takes besides its own
 DISCONNECTED = {'type': 'http.disconnect'}
 
 
@@ -55,6 +56,10 @@ class Worker:
                     end = TICKET + 8 + int(packet[TICKET : TICKET + 8])
                     rest = bytes(view[end:length])
                     begin(bytes(view[:TICKET]), loads(view[TICKET + 8 : end]), rest if kind == 98 else Uploaded(rest))
+                elif kind == 115:  # s
+                    begin(bytes(view[:TICKET]), loads(behind_ticket), Streamed())
+                elif kind == 117:  # u
+                    begin(bytes(view[:TICKET]), loads(behind_ticket), None, WebSocket)
                 else:
                     exchange = self.exchanges.get(bytes(view[2:TICKET]))
                     if exchange:
@@ -62,9 +67,9 @@ class Worker:
 
         return receive
 
-    def begin(self, ticket, scope, body):
+    def begin(self, ticket, scope, body, kind=None):
         scope['state'] = self.state.copy()
-        exchange = Http(ticket, self.replies[ticket[1] - FIRST_THREAD], body)
+        exchange = (kind or Http)(ticket, self.replies[ticket[1] - FIRST_THREAD], body)
         self.exchanges[ticket[2:]] = exchange
         exchange.task = self.loop.create_task(self.answer(exchange, scope))
 
@@ -207,10 +212,11 @@ class Http:
             self.body = None
             return {'type': 'http.request', 'body': body, 'more_body': False}
         if body:
-            piece = body.read()
-            if not body.left:
-                self.body = None
-            return {'type': 'http.request', 'body': piece, 'more_body': bool(self.body)}
+            piece = body.read() if body.__class__ is Uploaded else await body.next(self)
+            if piece is not None:
+                if body.is_over():
+                    self.body = None
+                return {'type': 'http.request', 'body': piece, 'more_body': self.body is not None}
         while not self.is_gone and self.phase != Http.ENDED:
             await self.wait()
         return DISCONNECTED.copy()
@@ -297,6 +303,12 @@ class Http:
     def hear(self, kind, content):
         if kind == 119:  # w
             self.room += int(content)
+        elif kind == 112:  # p
+            if self.body:
+                self.body.pieces.append(content)
+        elif kind == 101:  # e
+            if self.body:
+                self.body.is_complete = True
         elif kind == 99:  # c
             self.is_gone = True
         elif kind == 107:  # k
@@ -355,6 +367,177 @@ class Uploaded:
         if not self.left:
             self.file.close()
         return piece
+
+    def is_over(self):
+        return not self.left
+
+
+class Streamed:
+    """The body of a request that comes piece by piece, where somebody reads it."""
+
+    def __init__(self):
+        self.pieces = deque()
+        self.is_complete = False
+        self.taken = WINDOW  # all room is given with the first piece that is wanted
+
+    async def next(self, exchange):
+        """The next piece; None when the client has gone."""
+        if self.taken >= PIECE:
+            exchange.reply.send(b'W%b%d' % (exchange.ticket, self.taken))
+            self.taken = 0
+        while not self.pieces and not self.is_complete:
+            if exchange.is_gone or exchange.phase == Http.ENDED:
+                return None
+            await exchange.wait()
+        piece = self.pieces.popleft() if self.pieces else b''
+        self.taken += len(piece)
+        return piece
+
+    def is_over(self):
+        return self.is_complete and not self.pieces
+
+
+class WebSocket:
+    """A connection that carries messages."""
+
+    __slots__ = ('ticket', 'reply', 'task', 'phase', 'head', 'room', 'taken', 'messages', 'parts', 'end', 'is_gone', 'news')
+
+    ASKED, CONNECTING, REFUSING, OPEN, CLOSED, REFUSED = range(6)
+    KINDS = {116: 'text', 84: 'text', 121: 'bytes', 89: 'bytes'}  # t, T, y, Y
+
+    def __init__(self, ticket, reply, _body):
+        self.ticket = ticket
+        self.reply = reply
+        self.phase = WebSocket.ASKED
+        self.room = WINDOW
+        self.taken = 0
+        self.messages = deque()
+        self.parts = []
+        self.end = {'type': 'websocket.disconnect', 'code': 1006, 'reason': ''}
+        self.is_gone = False
+        self.news = None
+
+    async def receive(self):
+        if self.phase == WebSocket.ASKED:
+            self.phase = WebSocket.CONNECTING
+            return {'type': 'websocket.connect'}
+        while not self.messages:
+            if self.is_gone or self.phase >= WebSocket.CLOSED:
+                return self.end.copy()
+            await self.wait()
+        message, weight = self.messages.popleft()
+        self.taken += weight
+        if self.taken >= PIECE:
+            self.reply.send(b'W%b%d' % (self.ticket, self.taken))
+            self.taken = 0
+        return message
+
+    async def send(self, message):
+        kind = message['type']
+        if self.is_gone:
+            raise Gone('the client has gone')
+        if kind == 'websocket.send' and self.phase == WebSocket.OPEN:
+            text = message.get('text')
+            if text is not None:
+                await self.send_message(b't', b'T', text.encode())
+            else:
+                await self.send_message(b'y', b'Y', message['bytes'])
+        elif kind == 'websocket.accept' and self.phase <= WebSocket.CONNECTING:
+            headers = list(message.get('headers', ()))
+            if message.get('subprotocol'):
+                headers.append((b'sec-websocket-protocol', message['subprotocol'].encode()))
+            self.reply.send(packed(b'H' + self.ticket + b'\x00101', headers, b''))
+            self.phase = WebSocket.OPEN
+        elif kind == 'websocket.close' and self.phase <= WebSocket.CONNECTING:
+            self.phase = WebSocket.REFUSED
+            self.reply.send(packed(b'R' + self.ticket + b'\x00403', (), b''))
+            self.wake()
+        elif kind == 'websocket.close' and self.phase == WebSocket.OPEN:
+            self.close(message.get('code', 1000), message.get('reason') or '')
+        else:
+            self.refuse(kind, message)
+
+    async def send_message(self, last, other, content):
+        view = memoryview(content)
+        while True:
+            while self.room <= 0:
+                await self.wait()
+                if self.is_gone:
+                    raise Gone('the client has gone')
+            piece, view = view[:PIECE], view[PIECE:]
+            self.room -= len(piece) + WEIGHT
+            self.reply.send(b''.join((other if view else last, self.ticket, piece)))
+            if not view:
+                return
+
+    def close(self, code, reason):
+        self.phase = WebSocket.CLOSED
+        self.end = {'type': 'websocket.disconnect', 'code': code, 'reason': reason}
+        self.reply.send(b'C%b%04d%b' % (self.ticket, code, reason.encode()))
+        self.wake()
+
+    def refuse(self, kind, message):
+        if kind == 'websocket.http.response.start' and self.phase <= WebSocket.CONNECTING:
+            self.head = message
+            self.phase = WebSocket.REFUSING
+        elif kind == 'websocket.http.response.body' and self.phase == WebSocket.REFUSING:
+            body = message.get('body', b'')
+            if self.head:
+                begin = b'H%b\0%d' % (self.ticket, self.head['status'])
+                self.reply.send(packed(begin, self.head.get('headers', ()), b''))
+                self.head = None
+            for place in range(0, len(body), PIECE):
+                self.reply.send(b''.join((b'B', self.ticket, body[place : place + PIECE])))
+            if not message.get('more_body'):
+                self.phase = WebSocket.REFUSED
+                self.reply.send(b'E' + self.ticket)
+                self.wake()
+        else:
+            raise RuntimeError(f"'{kind}' was sent where it has no place")
+
+    def hear(self, kind, content):
+        name = self.KINDS.get(kind)
+        if name:
+            self.parts.append(content)
+            if kind > 90:  # the last part
+                content = b''.join(self.parts)
+                self.parts.clear()
+                weight = len(content) + WEIGHT
+                message = {'type': 'websocket.receive', name: content.decode() if name == 'text' else content}
+                self.messages.append((message, weight))
+        elif kind == 119:  # w
+            self.room += int(content)
+        elif kind == 99:  # c
+            self.is_gone = True
+            if self.phase == WebSocket.OPEN and len(content) >= 4:
+                self.end['code'], self.end['reason'] = int(content[:4]), content[4:].decode()
+        elif kind == 107:  # k
+            self.is_gone = True
+            self.task.cancel()
+        self.wake()
+
+    def returned(self):
+        if self.phase == WebSocket.REFUSED:
+            return
+        if self.phase == WebSocket.OPEN and not self.is_gone:
+            self.close(1000, '')
+        elif self.phase <= WebSocket.REFUSING and not self.is_gone:
+            return self.fail(RuntimeError('the application returned before it had accepted or refused'))
+        self.reply.send(b'D' + self.ticket)
+
+    def fail(self, error):
+        was_told = self.is_gone and (isinstance(error, asyncio.CancelledError) or is_about(error, Gone))
+        text = describe(error)
+        if not was_told:
+            print(text, file=sys.stderr)
+        if self.phase == WebSocket.REFUSED:
+            return
+        kind = b'D' if self.is_gone or self.phase == WebSocket.CLOSED else b'X'
+        self.phase = WebSocket.CLOSED
+        self.reply.send(kind + self.ticket + (b'' if kind == b'D' else text.encode(errors='backslashreplace')[:PIECE]))
+        self.wake()
+
+    wait, wake = Http.wait, Http.wake
 
 
 def packed(begin, headers, body):

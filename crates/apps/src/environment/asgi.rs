@@ -5,15 +5,21 @@ use std::{borrow::Cow, net::IpAddr};
 use serow_message::Known;
 
 use super::{Facts, decoded, marshal::Marshal};
+use crate::upload::Upload;
 
 /// What the scope is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Protocol {
     Http,
+    WebSocket,
 }
 
-pub(super) fn write(facts: &Facts<'_>, packet: &mut Vec<u8>) {
-    write_scope(facts, Protocol::Http, &mut Marshal(packet));
+pub(super) fn write(facts: &Facts<'_>, upload: &Upload, packet: &mut Vec<u8>) {
+    let protocol = match upload {
+        Upload::WebSocket => Protocol::WebSocket,
+        _ => Protocol::Http,
+    };
+    write_scope(facts, protocol, &mut Marshal(packet));
 }
 
 fn write_scope(facts: &Facts<'_>, protocol: Protocol, marshal: &mut Marshal<'_>) {
@@ -22,13 +28,12 @@ fn write_scope(facts: &Facts<'_>, protocol: Protocol, marshal: &mut Marshal<'_>)
     let version = facts.protocol.trim_start_matches("HTTP/");
     let path = decoded(facts.path);
     let path = String::from_utf8_lossy(&path);
-    let texts = [
-        ("http_version", version),
-        ("method", facts.method),
-        ("scheme", facts.scheme),
-        ("root_path", ""),
-        ("path", &*path),
-    ];
+    let scheme = match (protocol, facts.scheme) {
+        (Protocol::Http, scheme) => scheme,
+        (Protocol::WebSocket, "https") => "wss",
+        (Protocol::WebSocket, _) => "ws",
+    };
+    let texts = [("http_version", version), ("scheme", scheme), ("root_path", ""), ("path", &*path)];
     for (name, value) in texts {
         marshal.name(name.as_bytes());
         marshal.utf8(value);
@@ -43,6 +48,13 @@ fn write_scope(facts: &Facts<'_>, protocol: Protocol, marshal: &mut Marshal<'_>)
         marshal.name(name.as_bytes());
         write_address(address, marshal);
     }
+    match protocol {
+        Protocol::Http => {
+            marshal.name(b"method");
+            marshal.utf8(facts.method);
+        }
+        Protocol::WebSocket => write_subprotocols(facts, marshal),
+    }
     marshal.name(b"headers");
     write_fields(facts, marshal);
     marshal.end_dict();
@@ -52,6 +64,7 @@ fn write_scope(facts: &Facts<'_>, protocol: Protocol, marshal: &mut Marshal<'_>)
 fn write_constants(protocol: Protocol, marshal: &mut Marshal<'_>) {
     let (name, extensions) = match protocol {
         Protocol::Http => ("http", HTTP_EXTENSIONS),
+        Protocol::WebSocket => ("websocket", WEBSOCKET_EXTENSIONS),
     };
     marshal.name(b"type");
     marshal.name(name.as_bytes());
@@ -70,6 +83,14 @@ fn write_constants(protocol: Protocol, marshal: &mut Marshal<'_>) {
         marshal.end_dict();
     }
     marshal.end_dict();
+}
+
+/// Those that the client speaks, the one it likes best first (RFC 6455 §4.1).
+fn write_subprotocols(facts: &Facts<'_>, marshal: &mut Marshal<'_>) {
+    let names: Vec<_> = facts.headers.list("sec-websocket-protocol").collect();
+    marshal.name(b"subprotocols");
+    marshal.list(names.len());
+    names.into_iter().for_each(|name| marshal.latin1(name));
 }
 
 fn write_address(address: Option<(IpAddr, u16)>, marshal: &mut Marshal<'_>) {
@@ -122,3 +143,5 @@ fn in_lower_case(name: &[u8]) -> Cow<'_, [u8]> {
 const SPECIFICATION: &str = "2.4";
 
 const HTTP_EXTENSIONS: &[&str] = &["http.response.pathsend", "http.response.early_hint", "http.response.trailers"];
+
+const WEBSOCKET_EXTENSIONS: &[&str] = &["websocket.http.response"];

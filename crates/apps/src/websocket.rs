@@ -1,0 +1,254 @@
+//! WebSocket (RFC 6455) between a client and an application: frames on one side, messages in packets on the other.
+//!
+//! Both sides have room for some bytes that the other has not taken yet; what has no room waits where it came from.
+
+use std::{future::poll_fn, time::Duration};
+
+use futures_util::{SinkExt, StreamExt};
+use serow_message::{Headers, Known, Method, OnUpgrade, Request, Response, StatusCode, Upgraded, websocket};
+use tokio::{task::spawn_local, time::timeout};
+use tokio_tungstenite::{
+    WebSocketStream,
+    tungstenite::{
+        Error, Message,
+        error::CapacityError,
+        protocol::{
+            CloseFrame, Role, WebSocketConfig,
+            frame::{
+                Frame,
+                coding::{Data, OpCode},
+            },
+        },
+    },
+};
+
+use crate::{
+    exchange::Event,
+    handler::Waiting,
+    words::{self, MessageKind},
+};
+
+/// What a client that asks for a WebSocket has to know to be answered.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    upgrade: OnUpgrade,
+    key: String,
+}
+
+/// Whether a request asks for a WebSocket.
+pub(crate) enum Asking {
+    No,
+    Yes(Asked),
+    /// In a way that no application can agree to; this is the answer.
+    Wrongly(Response),
+}
+
+/// Looks whether a request asks for a WebSocket (RFC 6455 §4.2.1). Over HTTP/2 it looks the same (RFC 8441 §5.1).
+pub(crate) fn asking(request: &mut Request) -> Asking {
+    let is_websocket = request.headers.list(Known::Upgrade).any(|name| name.eq_ignore_ascii_case(b"websocket"));
+    if !is_websocket || request.method != Method::GET {
+        return Asking::No;
+    }
+    let Some(upgrade) = request.upgrade() else { return Asking::No };
+    if request.headers.get("sec-websocket-version").is_some_and(|version| version != VERSION.as_bytes()) {
+        // RFC 6455 §4.2.2: this says which version would do.
+        let refusal = Response::new(StatusCode::UPGRADE_REQUIRED).with("sec-websocket-version", VERSION);
+        return Asking::Wrongly(refusal);
+    }
+    match request.headers.get_str(KEY) {
+        Some(key) => Asking::Yes(Asked { upgrade, key: key.to_owned() }),
+        None => Asking::Wrongly(Response::new(StatusCode::BAD_REQUEST)),
+    }
+}
+
+/// The application has accepted: agrees, and carries messages until one side closes.
+pub(crate) fn accept(asked: Asked, mut headers: Headers, waiting: Waiting) -> Response {
+    // A constant and base64 are valid values.
+    let _ = headers.replace(Known::Upgrade, "websocket");
+    let _ = headers.replace("sec-websocket-accept", websocket::accept(&asked.key));
+    spawn_local(async move {
+        // Where the client has gone meanwhile, `waiting` is dropped, and the application hears of it.
+        if let Ok(upgraded) = asked.upgrade.await {
+            let limits = WebSocketConfig::default()
+                .read_buffer_size(READ_BUFFER)
+                .max_message_size(Some(MOST_MESSAGE))
+                .max_frame_size(Some(MOST_MESSAGE));
+            let stream = WebSocketStream::from_raw_socket(upgraded, Role::Server, Some(limits)).await;
+            Socket { stream, waiting, under_way: 0, taken: 0, continues: false }.run().await;
+        }
+    });
+    Response { status: StatusCode::SWITCHING_PROTOCOLS, headers, ..Response::default() }
+}
+
+/// A WebSocket that an application has accepted.
+struct Socket {
+    stream: WebSocketStream<Upgraded>,
+    waiting: Waiting,
+    /// What the application has not received yet, in bytes.
+    under_way: usize,
+    /// What the client has taken and the worker does not know of, in bytes.
+    taken: usize,
+    /// Whether the application is in the middle of a message.
+    continues: bool,
+}
+
+/// What happens next.
+enum Happening {
+    /// The client said something, or is gone.
+    Client(Option<Result<Message, Error>>),
+    /// The application did.
+    Application(Event),
+    /// The application has received so many bytes.
+    Room(usize),
+    /// The worker is to leave.
+    Leaving,
+}
+
+impl Socket {
+    async fn run(mut self) {
+        let Some(link) = self.waiting.exchange.link().cloned() else { return };
+        let mut leaving = link.leaving();
+        let (code, reason) = loop {
+            let exchange = &self.waiting.exchange;
+            let happening = tokio::select! {
+                event = poll_fn(|context| exchange.poll_next(context)) => Happening::Application(event),
+                room = poll_fn(|context| exchange.poll_given(context)) => Happening::Room(room),
+                said = self.stream.next(), if self.under_way < words::WINDOW => Happening::Client(said),
+                // A link that is gone has failed all that it had.
+                _ = leaving.wait_for(|is_leaving| *is_leaving) => Happening::Leaving,
+            };
+            match happening {
+                Happening::Client(said) => {
+                    if let Some(end) = self.hear_client(said).await {
+                        break end;
+                    }
+                }
+                Happening::Application(event) => {
+                    if let Some(end) = self.hear_application(event).await {
+                        break end;
+                    }
+                }
+                Happening::Room(room) => self.under_way = self.under_way.saturating_sub(room),
+                Happening::Leaving => break self.close(SERVICE_RESTART, String::new()).await,
+            }
+        };
+        let content = format!("{code}{reason}");
+        self.waiting.leave(content.as_bytes());
+    }
+
+    /// Hands over what the client said. Gives code and reason when that was the last.
+    async fn hear_client(&mut self, said: Option<Result<Message, Error>>) -> Option<(u16, String)> {
+        match said {
+            Some(Ok(Message::Text(text))) => self.tell(MessageKind::Text, text.as_bytes()),
+            Some(Ok(Message::Binary(bytes))) => self.tell(MessageKind::Binary, &bytes),
+            Some(Ok(Message::Close(frame))) => {
+                self.drain().await;
+                return Some(match frame {
+                    Some(frame) => (frame.code.into(), frame.reason.as_str().to_owned()),
+                    None => (NO_STATUS, String::new()),
+                });
+            }
+            // Pings are answered by the stream.
+            Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => {}
+            Some(Err(error)) => {
+                return Some(match complaint(&error) {
+                    Some(code) => self.close(code, String::new()).await,
+                    None => (ABNORMAL, String::new()),
+                });
+            }
+            None => return Some((ABNORMAL, String::new())),
+        }
+        None
+    }
+
+    /// Sends what the application said. Gives code and reason when that was the last.
+    async fn hear_application(&mut self, event: Event) -> Option<(u16, String)> {
+        match event {
+            Event::Message { kind, is_last, content } => {
+                self.taken += words::weight(&content);
+                let data = match (self.continues, kind) {
+                    (true, _) => Data::Continue,
+                    (false, MessageKind::Text) => Data::Text,
+                    (false, MessageKind::Binary) => Data::Binary,
+                };
+                self.continues = !is_last;
+                let frame = Frame::message(content, OpCode::Data(data), is_last);
+                if self.stream.send(Message::Frame(frame)).await.is_err() {
+                    return Some((ABNORMAL, String::new()));
+                }
+                self.waiting.give_room(&mut self.taken);
+                None
+            }
+            Event::Close { code, reason } => Some(self.close(code, reason).await),
+            Event::End(_) => Some(self.close(NORMAL, String::new()).await),
+            Event::Failed(failure) => {
+                failure.log(self.waiting.application(), "a WebSocket");
+                Some(self.close(FAILED, String::new()).await)
+            }
+            Event::Interim(..) | Event::Head { .. } | Event::Piece(_) | Event::Takeover(_) => None,
+        }
+    }
+
+    /// Closes in order: says so, and waits for a moment for the client to say the same.
+    async fn close(&mut self, code: u16, reason: String) -> (u16, String) {
+        let frame = CloseFrame { code: code.into(), reason: reason.clone().into() };
+        let said = timeout(CLOSE_PATIENCE, self.stream.close(Some(frame))).await;
+        if let Ok(Ok(())) = said {
+            self.drain().await;
+        }
+        (code, reason)
+    }
+
+    async fn drain(&mut self) {
+        let end = async { while let Some(Ok(_)) = self.stream.next().await {} };
+        // A client that says nothing more is left alone.
+        let _ = timeout(CLOSE_PATIENCE, end).await;
+    }
+
+    fn tell(&mut self, kind: MessageKind, content: &[u8]) {
+        let Some(link) = self.waiting.exchange.link() else { return };
+        self.under_way += words::weight(content);
+        let mut rest = content;
+        while let Some((piece, behind)) = rest.split_at_checked(words::PIECE).filter(|(_, behind)| !behind.is_empty()) {
+            link.tell(words::message(kind, false), self.waiting.ticket, piece);
+            rest = behind;
+        }
+        link.tell(words::message(kind, true), self.waiting.ticket, rest);
+    }
+}
+
+/// What a client is told that sent what is no message (RFC 6455 §7.4.1); nothing where it is gone.
+fn complaint(error: &Error) -> Option<u16> {
+    match error {
+        Error::Protocol(tokio_tungstenite::tungstenite::error::ProtocolError::ResetWithoutClosingHandshake) => None,
+        Error::Protocol(_) => Some(1002),
+        Error::Utf8(_) => Some(1007),
+        Error::Capacity(CapacityError::MessageTooLong { .. }) => Some(1009),
+        _ => None,
+    }
+}
+
+/// RFC 6455 §7.4.1.
+const NORMAL: u16 = 1000;
+/// The client closed without saying why.
+const NO_STATUS: u16 = 1005;
+/// The connection was lost.
+const ABNORMAL: u16 = 1006;
+/// The application failed.
+const FAILED: u16 = 1011;
+/// IANA's WebSocket Close Code Number Registry: the client may come again at once.
+const SERVICE_RESTART: u16 = 1012;
+
+/// Bytes of a message at most, as uvicorn has it: it is in memory as a whole.
+const MOST_MESSAGE: usize = 16 << 20;
+
+/// Bytes; there are many that are idle.
+const READ_BUFFER: usize = 8 * 1024;
+
+/// How long a client may take to agree that all is over.
+const CLOSE_PATIENCE: Duration = Duration::from_secs(5);
+
+/// The version of the protocol (RFC 6455 §4.1).
+const VERSION: &str = "13";
+
+const KEY: &str = "sec-websocket-key";
