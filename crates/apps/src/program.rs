@@ -67,9 +67,10 @@ impl Interface {
     pub(crate) fn loader(self) -> [&'static str; 2] {
         match self {
             Self::Rack => ["-e", "eval(STDIN.sysread(262144), TOPLEVEL_BINDING, 'serow.rb')"],
-            Self::Psgi => {
-                ["-e", "sysread STDIN, my $code, 262144; eval qq{#line 1 \"serow.pl\"\\n$code}; die $@ if $@"]
-            }
+            Self::Psgi => [
+                "-e",
+                "binmode STDIN; sysread STDIN, my $code, 262144; eval qq{#line 1 \"serow.pl\"\\n$code}; die $@ if $@",
+            ],
             Self::Wsgi | Self::Asgi => {
                 ["-c", "import os; exec(compile(os.read(0, 262144), 'serow.py', 'exec'), {'__name__': 'serow'})"]
             }

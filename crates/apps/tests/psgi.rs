@@ -310,3 +310,105 @@ sub { [200, [], ["@seen ", rand]] }
         run("package Callable { use overload '&{}' => sub { sub { [200, [], ['called']] } } } bless {}, 'Callable'");
     assert_eq!(body(&running.get("/")), "called");
 }
+
+#[test]
+fn mojolicious_runs_unchanged() {
+    let running = run(r#"
+use Mojolicious::Lite -signatures;
+app->log->level('fatal');
+get '/' => sub ($c) { $c->render(text => 'Hello ' . ($c->param('name') // 'you')) };
+post '/echo' => sub ($c) { $c->render(data => $c->req->body) };
+get '/pieces' => sub ($c) { $c->res->headers->content_length(2); $c->write(a => sub ($c, @) { $c->write('b') }) };
+get '/file' => sub ($c) { $c->reply->file($c->app->home->child('app.psgi')) };
+app->start;
+"#);
+    assert_eq!(body(&running.get("/?name=W%C3%B6rld")), "Hello Wörld");
+    let long = vec![b'x'; 300_000];
+    assert_eq!(body(&running.post("/echo", &long)).len(), long.len());
+    assert_eq!(body(&running.get("/pieces")), "ab");
+    assert!(body(&running.get("/file")).contains("Mojolicious::Lite"));
+    assert!(running.get("/none").starts_with("HTTP/1.1 404 "));
+}
+
+#[test]
+fn dancer_runs_unchanged() {
+    let running = run(r#"
+package Site;
+use Dancer2;
+set charset => 'UTF-8';
+set log     => 'error';
+set logger  => 'null';
+get '/' => sub { 'Hello ' . query_parameters->get('name') };
+post '/echo' => sub { request->body };
+get '/late' => sub { delayed { content 'a'; content 'b'; done } };
+get '/file' => sub { send_file(config->{appdir} . '/app.psgi', system_path => 1) };
+get '/fail' => sub { die "no\n" };
+Site->to_app;
+"#);
+    assert_eq!(body(&running.get("/?name=W%C3%B6rld")), "Hello Wörld");
+    let long = vec![b'x'; 300_000];
+    assert_eq!(body(&running.post("/echo", &long)).len(), long.len());
+    assert_eq!(unchunked(&running.get("/late")), "ab");
+    assert!(running.get("/file").contains("use Dancer2;"));
+    assert!(running.get("/fail").starts_with("HTTP/1.1 500 "));
+}
+
+#[test]
+fn middleware_of_plack_runs_unchanged() {
+    let running = run(r#"
+use Plack::Builder;
+use Plack::App::File;
+builder {
+    enable 'Lint';
+    enable 'Runtime';
+    enable 'Head';
+    enable 'ConditionalGET';
+    enable 'SimpleContentFilter', filter => sub { s/World/Wörld/ };
+    enable 'Static', path => qr{^/app}, root => '.';
+    mount '/below' => sub { my $env = shift; [200, ['Content-Type' => 'text/plain'], ["$env->{SCRIPT_NAME} $env->{PATH_INFO}"]] };
+    mount '/late'  => sub { sub { my $writer = $_[0]->([200, ['Content-Type' => 'text/plain']]); $writer->write('late'); $writer->close } };
+    mount '/files' => Plack::App::File->new(root => '.')->to_app;
+    mount '/'      => sub { [200, ['Content-Type' => 'text/plain', ETag => '"a"'], ['Hello World']] };
+};
+"#);
+    let answer = running.get("/");
+    assert!(answer.contains("X-Runtime: ") && body(&answer) == "Hello Wörld", "{answer}");
+    let request = "GET / HTTP/1.1\r\nHost: a\r\nIf-None-Match: \"a\"\r\nConnection: close\r\n\r\n";
+    assert!(running.exchange(request).starts_with("HTTP/1.1 304 "));
+    assert_eq!(body(&running.get("/below/a%20b")), "/below /a b");
+    assert_eq!(unchunked(&running.get("/late")), "late");
+    for path in ["/app.psgi", "/files/app.psgi"] {
+        let answer = running.get(path);
+        assert!(answer.contains("use Plack::Builder;"), "{path}: {answer}");
+    }
+}
+
+#[test]
+fn in_development_the_client_is_told_what_called_what() {
+    let (mut settings, folder) = settings(
+        Interface::Psgi,
+        "app.psgi",
+        r#"sub inner { eval { die "caught\n" }; die "no\n" }
+sub outer { inner(7) }
+sub { outer() }
+"#,
+    );
+    settings.development = true;
+    let running = Running::new((settings, folder));
+    let answer = running.get("/");
+    let page = body(&answer);
+    assert!(page.contains("no\n    inner called at") && page.contains("app.psgi line 2\n"), "{answer}");
+    assert!(!page.contains("caught") && !page.contains("serow.pl"), "{answer}");
+}
+
+#[test]
+fn settings_of_perl_for_files_are_not_for_sockets() {
+    let (mut settings, folder) = settings(
+        Interface::Psgi,
+        "app.psgi",
+        "sub { my $env = shift; $env->{'psgi.input'}->read(my $body, 10); [200, [], [length $body, $body]] }",
+    );
+    settings.environment.push(("PERL_UNICODE".into(), "SDA".into()));
+    let running = Running::new((settings, folder));
+    assert_eq!(body(&running.post("/", "é".as_bytes())), "2é");
+}

@@ -25,15 +25,32 @@ use constant {
 };
 
 my %settings;
+# In development: what was last died with, and how it came to that.
+my ($traced, $trace);
 
 # What is said of a failure, in one packet.
 sub describe {
     my ($error) = @_;
     my $text = eval { "$error" } // '';
     $text = 'it died without a message' if $text eq '';
-    $text = "the body has wide characters: encode it first, with Encode::encode('UTF-8', ...)" if $text =~ /\AWide character in send/;
-    utf8::encode($text);
+    $text = "the response has wide characters: encode it, as with Encode::encode('UTF-8', ...)" if $text =~ /\AWide character in send/;
+    $text .= $trace if $trace && !ref $error && $error eq $traced;
+    utf8::encode($text) if utf8::is_utf8($text);
     return substr $text =~ s/\n+\z//r, 0, PIECE;
+}
+
+# From now on it is noted how it came to what is died with.
+sub trace {
+    $SIG{__DIE__} = sub {
+        my ($error) = @_;
+        return if ref $error;
+        ($traced, $trace) = ($error, $error =~ /\n\z/ ? '' : "\n");
+        for (my $depth = 1; my (undef, $file, $line, $name) = caller $depth; $depth++) {
+            last if $file eq 'serow.pl';
+            $name =~ s/\APlack::Sandbox::\w+:://;
+            $trace .= "    $name called at $file line $line\n";
+        }
+    };
 }
 
 # The code of a code reference, or of an object that can be called as one; undefined for all else.
@@ -88,7 +105,14 @@ sub receive {
     if (unpack('x40 Q', $message) > 16) {
         @descriptors = unpack 'l*', substr $ancillary, 16, unpack('Q', $ancillary) - 16;
     }
-    return substr($text, 0, $length), map { open my $handle, '+<&=', $_ or die "a socket came broken: $!\n"; $handle } @descriptors;
+    return substr($text, 0, $length), map { open_socket($_) } @descriptors;
+}
+
+sub open_socket {
+    my ($descriptor) = @_;
+    open my $handle, '+<&=', $descriptor or die "a socket came broken: $!\n";
+    binmode $handle;
+    return $handle;
 }
 
 # The process that forks workers. It loads the application first where that is to be shared.
@@ -98,6 +122,7 @@ my %pids;
 
 sub run {
     open my $control, '+<&', \*STDIN or die "the channel to Serow: $!\n";
+    binmode $control;    # PERL_UNICODE may say otherwise
     sysread $control, my $text, Serow::PACKET;
     %settings = split /\0/, $text, -1;
     open STDIN, '<', '/dev/null' or die "/dev/null: $!\n";
@@ -208,6 +233,7 @@ sub run {
         send $requests, "failed\0" . Serow::describe($@), Serow::NOSIGNAL;
         exit 1;
     }
+    Serow::trace() if $settings{development};
     send $requests, 'ready', Serow::NOSIGNAL;
     serve($app);
 }
@@ -262,7 +288,7 @@ sub with_body {
 
 sub input {
     my ($text) = @_;
-    open my $handle, '<', \$text or die "a body cannot be read: $!\n";
+    open my $handle, '<:raw', \$text or die "a body cannot be read: $!\n";
     return $handle;
 }
 
