@@ -6,12 +6,15 @@ import os
 import pathlib
 import signal
 import time
+from collections.abc import Callable
 
 from ..proxy.load import Load
 from ..verdict import Verdict
 from .faults import CONNECTIONS, row_of
 from .servers import APPLICATION, Serow, answer, workers
 
+# What Serow says where the new code cannot be loaded.
+REFUSAL = "the old one stays"
 REPLACEMENTS = {True: 60, False: 1000}
 DEPLOYS = {True: 8, False: 100}
 TARGETS = ("/bytes/100", "/bytes/3000")
@@ -33,36 +36,45 @@ def replaced(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
     verdict.figure(f"{len(seen)} workers one after the other, {row.gets + row.posts} requests, none failed, longest {row.longest:.2f} s")
 
 
-def deployed(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
-    """The application is loaded anew again and again; one time of five its new version is broken, and the old one stays."""
-    file, version = folder / "config.ru", 0
+def rack_deployed(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
+    """A Rack application is loaded anew again and again."""
     code = APPLICATION.read_text().replace("ENV.fetch('VERSION', '')", "VERSION")
+    deployed(verdict, folder / "config.ru", short, lambda version: f"VERSION = '{version}'\n{code}", "raise 'broken'\n")
 
-    def write(new: int) -> None:
-        file.write_text(f"VERSION = '{new}'\n{code}")
 
-    write(0)
-    with Serow(folder, application=file) as server, Load(server.address, CONNECTIONS, targets=TARGETS) as load:
+def psgi_deployed(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
+    """The same with a PSGI application."""
+    code = APPLICATION.with_name("app.psgi").read_text()
+    deployed(verdict, folder / "app.psgi", short, lambda version: code.replace("$ENV{VERSION} // ''", f"'{version}'"), "die 'broken';\n")
+
+
+def deployed(verdict: Verdict, file: pathlib.Path, short: bool, code: Callable[[int], str], broken_code: str) -> None:
+    """One time of five the new version is broken, and the old one stays."""
+    version = 0
+    file.write_text(code(0))
+    with Serow(file.parent, application=file) as server, Load(server.address, CONNECTIONS, targets=TARGETS) as load:
         for deploy in range(1, DEPLOYS[short] + 1):
             broken = deploy % 5 == 0
-            file.write_text("raise 'broken'\n") if broken else write(deploy)
-            failures = server.said().count("the old one stays")
+            file.write_text(broken_code if broken else code(deploy))
+            failures = server.said().count(REFUSAL)
             os.kill(server.pid, signal.SIGHUP)
             expected = version if broken else deploy
             deadline = time.monotonic() + 20
             while time.monotonic() < deadline:
-                if broken and server.said().count("the old one stays") > failures:
-                    break
-                if not broken and answer(server, "GET", "/version")[1] == str(deploy):
+                if server.said().count(REFUSAL) > failures if broken else is_served(server) == str(deploy):
                     break
                 time.sleep(0.05)
-            is_served = answer(server, "GET", "/version")[1]
-            verdict.check(is_served == str(expected), f"deploy {deploy}: version {is_served} is served, not {expected}")
+            found = is_served(server)
+            verdict.check(found == str(expected), f"deploy {deploy}: version {found} is served, not {expected}")
             version = expected
     row = row_of(load, server, 0)
     verdict.check(row.gets_failed + row.posts_failed == 0, f"deploys: {row.kinds}")
     verdict.check(row.twice == 0, f"{row.twice} POSTs were carried out twice")
-    verdict.figure(f"{DEPLOYS[short]} deploys, {row.gets + row.posts} requests, none failed, longest {row.longest:.2f} s")
+    verdict.figure(f"{DEPLOYS[short]} deploys of {file.name}, {row.gets + row.posts} requests, none failed, longest {row.longest:.2f} s")
 
 
-CASES = (replaced, deployed)
+def is_served(server: Serow) -> str:
+    return answer(server, "GET", "/version")[1]
+
+
+CASES = (replaced, rack_deployed, psgi_deployed)

@@ -162,4 +162,20 @@ def check(verdict: Verdict, fault: Fault, row: Row, answers: list[str]) -> None:
     verdict.check(not row.said, f"{name}: {row.said}")
 
 
+def compare(verdict: Verdict, folder: pathlib.Path, short: bool) -> dict[str, dict[str, tuple[Row, list[str]]]]:
+    """The faults that all have, with each server, for the table; only counted."""
+    found: dict[str, dict[str, tuple[Row, list[str]]]] = {}
+    for kind in (Serow, *servers.PEERS):
+        found[kind.name] = {}
+        for number, fault in enumerate(FAULTS):
+            if fault.own or fault.options:
+                continue
+            place = folder / f"{kind.name}-{number}"
+            place.mkdir()
+            row, answers = found[kind.name][fault.name] = sit(kind(place), fault, TIMES[short])
+            verdict.say(f"{kind.name}: {fault.name}: {row.gets} GET, {row.gets_failed} failed; {row.posts} POST, {row.posts_failed} failed, "
+                        f"{row.twice} done twice; longest {row.longest:.2f} s ({row.kinds}); {dict(collections.Counter(answers))}; {row.said}")
+    return found
+
+
 CASES = (workers_fail,)

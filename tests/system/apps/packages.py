@@ -19,8 +19,8 @@ class Command(Server):
     """A command that hands over to Serow."""
 
     def __init__(self, folder: pathlib.Path, command: list[str], port: int) -> None:
-        super().__init__(["env", f"SEROW={program('serow')}", f"PERL5LIB={PACKAGES / 'plack/lib'}",
-                          f"RUBYLIB={PACKAGES / 'rack/lib'}", "--chdir", str(folder), *command], port)
+        super().__init__(["env", "--chdir", str(folder), f"SEROW={program('serow')}", f"PERL5LIB={PACKAGES / 'plack/lib'}",
+                          f"RUBYLIB={PACKAGES / 'rack/lib'}", *command], port)
 
 
 def handlers(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:

@@ -12,8 +12,8 @@ from ..server import Server, free_port, program
 
 APPLICATION = pathlib.Path(__file__).with_name("config.ru")
 WORKERS = 4
-# Seconds that a worker may take for a request. Unicorn looks at its workers once a second at most.
-TIMEOUT = 2
+# Seconds that a worker may take for a request: the least that Unicorn takes.
+TIMEOUT = 3
 
 
 class Serow(Server):

@@ -19,6 +19,8 @@ PATIENCE = 15.0
 POSTS = 0.2
 # Seconds between a response and the next request of its connection, on average: 64 connections ask 1,200 times a second.
 PAUSE = 0.05
+# How long the answer is to a request that says how long it shall take.
+SLEPT = 10
 TARGETS = ("/bytes/100", "/bytes/100", "/chunks/3000", "/bytes/60000")
 
 
@@ -127,7 +129,9 @@ class Client:
             self.close()
         if status != 200:
             raise Wrong(f"status {status}")
-        if headers.get("x-id") != asked.id or received != content.whole(asked.id, int(target.split("/")[2])):
+        _, what, number = target.split("/")
+        expected = content.whole(asked.id, SLEPT if what == "sleep" else int(number))
+        if headers.get("x-id") != asked.id or received != expected:
             raise Wrong("wrong answer")
 
     async def head(self) -> tuple[int, dict[str, str]]:
