@@ -16,6 +16,8 @@ use constant {
     NOSIGNAL => 0x4000,         # these are Linux's numbers, the same on all processors
     LOOK     => 0x2 | 0x40,     # MSG_PEEK, MSG_DONTWAIT
     CLOEXEC  => 0x4000_0000,    # MSG_CMSG_CLOEXEC
+    SOCKET   => 1,              # SOL_SOCKET
+    RIGHTS   => 1,              # SCM_RIGHTS
     NOHANG   => 1,
     CHILD    => 17,
     SETMASK  => 2,
@@ -63,8 +65,8 @@ sub code_of {
 package Serow::Kernel;
 
 my %NUMBERS = (
-    x86_64  => { recvmsg => 47,  ppoll => 271, rt_sigprocmask => 14 },
-    aarch64 => { recvmsg => 212, ppoll => 73,  rt_sigprocmask => 135 },
+    x86_64  => { sendmsg => 46,  recvmsg => 47,  ppoll => 271, rt_sigprocmask => 14 },
+    aarch64 => { sendmsg => 211, recvmsg => 212, ppoll => 73,  rt_sigprocmask => 135 },
 );
 my $numbers = $Config::Config{ptrsize} == 8 && $NUMBERS{ $Config::Config{archname} =~ s/-.*//r };
 
@@ -106,6 +108,16 @@ sub receive {
         @descriptors = unpack 'l*', substr $ancillary, 16, unpack('Q', $ancillary) - 16;
     }
     return substr($text, 0, $length), map { open_socket($_) } @descriptors;
+}
+
+# Sends a packet and a file; whether it could.
+sub send_along {
+    my ($channel, $packet, $file) = @_;
+    utf8::downgrade($packet);
+    my $ancillary = pack 'Q l l l x4', 20, Serow::SOCKET, Serow::RIGHTS, fileno $file;
+    my $part      = pack 'P Q', $packet, length $packet;
+    my $message   = pack 'Q Q P Q P Q Q', 0, 0, $part, 1, $ancillary, length $ancillary, 0;
+    return syscall($numbers->{sendmsg}, fileno $channel, $message, Serow::NOSIGNAL) >= 0;
 }
 
 sub open_socket {
@@ -261,7 +273,7 @@ sub serve {
             my $response = $app->(\%env);
             if (ref $response ne 'ARRAY' || @$cleanup || $env{'psgix.harakiri.commit'}) {
                 $goes_on = 1;
-                ref $response eq 'ARRAY' ? respond($response, \%env) : delay($response, \%env);
+                ref $response eq 'ARRAY' ? respond($response) : delay($response);
             }
             elsif (ref $response->[2] eq 'ARRAY'
                 && length(my $whole = head($response) . join '', @{ $response->[2] }) <= Serow::PIECE)
@@ -269,7 +281,7 @@ sub serve {
                 send $reply, "R$whole", Serow::NOSIGNAL or unsent("R$whole");
             }
             else {
-                respond($response, \%env);
+                respond($response);
             }
             1;
         } or fail($@, \%env);
@@ -322,18 +334,20 @@ sub refuse {
 
 # Answers with a response of three parts.
 sub respond {
-    my ($response, $env) = @_;
-    my $head = head($response);
-    if (ref $response->[2] ne 'ARRAY') {
-        my $is_file = is_file($response->[2]);
-        return if !$goes_on && hand_over($is_file, $head, $response, $env);
-        return stream($response->[2], $head) unless $is_file && left($response->[2]) <= Serow::PIECE;
-        $response->[2] = [ slurp($response->[2]) ];
+    my ($response) = @_;
+    my $head      = head($response);
+    my $body      = $response->[2];
+    my $announced = announced($response);
+    if (ref $body ne 'ARRAY') {
+        my $is_file = is_file($body);
+        return if hand_over($body, $is_file, $head, $announced);
+        return stream($body, $head) unless $is_file && left($body) <= Serow::PIECE;
+        $body = [ slurp($body) ];
     }
-    my $whole = join '', @{ $response->[2] };
+    my $whole = join '', @$body;
     return finish("R$head$whole") if length($head) + length $whole <= Serow::PIECE;
     utf8::downgrade($whole, 1) or die "Wide character in send\n";
-    $head = head([ $response->[0], [ @{ $response->[1] }, 'Content-Length' => length $whole ] ]) unless defined announced($response);
+    $head = head([ $response->[0], [ @{ $response->[1] }, 'Content-Length' => length $whole ] ]) unless defined $announced;
     begin($head);
     send_piece($whole);
     finish("E$ticket");
@@ -382,50 +396,31 @@ sub slurp {
 
 # Has Serow send a file itself, from where it stands, if the body is one; whether it does.
 sub hand_over {
-    my ($is_file, $head, $response, $env) = @_;
-    my $body     = $response->[2];
-    my $offset   = $is_file ? tell $body : 0;
-    my $has_path = Serow::blessed($body) && $body->can('path');
-    my $path     = $has_path ? $body->path : $is_file && readlink '/proc/self/fd/' . fileno $body;
-    return unless defined $path && length $path && -f $path;
-    my $left = (-s _) - $offset;
-    return if $left < (announced($response) // 1);
-    $path = Cwd::getcwd() . "/$path" unless $path =~ m{\A/};
-    if ($has_path) {
-        $body->close if $body->can('close');
-        finish("F$head$offset$path");
-        return 1;
+    my ($body, $is_file, $head, $announced) = @_;
+    if ($is_file) {
+        my ($offset, $left) = (tell $body, left($body));
+        return if $left <= Serow::PIECE || $left < ($announced // 0);
+        finish("F$head$offset", $body);
     }
-    return if $left <= Serow::PIECE;
-    open my $held, '<&', $body or return;
-    # A file that lives as long as what the application made for this request is gone now.
-    undef $body;
-    @$response = ();
-    %$env      = ();
-    if (is_at($held, $path)) {
-        finish("F$head$offset$path");
-        return 1;
+    else {
+        # What is to follow the response may be the end of the file.
+        return if $goes_on || !Serow::blessed($body) || !$body->can('path');
+        my $path = Cwd::abs_path($body->path) // return;
+        return if !-f $path || -s _ < ($announced // 0);
+        finish("F$head$path");
     }
-    sysseek $held, $offset, 0;
-    stream($held, $head);
+    $body->close;
     return 1;
-}
-
-sub is_at {
-    my ($file, $path) = @_;
-    my @file = stat $file;
-    my @there = stat $path;
-    return @there && "@file[0, 1]" eq "@there[0, 1]";
 }
 
 # The application answers when it likes; the worker is free when that has returned.
 sub delay {
-    my ($response, $env) = @_;
+    my ($response) = @_;
     my $begin = Serow::code_of($response) // die "the response is neither an array nor a code reference\n";
     $begin->(sub {
         my ($given) = @_;
         die "a second response is given\n" if $state != WAITING;
-        return respond($given, $env) if @$given > 2;
+        return respond($given) if @$given > 2;
         begin(head($given));
         my $name = $ticket;
         return bless \$name, 'Serow::Writer';
@@ -456,12 +451,21 @@ sub send_piece {
     }
 }
 
-# Sends what completes the response: its kind is in lower case where the worker goes on with the request.
+# Sends what completes the response, perhaps with a file: its kind is in lower case where the worker goes on with the request.
 sub finish {
-    my ($last) = @_;
+    my ($last, $file) = @_;
     $goes_on = 1 if @$cleanup;
-    say_to_front($goes_on ? lcfirst $last : $last);
+    $last = lcfirst $last if $goes_on;
+    $file ? send_along($last, $file) : say_to_front($last);
     $state = ANSWERED;
+}
+
+sub send_along {
+    my ($words, $file) = @_;
+    say_to_front("S$ticket");
+    until (Serow::Kernel::send_along($reply, $words, $file)) {
+        die "a file cannot be sent: $!\n" if $! != Serow::EINTR;
+    }
 }
 
 sub say_to_front {
