@@ -412,3 +412,28 @@ fn settings_of_perl_for_files_are_not_for_sockets() {
     let running = Running::new((settings, folder));
     assert_eq!(body(&running.post("/", "é".as_bytes())), "2é");
 }
+
+#[test]
+fn another_protocol_is_spoken_at_a_socket() {
+    let running = run(r#"
+sub {
+    my $env = shift;
+    my $socket = $env->{'psgix.io'};
+    return [200, [], [defined $socket ? 'offered' : 'none']] if $env->{PATH_INFO} ne '/echo';
+    return sub {
+        syswrite $socket, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n";
+        while (sysread $socket, my $text, 100) {
+            syswrite $socket, uc $text;
+            last if $text =~ /bye/;
+        }
+    };
+}
+"#);
+    let asking = "Host: a\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n";
+    let answer = running.exchange(format!("GET /echo HTTP/1.1\r\n{asking}hello, bye"));
+    assert!(answer.starts_with("HTTP/1.1 101 ") && answer.ends_with("HELLO, BYE"), "{answer}");
+    let answer =
+        running.exchange(format!("GET / HTTP/1.1\r\n{}", asking.replace("Upgrade\r\nU", "Upgrade, close\r\nU")));
+    assert_eq!(body(&answer), "offered");
+    assert_eq!(body(&running.get("/")), "none");
+}

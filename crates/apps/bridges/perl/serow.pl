@@ -269,9 +269,14 @@ sub serve {
             = $kind == 114      # r
             ? (@constants, 'psgi.input' => $empty, unpack 'x10 (n/a*)*', $packet)
             : (@constants, with_body($kind));
+        $env{'psgix.io'} = Serow::Socket::offer() if exists $env{HTTP_UPGRADE};
         eval {
             my $response = $app->(\%env);
-            if (ref $response ne 'ARRAY' || @$cleanup || $env{'psgix.harakiri.commit'}) {
+            if ($state == ANSWERED) {
+                # It writes to its own socket.
+                delay($response) if ref $response ne 'ARRAY';
+            }
+            elsif (ref $response ne 'ARRAY' || @$cleanup || $env{'psgix.harakiri.commit'}) {
                 $goes_on = 1;
                 ref $response eq 'ARRAY' ? respond($response) : delay($response);
             }
@@ -435,6 +440,15 @@ sub inform {
     say_to_front('I' . head([ $status, $headers ])) if $state == WAITING;
 }
 
+# The application writes the response to the other end of this socket.
+sub take_over {
+    my ($socket) = @_;
+    return if $state != WAITING;
+    $goes_on = 1;
+    send_along("U$ticket", $socket);
+    $state = ANSWERED;
+}
+
 sub begin {
     my ($head) = @_;
     say_to_front("H$head");
@@ -504,6 +518,44 @@ sub rest {
     say_to_front("D$ticket");
     return 1;
 }
+
+# The client's connection, for applications that want to speak another protocol: psgix.io. Serow stays between them. The
+# application has it when it does something with it; until then it may answer as usual.
+package Serow::Socket;
+
+sub offer {
+    socketpair my $ours, my $theirs, 1, 1, 0 or return;    # AF_UNIX, SOCK_STREAM
+    tie *$ours, __PACKAGE__, $ours, $theirs;
+    return $ours;
+}
+
+sub TIEHANDLE {
+    my ($class, $ours, $theirs) = @_;
+    my $self = bless { ours => $ours, theirs => $theirs, ticket => $ticket }, $class;
+    Scalar::Util::weaken($self->{ours});
+    return $self;
+}
+
+# From now on it is a socket like others.
+sub take {
+    my ($self) = @_;
+    my ($ours, $theirs) = @$self{qw(ours theirs)};
+    no warnings 'untie';
+    untie *$ours;
+    Serow::Worker::take_over($theirs) if $self->{ticket} eq $ticket;
+    return $ours;
+}
+
+sub FILENO   { fileno take(shift) }
+sub BINMODE  { my $socket = take(shift); @_ ? binmode $socket, $_[0] : binmode $socket }
+sub PRINT    { my $socket = take(shift); print $socket @_ }
+sub PRINTF   { my $socket = take(shift); printf $socket @_ }
+sub WRITE    { my $socket = take(shift); syswrite $socket, $_[0], $_[1] // length $_[0], $_[2] // 0 }
+sub READ     { my $socket = take(shift); sysread $socket, $_[0], $_[1], $_[2] // 0 }
+sub READLINE { my $socket = take(shift); readline $socket }
+sub GETC     { getc take(shift) }
+sub EOF      { eof take(shift) }
+sub CLOSE    { close take(shift) }
 
 # Writes a body piece by piece.
 package Serow::Writer;
