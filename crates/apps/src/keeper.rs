@@ -20,7 +20,13 @@ use tokio::{
 };
 
 use self::handle::Order;
-pub(crate) use self::{backoff::Backoff, crew::BridgedCrew, handle::KeeperHandle, process::Process};
+pub(crate) use self::{
+    backoff::{Backoff, RESTART},
+    crew::BridgedCrew,
+    handle::KeeperHandle,
+    output::read_lines,
+    process::Process,
+};
 
 /// The application as it was loaded once, and the processes that run it.
 pub(crate) trait Crew: Sized + 'static {

@@ -17,9 +17,12 @@
 //! Beside the requests, a thread starts workers, watches and replaces them: `keeper.rs`, `keeper/`. Workers are forked from a
 //! process that has the interpreter loaded, the mold; a mold and its workers are a crew. A reload is another crew. In
 //! development, files that change are a reason for one: `watching.rs`.
+//!
+//! Any other program that serves HTTP is an application as well: `command.rs`, `command/`.
 #![forbid(unsafe_code)]
 
 mod application;
+mod command;
 mod environment;
 mod exchange;
 mod failure;
@@ -39,6 +42,7 @@ mod websocket;
 mod words;
 
 pub use self::{
+    command::{Binding, CommandApplication, CommandSettings},
     handler::ApplicationHandler,
     pool::Census,
     program::{Interface, Program},

@@ -46,7 +46,7 @@ impl Application {
     /// Why it cannot be loaded, in its own words where it has some.
     pub fn run(&self) -> Result<Workers, String> {
         let (keeper, thread) = keeper::start::<BridgedCrew>(Arc::clone(&self.shared))?;
-        let mut workers = Workers { keeper, thread: Some(thread), watching: None };
+        let mut workers = Workers::new(keeper, thread);
         if self.shared.settings.development {
             workers.watching = Some(Watching::start(&self.shared.settings, workers.reloader())?);
         }
@@ -73,6 +73,11 @@ impl Application {
 }
 
 impl Workers {
+    /// The workers of this keeper, who has this thread.
+    pub(crate) fn new(keeper: KeeperHandle, thread: JoinHandle<()>) -> Self {
+        Self { keeper, thread: Some(thread), watching: None }
+    }
+
     /// What loads the application anew.
     #[must_use]
     pub fn reloader(&self) -> Reloader {

@@ -2,7 +2,7 @@
 
 use std::{io, thread};
 
-use serow_apps::{Application, Reloader};
+use serow_apps::Reloader;
 use tokio::{
     runtime::{Builder, Runtime},
     signal::unix::{Signal, SignalKind, signal},
@@ -20,19 +20,18 @@ use crate::{
 pub(crate) fn serve(settings: AppSettings) -> Result<(), Failure> {
     let AppSettings { application, server } = settings;
     error_log::begin(server.level);
-    let name = format!("{} ({})", application.program.application, application.program.interface.name());
-    let threads = server.workers;
     // From here on, who sends HUP too early does not end the server.
     let hangups = Hangups::new().map_err(Failure::System)?;
     // The sockets before the application: whether there are any is known at once, and clients that come meanwhile wait.
     let serving = Serving::bind(server)?;
-    let application = Application::new(application, threads);
     let workers = application.run().map_err(Failure::NotStarted)?;
     let reloader = workers.reloader();
     let reloading = reloader.clone();
     let wait = move || hangups.reload(&reloading);
     thread::Builder::new().name("serow-reload".to_owned()).spawn(wait).map_err(Failure::System)?;
-    serving.serve(application.handler(), Served { name: &name, reloader: Some(reloader), ..Served::default() })
+    let upstreams = application.upstream().cloned().into_iter().collect();
+    let name = application.description();
+    serving.serve(application.handler(), Served { name: &name, upstreams, reloader: Some(reloader) })
 }
 
 /// HUP, which means that the application is to be loaded anew.

@@ -36,7 +36,7 @@ use crate::written::{Bare, word};
 
 pub(crate) use self::{
     admin::{AdminArguments, DoorArguments, DrainArguments, ServerWishArguments, StatusArguments, WeightArguments},
-    application::{AppArguments, ApplicationArguments, InterfaceArgument},
+    application::{AppArguments, ApplicationArguments, BindArgument, InterfaceArgument},
     balancing::{BalanceArgument, BalancingArguments},
     bench::{
         BenchArguments, BenchCommand, ConnectionArguments, LoadArguments, ReportArguments, RequestArguments,

@@ -48,7 +48,6 @@ mod values;
 use std::{path::Path, time::Duration};
 
 use serde_json::Value;
-use serow_apps::Application;
 use serow_proxy::Upstream;
 use serow_router::Router;
 
@@ -66,7 +65,7 @@ use self::{
     root::RootTable,
     tables::TableReading,
 };
-use crate::settings::ServerSettings;
+use crate::{application::Application, settings::ServerSettings};
 
 /// What a settings file says.
 pub(crate) struct Configuration {

@@ -6,7 +6,7 @@
 //! | the same in a settings file; whether one is right | `configuration.rs`, `configuration/`, `check.rs` |
 //! | what it means: the settings of the parts, checked | `settings.rs`, `settings/`, `encryption.rs` |
 //! | what is said where it means nothing | `failure.rs`, `misuse.rs` |
-//! | serving a folder; other servers; an application; what all do alike | `folder.rs`; `proxy.rs`; `app.rs`; `serving.rs` |
+//! | serving a folder; other servers; an application; what all do alike | `folder.rs`; `proxy.rs`; `app.rs`, `application.rs`; `serving.rs` |
 //! | at sockets that a supervisor opened | `inherited.rs` |
 //! | handlers around it, where there is TLS | `strict_transport.rs`, `to_tls.rs` |
 //! | everything a settings file says | `run.rs`, `configuration.rs` |
@@ -24,6 +24,7 @@ mod access_log;
 mod admin;
 mod announcement;
 mod app;
+mod application;
 mod arguments;
 mod bench;
 mod check;

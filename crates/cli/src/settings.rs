@@ -6,6 +6,7 @@ mod check;
 mod contradiction;
 mod folder;
 mod listeners;
+mod program;
 mod proxy;
 mod upstream;
 
@@ -15,10 +16,11 @@ use serow::{Address, Limits, ListenOptions, ProxyProtocol, Server, Timeouts, Ver
 use tracing::level_filters::LevelFilter;
 
 pub(crate) use self::{
-    application::{AppSettings, application_settings},
+    application::{AppSettings, application},
     contradiction::Contradiction,
     folder::{FolderSettings, folder_settings},
     listeners::{ListenerSettings, Purpose},
+    program::program,
     proxy::{ProxySettings, forwarding_settings, reads_attempts},
     upstream::upstream_settings,
 };

@@ -7,7 +7,7 @@ use std::{
     process::ExitCode,
 };
 
-use serow_supervisor::{Settings, SupervisorError, become_worker};
+use serow_supervisor::{Settings, SupervisorError, become_program, become_worker};
 
 use crate::{
     arguments::{SuperviseArguments, SupervisorFiles},
@@ -20,6 +20,9 @@ use crate::{
 pub(crate) fn run(arguments: SuperviseArguments) -> ExitCode {
     if arguments.become_worker {
         return become_worker(arguments.workers.dir.as_deref(), &arguments.command);
+    }
+    if arguments.become_program {
+        return become_program(&arguments.command);
     }
     exit_code(carry_out(arguments))
 }
@@ -86,8 +89,19 @@ fn settings(arguments: SuperviseArguments) -> Result<Settings, Failure> {
 /// This program again: as another process it can say its own process id before it executes the command. Its file may have
 /// been replaced by then, which this name does not mind.
 fn launcher(folder: Option<PathBuf>) -> Vec<OsString> {
-    let mut words: Vec<OsString> = ["/proc/self/exe", "supervise", "--become-worker"].map(OsString::from).into();
+    let mut words = itself("--become-worker");
     words.extend(folder.into_iter().flat_map(|folder| ["--dir".into(), folder.into_os_string()]));
     words.push("--".into());
     words
+}
+
+/// The same for programs that end with this one.
+pub(crate) fn program_launcher() -> Vec<OsString> {
+    let mut words = itself("--become-program");
+    words.push("--".into());
+    words
+}
+
+fn itself(option: &str) -> Vec<OsString> {
+    ["/proc/self/exe", "supervise", option].map(OsString::from).into()
 }

@@ -12,6 +12,7 @@ use rustix::{
     process::{Gid, Uid},
     thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid},
 };
+use tokio::io::{Interest, unix::AsyncFd};
 
 /// Moves a descriptor to this number. Programs that are executed do not inherit it, until its close-on-exec flag is cleared.
 ///
@@ -100,6 +101,17 @@ pub fn unblock_signals() -> io::Result<()> {
         libc::pthread_sigmask(libc::SIG_SETMASK, none.as_ptr(), std::ptr::null_mut())
     };
     if outcome == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(outcome)) }
+}
+
+/// Waits until a process has ended, by its descriptor (pidfd_open(2)).
+///
+/// # Errors
+///
+/// When the descriptor cannot be waited for.
+pub async fn end_of(process: OwnedFd) -> io::Result<()> {
+    // SAFETY: an OwnedFd is the same descriptor, open, as long as it lives.
+    let process = unsafe { AsyncFd::register_with_interest(process, Interest::READABLE) }?;
+    process.readable().await.map(drop)
 }
 
 fn require_one_thread() -> io::Result<()> {

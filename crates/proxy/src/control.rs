@@ -95,6 +95,26 @@ impl Upstream {
         Ok(names)
     }
 
+    /// Has these servers and no others from now on, in this order. Those that are there already stay what they are; those that
+    /// are gone finish what they have.
+    pub fn replace_servers(&self, servers: Vec<ServerSettings>) {
+        let (known, named): (Vec<_>, Vec<_>) =
+            servers.into_iter().partition(|server| known_destination(server).is_some());
+        self.change_named(|before| *before = named.into_iter().map(Arc::new).collect());
+        self.change_servers(|before| {
+            let mut servers: Vec<_> = known
+                .into_iter()
+                .filter_map(|settings| {
+                    let there = before.iter().find(|server| *server.settings() == settings).cloned();
+                    there.or_else(|| known_destination(&settings).map(|place| self.new_server(settings, place)))
+                })
+                .collect();
+            let is_named = |server: &&Arc<Server>| known_destination(server.settings()).is_none();
+            servers.extend(before.iter().filter(is_named).cloned());
+            servers
+        });
+    }
+
     /// The servers that are called so.
     fn find(&self, text: &str) -> Result<Vec<Arc<Server>>, ControlError> {
         let is_meant = |server: &&Arc<Server>| {
@@ -203,5 +223,17 @@ mod tests {
         upstream.add_server(server("app.example:80")).unwrap();
         assert!(matches!(upstream.add_server(server("app.example:80")), Err(ControlError::Known(_))));
         assert_eq!(names(), ["127.0.0.1:81"]);
+    }
+
+    #[test]
+    fn other_servers_take_over() {
+        let upstream = upstream();
+        let names = || upstream.servers().iter().map(|server| server.name().to_owned()).collect::<Vec<_>>();
+        let first = upstream.servers()[0].number();
+        upstream.replace_servers(vec![server("127.0.0.1:81"), server("127.0.0.1:80"), server("app.example:80")]);
+        assert_eq!(names(), ["127.0.0.1:81", "127.0.0.1:80"]);
+        assert_eq!((upstream.servers()[1].number(), upstream.named().len()), (first, 1));
+        upstream.replace_servers(Vec::new());
+        assert_eq!((names().len(), upstream.named().len()), (0, 0));
     }
 }

@@ -17,6 +17,7 @@ mod http;
 mod verdict;
 
 use std::{
+    rc::Rc,
     sync::{
         Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -24,12 +25,17 @@ use std::{
     time::Duration,
 };
 
+use serow_client::Buffers;
 use serow_net::{Clock, Moment};
 
 use self::verdict::Verdict;
 pub(crate) use self::{
     checking::check_servers,
     verdict::{Change, Standing},
+};
+use crate::{
+    settings::ServerSettings,
+    upstream::{Upstream, known_destination},
 };
 
 /// How servers are checked.
@@ -120,6 +126,20 @@ impl CheckKind {
 impl Default for HttpCheck {
     fn default() -> Self {
         Self { path: "/".to_owned(), host: None, send: None, expect: vec![200..=399], body: None, header: None }
+    }
+}
+
+impl Upstream {
+    /// Checks a server once that need not be one of this upstream's, as one of its servers would be.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it, for people.
+    pub async fn check_once(&self, server: &ServerSettings, settings: &CheckSettings) -> Result<(), String> {
+        let destination = known_destination(server).ok_or("a name has to be looked up before")?;
+        let server = self.new_server(server.clone(), destination);
+        let checked = check::check(&server, self.settings(), settings, &Rc::<Buffers>::default()).await;
+        checked.map_err(|failure| failure.to_string())
     }
 }
 

@@ -165,6 +165,12 @@ impl Server {
         self.active.load(Ordering::Relaxed)
     }
 
+    /// Requests that it has had, those that failed included.
+    #[must_use]
+    pub fn requests(&self) -> u64 {
+        self.counters.requests.value()
+    }
+
     /// Whether it has as many requests as it may.
     pub(crate) fn is_full(&self) -> bool {
         self.settings.most_requests.is_some_and(|most| self.active() >= most)

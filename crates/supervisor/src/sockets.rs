@@ -174,4 +174,4 @@ fn arrange(sockets: Vec<Bound>, wanted: &[Option<RawFd>]) -> Result<Vec<Bound>, 
 }
 
 /// SD_LISTEN_FDS_START of sd_listen_fds(3).
-const LOWEST: RawFd = 3;
+pub(crate) const LOWEST: RawFd = 3;

@@ -3,13 +3,29 @@
 use std::{
     env,
     ffi::OsString,
+    fs::File,
     io,
-    os::unix::process::CommandExt,
+    os::{
+        fd::{IntoRawFd, RawFd},
+        unix::process::CommandExt,
+    },
     path::Path,
     process::{self, Command},
 };
 
-use crate::{Settings, environment::Variables, log, sockets::Sockets};
+use rustix::{
+    io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd},
+    process::{Signal, set_parent_process_death_signal},
+    stdio::{dup2_stdin, stdin},
+};
+use serow_net::process::place;
+
+use crate::{
+    Settings,
+    environment::Variables,
+    log,
+    sockets::{LOWEST, Sockets},
+};
 
 /// Spawns a worker and says its process id.
 pub(crate) fn spawn(
@@ -22,20 +38,59 @@ pub(crate) fn spawn(
     let mut words = settings.launcher.iter().chain(&settings.command);
     let mut command = Command::new(words.next().ok_or(io::ErrorKind::InvalidInput)?);
     command.args(words).envs(variables);
-    command.env("SERVER_STARTER_PORT", sockets.description());
-    command.env("SERVER_STARTER_GENERATION", generation.to_string());
-    // What this process was given by systemd is not for the worker.
-    for name in [LISTEN_PID, LISTEN_FDS, LISTEN_FDNAMES, "LISTEN_PIDFDID", NOTIFY_SOCKET] {
-        command.env_remove(name);
-    }
-    let names = sockets.names_from_three();
-    if !names.is_empty() {
-        command.env(LISTEN_FDS, names.len().to_string()).env(LISTEN_FDNAMES, names.join(":"));
-    }
+    keep_own_sockets(&mut command);
+    tell_of_sockets(&mut command, &sockets.description(), &sockets.names_from_three(), generation);
     if let Some(address) = notifications {
         command.env(NOTIFY_SOCKET, address);
     }
     command.spawn().map(|child| child.id())
+}
+
+/// Has a command not know of what this process was given by systemd or a supervisor: that is not for the command.
+pub fn keep_own_sockets(command: &mut Command) {
+    let names = [LISTEN_PID, LISTEN_FDS, LISTEN_FDNAMES, "LISTEN_PIDFDID", NOTIFY_SOCKET];
+    for name in names.into_iter().chain([SERVER_STARTER_PORT, SERVER_STARTER_GENERATION]) {
+        command.env_remove(name);
+    }
+}
+
+/// Tells a command of one socket that [`become_program`] gives it as descriptor 3, in the words of Server::Starter and of
+/// systemd; `name` is its port, as in `127.0.0.1:8080`, or its path.
+pub fn tell_of_socket(command: &mut Command, name: &str, generation: u64) {
+    tell_of_sockets(command, &format!("{name}={LOWEST}"), &[name.replace(':', "-")], generation);
+}
+
+fn tell_of_sockets(command: &mut Command, description: &str, names_from_three: &[String], generation: u64) {
+    command.env(SERVER_STARTER_PORT, description);
+    command.env(SERVER_STARTER_GENERATION, generation.to_string());
+    if !names_from_three.is_empty() {
+        command.env(LISTEN_FDS, names_from_three.len().to_string()).env(LISTEN_FDNAMES, names_from_three.join(":"));
+    }
+}
+
+/// Turns this process into a program that ends with the one that started it: where `LISTEN_FDS` speaks of a socket, standard
+/// input is put at its place. As [`become_worker`] otherwise.
+pub fn become_program(command: &[OsString]) -> process::ExitCode {
+    let prepared = set_parent_process_death_signal(Some(Signal::TERM)).map_err(io::Error::from);
+    let prepared = match env::var_os(LISTEN_FDS) {
+        Some(_) => prepared.and_then(|()| take_socket()),
+        None => prepared,
+    };
+    if let Err(error) = prepared {
+        log::line(&format!("the socket cannot be handed over: {error}"));
+        return FAILED.into();
+    }
+    become_worker(None, command)
+}
+
+/// Standard input becomes the first socket, and reads nothing from then on.
+fn take_socket() -> io::Result<()> {
+    let socket = place(fcntl_dupfd_cloexec(stdin(), ABOVE)?, LOWEST)?;
+    fcntl_setfd(&socket, FdFlags::empty())?;
+    // It stays open for the program.
+    let _ = socket.into_raw_fd();
+    dup2_stdin(File::open("/dev/null")?)?;
+    Ok(())
 }
 
 /// Turns this process into the worker: goes into the folder, says in `LISTEN_PID` which process is meant by `LISTEN_FDS`
@@ -60,6 +115,13 @@ pub fn become_worker(folder: Option<&Path>, command: &[OsString]) -> process::Ex
 
 /// Server::Starter's.
 const FAILED: u8 = 255;
+
+/// Out of the way of what is put at certain numbers.
+const ABOVE: RawFd = 10;
+
+// Server::Starter's.
+const SERVER_STARTER_PORT: &str = "SERVER_STARTER_PORT";
+const SERVER_STARTER_GENERATION: &str = "SERVER_STARTER_GENERATION";
 
 // sd_listen_fds(3) and sd_notify(3).
 const LISTEN_PID: &str = "LISTEN_PID";

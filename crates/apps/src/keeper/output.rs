@@ -11,7 +11,7 @@ use tokio::{
 use crate::settings::ApplicationSettings;
 
 /// Hands over the lines that come, until all who could write any are gone.
-fn read_lines(pipe: OwnedFd, mut take: impl FnMut(&str) + 'static) -> JoinHandle<()> {
+pub(crate) fn read_lines(pipe: OwnedFd, mut take: impl FnMut(&str) + 'static) -> JoinHandle<()> {
     spawn_local(async move {
         let Ok(receiver) = Receiver::from_owned_fd(pipe) else { return };
         let mut lines = BufReader::new(receiver);

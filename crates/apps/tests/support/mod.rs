@@ -5,22 +5,29 @@ use std::{
     io::{Read, Write},
     net::{SocketAddr, TcpStream},
     num::NonZero,
+    ops::Deref,
     thread::{self, JoinHandle},
     time::Duration,
 };
 
-use serow::{Server, Stopper};
+use serow::{Handler, Server, Stopper};
 use serow_apps::{Application, ApplicationSettings, Interface, Program, Workers};
 use tempfile::TempDir;
 
 /// An application that runs until this is dropped.
 pub struct Running {
+    // Before its workers, which answer until it has ended.
+    answering: Answering,
     pub application: Application,
     workers: Workers,
+    pub folder: TempDir,
+}
+
+/// A server with a handler, until this is dropped.
+pub struct Answering {
     address: SocketAddr,
     stopper: Stopper,
     thread: Option<JoinHandle<()>>,
-    pub folder: TempDir,
 }
 
 /// The settings of an application of one file, with two workers, in a folder of its own.
@@ -50,17 +57,38 @@ impl Running {
     pub fn new((settings, folder): (ApplicationSettings, TempDir)) -> Self {
         let application = Application::new(settings, 3);
         let workers = application.run().unwrap_or_else(|error| panic!("{error}"));
-        let bound = Server::new().listen("127.0.0.1:0").workers(1).ignore_signals().bind().unwrap();
-        let address = bound.addresses().next().unwrap().to_string().parse().unwrap();
-        let (stopper, handler) = (bound.stopper(), application.handler());
-        let thread = Some(thread::spawn(move || bound.run(handler).unwrap()));
-        Self { application, workers, address, stopper, thread, folder }
+        let answering = Answering::new(application.handler());
+        Self { answering, application, workers, folder }
     }
 
     /// Loads the application anew.
     pub fn reload(&self) -> Result<(), String> {
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        runtime.block_on(self.workers.reloader().reload())
+        reload(&self.workers)
+    }
+}
+
+/// Loads an application anew.
+pub fn reload(workers: &Workers) -> Result<(), String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(workers.reloader().reload())
+}
+
+impl Deref for Running {
+    type Target = Answering;
+
+    fn deref(&self) -> &Answering {
+        &self.answering
+    }
+}
+
+impl Answering {
+    /// Answers with this handler, on one thread.
+    pub fn new(handler: impl Handler + Send) -> Self {
+        let bound = Server::new().listen("127.0.0.1:0").workers(1).ignore_signals().bind().unwrap();
+        let address = bound.addresses().next().unwrap().to_string().parse().unwrap();
+        let stopper = bound.stopper();
+        let thread = Some(thread::spawn(move || bound.run(handler).unwrap()));
+        Self { address, stopper, thread }
     }
 
     pub fn address(&self) -> SocketAddr {
@@ -107,7 +135,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for Answering {
     fn drop(&mut self) {
         self.stopper.stop_within(Duration::ZERO);
         if let Some(thread) = self.thread.take() {

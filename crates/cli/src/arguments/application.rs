@@ -13,8 +13,13 @@ use crate::written::{Count, Size, Span, Variable, word};
 #[derive(Debug, Args)]
 pub(crate) struct AppArguments {
     /// config.ru, app.psgi, or for Python module:callable, as in project.wsgi:application.
-    #[arg(required = true, value_name = "FILE")]
-    pub(crate) application: OsString,
+    #[arg(required_unless_present = "command", conflicts_with = "command", value_name = "FILE")]
+    pub(crate) application: Option<OsString>,
+
+    /// Any program that serves HTTP, and its arguments, in which {port} and {socket} stand for where it is to listen.
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+
     #[command(flatten)]
     pub(crate) run: ApplicationArguments,
     #[command(flatten)]
@@ -32,11 +37,22 @@ pub(crate) struct ApplicationArguments {
     #[arg(long, value_name = "auto|rack|psgi|wsgi|asgi", default_value = "auto", hide_possible_values = true)]
     pub(crate) interface: InterfaceArgument,
 
-    /// Worker processes [default: as many as --workers]
+    /// How a program is reached: at a port that PORT says, a unix socket that SOCKET says, or one it inherits: port, unix or inherit.
+    ///
+    /// A port is one of 127.0.0.1 that was free; each copy has its own, as it has its unix socket. A socket that is inherited is
+    /// one for all copies, by the protocols of Server::Starter (SERVER_STARTER_PORT) and systemd (LISTEN_FDS).
+    #[arg(long, value_name = "port|unix|inherit", default_value = "port", hide_possible_values = true)]
+    pub(crate) bind: BindArgument,
+
+    /// A path that a program has to answer with a status below 400 before it counts as ready [default: a connection is enough]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) check_path: Option<String>,
+
+    /// Worker processes; copies of a program [default: as many as --workers; of a program 1]
     #[arg(long, value_name = "N")]
     pub(crate) processes: Option<Count<1, 1024>>,
 
-    /// Requests that a worker answers at a time, on threads [default: 1; asgi: 1000]
+    /// Requests that a worker answers at a time, on threads [default: 1; asgi: 1000; a program: any number]
     ///
     /// More than one only for applications that are made for it.
     #[arg(long, value_name = "N")]
@@ -97,6 +113,22 @@ pub(crate) struct ApplicationArguments {
     #[arg(long)]
     pub(crate) dev: bool,
 }
+
+/// How a program is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BindArgument {
+    /// At a port of 127.0.0.1.
+    #[value(help = None)]
+    Port,
+    /// At a unix socket.
+    #[value(help = None)]
+    Unix,
+    /// At a socket that it inherits.
+    #[value(help = None)]
+    Inherit,
+}
+
+word!(BindArgument, "Bind");
 
 /// How an application is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -33,6 +33,10 @@ pub(crate) struct SuperviseArguments {
     /// Take the place of this process: how workers are begun.
     #[arg(long, hide = true)]
     pub(crate) become_worker: bool,
+
+    /// Take the place of this process, as a program that an application is.
+    #[arg(long, hide = true)]
+    pub(crate) become_program: bool,
 }
 
 /// Where the server listens.

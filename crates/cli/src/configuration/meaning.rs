@@ -1,6 +1,6 @@
 //! What a settings file means as a whole.
 
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
 use super::{
     Configuration,
@@ -41,7 +41,8 @@ pub(super) fn of(written: RootTable, folder: &Path, problems: &Problems) -> Opti
     let (site_count, route_count) = (sites.len(), sites.iter().map(SiteTable::routes).sum());
     let proxying = Proxying::new(upstreams, folder, note_attempts, problems);
     let threads = server.as_ref().map_or(1, |server| server.workers);
-    let applications = Applications::new(folder, threads, problems);
+    let grace = server.as_ref().map_or(Duration::ZERO, |server| server.grace);
+    let applications = Applications::new(folder, threads, grace, problems);
     let routing = Routing { folder, wanted_files, shares, proxying: &proxying, applications: &applications, problems };
     let router = routing.router(sites);
     Some(Configuration {

@@ -163,7 +163,7 @@ impl Routing<'_> {
 
     fn app(&self, written: AppTable, place: &Place) -> Option<Action<RouteHandler>> {
         let application = self.applications.application(written, place)?;
-        Some(Action::Handle(RouteHandler::App(application.handler())))
+        Some(Action::Handle(application.handler()))
     }
 
     /// A text that says what is wrong with it.

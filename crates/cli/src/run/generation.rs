@@ -4,7 +4,7 @@ use std::{io, mem, path::Path, process::ExitCode, thread};
 
 use rustix::process::geteuid;
 use serow::{Address, BoundServer, ListenOptions};
-use serow_apps::{Application, Workers};
+use serow_apps::Workers;
 use serow_net::process::become_user;
 use serow_proxy::Upkeep;
 use serow_supervisor::master::{Beginning, Parent, Terms, WantedListener};
@@ -14,6 +14,7 @@ use crate::{
     access_log::AccessLogWriter,
     admin::{Sources, Wish},
     announcement,
+    application::Application,
     configuration::{self, Account, Configuration},
     encryption, error_log, exit_code,
     failure::Failure,
@@ -112,7 +113,7 @@ fn run_applications(applications: &[Application]) -> Result<Vec<Workers>, String
         let loading: Vec<_> = applications.iter().map(|application| scope.spawn(|| application.run())).collect();
         let loaded = loading.into_iter().zip(applications).map(|(loading, application)| {
             let outcome = loading.join().unwrap_or_else(|_| Err("a bug: its keeper panicked".to_owned()));
-            outcome.map_err(|why| format!("{}: {why}", application.settings().name))
+            outcome.map_err(|why| format!("{}: {why}", application.name()))
         });
         loaded.collect()
     })

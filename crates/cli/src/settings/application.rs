@@ -9,17 +9,19 @@ use std::{
 use serow_apps::{ApplicationSettings, Interface, Lifetime, Output, Program};
 use serow_proxy::QueueSettings;
 
-use super::{Contradiction, ServerSettings, shares};
+use super::{Contradiction, ServerSettings, program, shares};
 use crate::{
     announcement,
-    arguments::{AppArguments, ApplicationArguments, InterfaceArgument},
+    application::Application,
+    arguments::{AppArguments, ApplicationArguments, BindArgument, InterfaceArgument},
+    descriptors::limit_of_others,
     failure::Failure,
 };
 
 /// What `serow app` runs, and how.
 pub(crate) struct AppSettings {
     /// The application.
-    pub(crate) application: ApplicationSettings,
+    pub(crate) application: Application,
     /// How the server serves.
     pub(crate) server: ServerSettings,
 }
@@ -27,23 +29,34 @@ pub(crate) struct AppSettings {
 impl AppSettings {
     /// Finds out what the options mean together.
     pub(crate) fn new(arguments: AppArguments) -> Result<Self, Failure> {
-        let AppArguments { application, run, general } = arguments;
+        let AppArguments { application, command, run, general } = arguments;
         let shares = shares(&general.listening, 0).with_upstreams();
         let server = ServerSettings::new(general, shares)?;
-        let application = application_settings(APPLICATION.to_owned(), &application, run, server.workers);
+        let name = APPLICATION.to_owned();
+        let application = match application {
+            Some(application) => self::application(name, &application, run, server.workers),
+            None => program(name, command, run, server.grace),
+        };
         let application = application
             .map_err(|found| Contradiction { text: found.text.replace("`application`", "FILE"), ..found })?;
         Ok(Self { application, server })
     }
 }
 
-/// How this application is run, where so many threads ask it.
-pub(crate) fn application_settings(
+/// This application, which so many threads ask.
+pub(crate) fn application(
     name: String,
     application: &OsStr,
     written: ApplicationArguments,
     threads: usize,
-) -> Result<ApplicationSettings, Contradiction> {
+) -> Result<Application, Contradiction> {
+    for (key, is_given) in [("bind", written.bind != BindArgument::Port), ("check-path", written.check_path.is_some())]
+    {
+        if is_given {
+            let text = format!("`{key}` is for programs that serve HTTP themselves: leave it out");
+            return Err(Contradiction::new(key, text));
+        }
+    }
     let (interface, folder, application) = find(application, &written)?;
     let interpreter = match &written.interpreter {
         Some(words) => words.split_whitespace().map(Into::into).collect(),
@@ -70,11 +83,12 @@ pub(crate) fn application_settings(
     settings.spawn_interval = written.spawn_interval.0;
     settings.memory_limit = written.memory_limit.map(|size| size.0);
     settings.development = written.dev;
+    settings.open_files = limit_of_others();
     settings.output = Output { take: announcement::of_worker };
-    Ok(settings)
+    Ok(Application::Bridged(serow_apps::Application::new(settings, threads)))
 }
 
-fn lifetime(written: &ApplicationArguments) -> Result<Option<Lifetime>, Contradiction> {
+pub(super) fn lifetime(written: &ApplicationArguments) -> Result<Option<Lifetime>, Contradiction> {
     let number = |count: u32| u64::from(count);
     let wrong = |text| Err(Contradiction::new("min-requests", text));
     let least = written.min_requests.map(|least| number(least.get()));

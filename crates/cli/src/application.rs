@@ -1,0 +1,63 @@
+//! An application, whatever runs it.
+
+use serow_apps::{CommandApplication, Workers};
+use serow_proxy::Upstream;
+
+use crate::configuration::RouteHandler;
+
+/// An application, whatever runs it. Clones are handles to the same one.
+#[derive(Clone, Debug)]
+pub(crate) enum Application {
+    /// An interpreter that calls it.
+    Bridged(serow_apps::Application),
+    /// It is a program that serves HTTP.
+    Program(CommandApplication),
+}
+
+impl Application {
+    /// How it is called in logs.
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Bridged(application) => &application.settings().name,
+            Self::Program(program) => &program.settings().name,
+        }
+    }
+
+    /// What the first line says of it.
+    pub(crate) fn description(&self) -> String {
+        match self {
+            Self::Bridged(application) => {
+                let program = &application.settings().program;
+                format!("{} ({})", program.application, program.interface.name())
+            }
+            Self::Program(program) => {
+                let words: Vec<_> = program.settings().command.iter().map(|word| word.to_string_lossy()).collect();
+                words.join(" ")
+            }
+        }
+    }
+
+    /// Loads it and waits until it can answer, or says why it cannot.
+    pub(crate) fn run(&self) -> Result<Workers, String> {
+        match self {
+            Self::Bridged(application) => application.run(),
+            Self::Program(program) => program.run(),
+        }
+    }
+
+    /// What answers requests.
+    pub(crate) fn handler(&self) -> RouteHandler {
+        match self {
+            Self::Bridged(application) => RouteHandler::App(application.handler()),
+            Self::Program(program) => RouteHandler::Proxy(program.handler()),
+        }
+    }
+
+    /// The servers that it is, where it is some.
+    pub(crate) fn upstream(&self) -> Option<&Upstream> {
+        match self {
+            Self::Bridged(_) => None,
+            Self::Program(program) => Some(program.upstream()),
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! How a program is run that serves HTTP itself.
+
+use std::{ffi::OsString, num::NonZero, path::Path, time::Duration};
+
+use serow_apps::{Binding, CommandApplication, CommandSettings, Output};
+use serow_proxy::QueueSettings;
+
+use super::{Contradiction, application::lifetime};
+use crate::{
+    announcement,
+    application::Application,
+    arguments::{ApplicationArguments, BindArgument, InterfaceArgument},
+    descriptors::limit_of_others,
+    supervise::program_launcher,
+};
+
+/// This program; copies that leave may take so long.
+pub(crate) fn program(
+    name: String,
+    command: Vec<OsString>,
+    written: ApplicationArguments,
+    grace: Duration,
+) -> Result<Application, Contradiction> {
+    refuse_meaningless(&written)?;
+    let lifetime = lifetime(&written)?;
+    let folder = written.chdir.as_deref().unwrap_or(Path::new("."));
+    let folder = folder.canonicalize().map_err(|error| {
+        Contradiction::new("chdir", format!("the folder {} cannot be used: {error}", folder.display()))
+    })?;
+    if command.first().is_none_or(|program| program.is_empty()) {
+        return Err(Contradiction::new("command", "`command` is nothing: write a program and its arguments"));
+    }
+    if written.check_path.as_ref().is_some_and(|path| !path.starts_with('/')) {
+        return Err(Contradiction::new("check-path", "`check-path` has to begin with a slash, as in /up"));
+    }
+    let mut settings = CommandSettings::new(name, command, folder);
+    settings.launcher = program_launcher();
+    settings.environment =
+        written.env.into_iter().map(|variable| (variable.name.into(), variable.value.into())).collect();
+    settings.copies =
+        written.processes.and_then(|count| NonZero::new(count.in_memory())).unwrap_or(NonZero::<usize>::MIN);
+    settings.binding = match written.bind {
+        BindArgument::Port => Binding::Port,
+        BindArgument::Unix => Binding::Unix,
+        BindArgument::Inherit => Binding::Inherit,
+    };
+    settings.check_path = written.check_path;
+    settings.concurrency = written.threads.and_then(|count| NonZero::new(count.get()));
+    settings.timeout = written.app_timeout.0;
+    settings.start_timeout = written.start_timeout.0;
+    settings.queue = QueueSettings { length: written.queue.in_memory(), patience: written.queue_timeout.0 };
+    settings.lifetime = lifetime;
+    settings.spawn_interval = written.spawn_interval.0;
+    settings.memory_limit = written.memory_limit.map(|size| size.0);
+    settings.open_files = limit_of_others();
+    settings.grace = grace;
+    settings.output = Output { take: announcement::of_worker };
+    Ok(Application::Program(CommandApplication::new(settings)))
+}
+
+/// What is written and means nothing here.
+fn refuse_meaningless(written: &ApplicationArguments) -> Result<(), Contradiction> {
+    let of_interpreters = [
+        ("interface", written.interface != InterfaceArgument::Auto),
+        ("interpreter", written.interpreter.is_some()),
+        ("preload", written.preload),
+        ("dev", written.dev),
+    ];
+    let of_known_copies =
+        [("max-requests", written.max_requests.is_some()), ("memory-limit", written.memory_limit.is_some())];
+    let first = |given: &[(&'static str, bool)]| given.iter().find(|(_, is_given)| *is_given).map(|(key, _)| *key);
+    if let Some(key) = first(&of_interpreters) {
+        let text = format!("`{key}` is for applications that are not programs of their own: leave it out");
+        return Err(Contradiction::new(key, text));
+    }
+    match first(&of_known_copies) {
+        Some(key) if written.bind == BindArgument::Inherit => {
+            let text = format!(
+                "`{key}` needs `bind` port or unix: at one socket for all copies nobody knows which of them answers"
+            );
+            Err(Contradiction::new(key, text))
+        }
+        _ => Ok(()),
+    }
+}
