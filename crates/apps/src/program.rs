@@ -71,9 +71,7 @@ impl Interface {
                 "-e",
                 "binmode STDIN; sysread STDIN, my $code, 262144; eval qq{#line 1 \"serow.pl\"\\n$code}; die $@ if $@",
             ],
-            Self::Wsgi | Self::Asgi => {
-                ["-c", "import os; exec(compile(os.read(0, 262144), 'serow.py', 'exec'), {'__name__': 'serow'})"]
-            }
+            Self::Wsgi | Self::Asgi => ["-c", PYTHON_LOADER],
         }
     }
 
@@ -101,3 +99,13 @@ impl Interface {
 
 /// Requests that one event loop has under way: one connection of a browser has up to 100, and memory bounds what is sensible.
 const MOST_AT_ONCE: NonZero<usize> = NonZero::new(1000).unwrap();
+
+/// What is older would not understand the bridge, so this says so, when all has been read: what is left unread would come
+/// first to whoever listens, as an error.
+const PYTHON_LOADER: &str = "import os, sys
+code = os.read(0, 262144)
+if sys.version_info < (3, 9):
+    os.read(0, 262144)
+    os.write(0, ('failed\\0Serow runs Python 3.9 and later, and this is ' + sys.version.split()[0]).encode())
+    sys.exit(1)
+exec(compile(code, 'serow.py', 'exec'), {'__name__': 'serow'})";
