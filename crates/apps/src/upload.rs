@@ -51,13 +51,13 @@ impl Upload {
             BufferFailure::Client(error) => Failure::Client(error),
             BufferFailure::Storage(error) => Failure::Storage(error),
         })?;
-        Ok(match whole.body().into_kind() {
+        Ok(match whole.data().into_kind() {
             BodyKind::Bytes(bytes) if bytes.is_empty() => Self::Nothing,
             BodyKind::Bytes(bytes) => Self::Memory(bytes),
             BodyKind::File(range) => {
                 Self::File { file: Arc::clone(&range.file), length: range.length, folder: settings.folder.clone() }
             }
-            // There are no others, but for trailers, which no interface of an application knows.
+            // What is whole is of no other kind.
             _ => Self::Nothing,
         })
     }

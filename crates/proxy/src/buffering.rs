@@ -54,18 +54,22 @@ impl Whole {
     }
 
     /// The body, from its beginning.
+    pub(crate) fn body(&self) -> Body {
+        match &self.trailers {
+            Some(trailers) => with_trailers(self.data(), trailers.clone()),
+            None => self.data(),
+        }
+    }
+
+    /// The body without its trailers: bytes in memory, or a file.
     #[must_use]
-    pub fn body(&self) -> Body {
-        let body = match &self.content {
+    pub fn data(&self) -> Body {
+        match &self.content {
             Content::Memory(bytes) => bytes.clone().into(),
             Content::File { file, length } => {
                 // Nobody else has this file, so there is no other version of it.
                 Body::file(FileRange { file: Arc::clone(file), offset: 0, length: *length, version: None })
             }
-        };
-        match &self.trailers {
-            Some(trailers) => with_trailers(body, trailers.clone()),
-            None => body,
         }
     }
 }
