@@ -27,6 +27,7 @@ mod environment;
 mod exchange;
 mod failure;
 mod handler;
+mod interpreter;
 mod keeper;
 mod link;
 mod outbox;
@@ -44,6 +45,7 @@ mod words;
 pub use self::{
     command::{Binding, CommandApplication, CommandSettings},
     handler::ApplicationHandler,
+    interpreter::Interpreter,
     pool::Census,
     program::{Interface, Program},
     running::{Application, Reloader, Workers},

@@ -80,6 +80,7 @@ impl Interface {
         match self {
             Self::Rack => concat!(
                 include_str!("../bridges/ruby/serow.rb"),
+                include_str!("../bridges/ruby/hooks.rb"),
                 include_str!("../bridges/ruby/environment.rb"),
                 include_str!("../bridges/ruby/response.rb"),
                 include_str!("../bridges/ruby/takeover.rb"),

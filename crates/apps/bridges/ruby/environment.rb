@@ -5,6 +5,11 @@ module Serow
     SHAPES = 256 # sets of header names whose code is kept: clients could send any number of them
     FIXED = 13 # values before those of header fields
     VERSION = [1, 6].freeze
+    VALUES = {
+      'REQUEST_METHOD' => 2, 'PATH_INFO' => 3, 'QUERY_STRING' => 4, 'SERVER_PROTOCOL' => 5, 'HTTP_VERSION' => 5,
+      'rack.url_scheme' => 6, 'SERVER_NAME' => 7, 'SERVER_PORT' => 8, 'REMOTE_ADDR' => 9, 'REMOTE_PORT' => 10,
+      'REQUEST_URI' => 11, 'REQUEST_PATH' => 3
+    }.freeze
     OURS = 'HTTP_VERSION' # not what a field of the name "Version" says
 
     private
@@ -16,18 +21,16 @@ module Serow
     end
 
     def compile(names)
-      fields = names.each_with_index.map { |name, place| "#{name.dump} => v[#{FIXED + place}]" unless name == OURS }
+      values = VALUES.merge(names.each_with_index.to_h { |name, place| [name, FIXED + place] }.reject { |name, _| name == OURS })
       eval(<<~RUBY, binding, 'serow.rb', __LINE__ + 1) # rubocop:disable Security/Eval -- names are tokens, and dumped
+        # frozen_string_literal: true
         lambda do |v, input|
           env = {
-            'REQUEST_METHOD' => v[2], 'SCRIPT_NAME' => ''.freeze, 'PATH_INFO' => v[3], 'QUERY_STRING' => v[4],
-            'SERVER_PROTOCOL' => v[5], 'HTTP_VERSION' => v[5], 'rack.url_scheme' => v[6], 'SERVER_NAME' => v[7],
-            'SERVER_PORT' => v[8], 'REMOTE_ADDR' => v[9], 'REMOTE_PORT' => v[10], 'REQUEST_URI' => v[11],
-            'REQUEST_PATH' => v[3], 'SERVER_SOFTWARE' => 'serow'.freeze, 'rack.version' => VERSION,
-            'rack.input' => input, 'rack.errors' => $stderr, 'rack.multithread' => #{@worker.threaded?},
-            'rack.multiprocess' => true, 'rack.run_once' => false, 'rack.hijack?' => true, 'rack.hijack' => self,
-            'rack.early_hints' => @hints, 'rack.after_reply' => @after_reply, 'rack.response_finished' => @finished,
-            #{fields.compact.join(', ')}
+            #{values.map { |name, place| "#{name.dump} => v[#{place}]" }.join(', ')},
+            'SCRIPT_NAME' => '', 'SERVER_SOFTWARE' => 'serow', 'rack.version' => VERSION, 'rack.input' => input,
+            'rack.errors' => $stderr, 'rack.multithread' => #{@worker.threaded?}, 'rack.multiprocess' => true,
+            'rack.run_once' => false, 'rack.hijack?' => true, 'rack.hijack' => self, 'rack.early_hints' => @hints,
+            'rack.after_reply' => @after_reply, 'rack.response_finished' => @finished
           }
           env['CONTENT_LENGTH'] = v[12] unless v[12].empty?
           env

@@ -5,9 +5,11 @@ module Serow
     private
 
     def respond(status, headers, body)
-      head = "#{@ticket}\0#{status}".b
+      head = "R#{@ticket}\0#{status}"
       hijack = write_fields(headers, head)
       head << "\0\0"
+      # It took the encoding of what was put in.
+      head.force_encoding(Encoding::BINARY)
       if hijack
         body.close if body.respond_to?(:close)
         stays = hand_over(head, hijack)
@@ -21,27 +23,36 @@ module Serow
 
     # Gives what is to be called with a socket, where the application wants that.
     def write_fields(headers, head)
+      start = head.bytesize
+      begin
+        write_each(headers, head)
+      rescue Encoding::CompatibilityError
+        head.replace(head.byteslice(0, start))
+        write_each(headers, head.force_encoding(Encoding::BINARY), &:b)
+      end
+    end
+
+    # What the fields are changed by, if by anything, comes as a block.
+    def write_each(headers, head, &change)
       hijack = nil
       headers.each do |name, value|
-        if value.is_a?(String)
-          write_field(name, value, head)
-        elsif value.is_a?(Array)
-          value.each { |one| write_field(name, one.to_s, head) }
+        if value.is_a?(String) && !change && !value.include?("\0")
+          head << "\0" << name << "\0" << value
         elsif name == 'rack.hijack'
           hijack = value
         elsif !name.start_with?('rack.') && !value.nil?
-          write_field(name, value.to_s, head)
+          write_values(name, value, head, change)
         end
       end
       hijack
     end
 
-    def write_field(name, value, head)
-      raise ArgumentError, "the header field #{name.inspect} has a NUL: #{value.inspect}" if value.include?("\0")
+    def write_values(name, value, head, change)
+      (value.is_a?(Array) ? value : [value.to_s]).each do |one|
+        raise ArgumentError, "the header field #{name.inspect} has a NUL: #{one.inspect}" if one.include?("\0")
 
-      head << "\0" << name << "\0" << value
-    rescue Encoding::CompatibilityError
-      head << "\0" << name.b << "\0" << value.b
+        head << "\0" << (change ? name.b : name) << "\0" << (change ? one.b : one)
+      end
     end
 
     # As all that send a body, it says whether the worker has still to say that it is free.
@@ -49,11 +60,12 @@ module Serow
       stays = stays?
       whole = pieces.size == 1 ? pieces[0] : join(pieces)
       if head.bytesize + whole.bytesize <= PIECE
-        packet = (stays ? 'r' : 'R').b << head
-        @reply.send(packet << (whole.ascii_only? ? whole : whole.b), 0)
+        head.setbyte(0, 114) if stays # r
+        @reply.send(head << (whole.ascii_only? ? whole : whole.b), 0)
       else
         head[-2, 2] = "\0content-length\0#{whole.bytesize}\0\0" unless head.match?(/\0content-length\0/in)
-        @reply.send("H#{head}", 0)
+        head.setbyte(0, 72) # H
+        @reply.send(head, 0)
         send_piece(whole)
         @reply.send("#{stays ? 'e' : 'E'}#{@ticket}", 0)
       end
@@ -80,14 +92,16 @@ module Serow
       File.open(path, 'rb') do |file|
         body.close if body.respond_to?(:close)
         stays = stays?
-        send_with_descriptor("#{stays ? 'f' : 'F'}#{head}", file)
+        head.setbyte(0, stays ? 102 : 70) # f, F
+        send_with_descriptor(head, file)
         stays
       end
     end
 
     # The first piece leaves with the head.
     def send_pieces(head, body)
-      start = 'H'.b << head
+      start = head
+      start.setbyte(0, 72) # H
       begin
         body.each do |piece|
           next if piece.empty?
@@ -99,8 +113,8 @@ module Serow
         body.close if body.respond_to?(:close)
       end
       stays = stays?
-      start ? start.setbyte(0, stays ? 114 : 82) : start = "#{stays ? 'e' : 'E'}#{@ticket}"
-      @reply.send(start, 0)
+      start&.setbyte(0, stays ? 114 : 82) # r, R
+      @reply.send(start || "#{stays ? 'e' : 'E'}#{@ticket}", 0)
       stays
     end
 

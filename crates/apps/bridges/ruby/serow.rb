@@ -1,3 +1,5 @@
+# frozen_string_literal: true
+
 # Serow's bridge for Rack. It is read from standard input, which is the channel to Serow; src/words.rs says what is spoken.
 # The files beside this one stand behind it, and start.rb is the last.
 
@@ -44,13 +46,14 @@ module Serow
     def run
       title("#{@settings['name']}: mold")
       app = nil
-      if @settings['preload'] == '1'
-        begin
-          app = Application.load(@settings['application'])
-        rescue Exception => e # rubocop:disable Lint/RescueException -- a SyntaxError is one of them
-          return @control.send("failed\0#{Serow.describe(e)}", 0)
-        end
+      begin
+        Serow.load_hooks
+        app = Application.load(@settings['application']) if @settings['preload'] == '1'
+      rescue Exception => e # rubocop:disable Lint/RescueException -- a SyntaxError is one of them
+        return @control.send("failed\0#{Serow.describe(e)}", 0)
       end
+      # What has been loaded is settled before it is shared.
+      Process.respond_to?(:warmup) ? Process.warmup : GC.start
       trap('CHLD') { reap }
       @control.send('ready', 0)
       while (order = receive)
@@ -72,16 +75,17 @@ module Serow
     end
 
     def start(app, number, place, sockets)
+      Serow.run_hooks(:before_fork, place)
       pid = fork do
         trap('CHLD', 'DEFAULT')
         @control.close
         title("#{@settings['name']}: worker #{place}")
-        Worker.run(app, @settings, sockets)
+        Worker.run(app, @settings, place, sockets)
       end
       @pids << pid
       @control.send("forked\0#{number}\0#{pid}", 0)
-    rescue SystemCallError, NotImplementedError => e
-      @control.send("unforked\0#{number}\0#{e.message}", 0)
+    rescue StandardError, NotImplementedError => e
+      @control.send("unforked\0#{number}\0#{e.message} (#{e.class})", 0)
     ensure
       sockets.each(&:close)
     end

@@ -15,9 +15,9 @@ module Serow
     # Behind the head comes what `writer` writes to the socket that it gets, now or later, until it closes it. Serow waits for
     # the worker to say that it is free: this is true.
     def hand_over(head, writer)
-      socket = pair { |theirs| send_with_descriptor("U#{head}", theirs) }
-      @socket = socket
-      writer.call(socket)
+      head.setbyte(0, 85) # U
+      @socket = pair { |theirs| send_with_descriptor(head, theirs) }
+      writer.call(@socket)
       true
     end
 

@@ -6,12 +6,13 @@ module Serow
 
     attr_reader :app, :requests, :replies
 
-    def self.run(app, settings, sockets)
+    def self.run(app, settings, place, sockets)
       requests, output, *replies = sockets
       $stdout.reopen(output)
       $stderr.reopen(output)
       output.close
       begin
+        Serow.run_hooks(:after_fork, place)
         app ||= Application.load(settings['application'])
       rescue Exception => e # rubocop:disable Lint/RescueException -- a SyntaxError is one of them
         requests.send("failed\0#{Serow.describe(e)}", 0)

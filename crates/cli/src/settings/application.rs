@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serow_apps::{ApplicationSettings, Interface, Lifetime, Output, Program};
+use serow_apps::{ApplicationSettings, Interface, Interpreter, Lifetime, Output, Program};
 use serow_proxy::QueueSettings;
 
 use super::{Contradiction, ServerSettings, program, shares};
@@ -60,7 +60,7 @@ pub(crate) fn application(
     let (interface, folder, application) = find(application, &written)?;
     let interpreter = match &written.interpreter {
         Some(words) => words.split_whitespace().map(Into::into).collect(),
-        None => vec![interface.interpreter().into()],
+        None => Interpreter::of(interface, &folder).into_command(),
     };
     if interpreter.is_empty() {
         return Err(Contradiction::new("interpreter", "`interpreter` is nothing: write a command, as in ruby"));
