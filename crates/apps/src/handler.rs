@@ -15,6 +15,7 @@ use tokio::task::{AbortHandle, spawn_local};
 
 use crate::{
     application::{Sent, Shared},
+    chunks::unchunked,
     environment,
     exchange::{Event, Exchange},
     failure::Failure,
@@ -98,6 +99,7 @@ async fn asked(shared: &Arc<Shared>, request: &mut Request) -> Result<Response, 
                     true => body,
                     false => Body::stream(Pieces { first: body, waiting, announced: announced(&headers), taken: 0 }),
                 };
+                let body = unchunked(body, &headers);
                 return Ok(Response { status, headers, body, ..Response::default() });
             }
             Event::Takeover(takeover) => return takeover.respond(request, shared.settings.timeout).await,

@@ -9,7 +9,7 @@
 //! | the pool finds a worker that is idle, or will be first; otherwise it waits in the one queue | `pool.rs`, `application.rs` |
 //! | the packet goes to the worker; the bridge in it calls the application | `link.rs`, `bridges/` |
 //! | what the worker says comes to the thread that asked; the worker gets its next request | `replies.rs`, `words.rs` |
-//! | it becomes the response | `exchange.rs`, `handler.rs` |
+//! | it becomes the response | `exchange.rs`, `handler.rs`, `chunks.rs` |
 //! | or the application writes it to a socket of its own | `takeover.rs` |
 //! | or the client is told why there is none | `failure.rs` |
 //! | a WebSocket that the application accepts carries messages | `websocket.rs` |
@@ -22,6 +22,7 @@
 #![forbid(unsafe_code)]
 
 mod application;
+mod chunks;
 mod command;
 mod environment;
 mod exchange;

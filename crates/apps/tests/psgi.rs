@@ -171,6 +171,7 @@ my %responses = (
     same   => sub { [304, [ETag => '"a"'], []] },
     fields => sub { [200, ['Set-Cookie' => 'a=1', 'Set-Cookie' => 'b=2'], ["\xe9", "a\0b"]] },
     empty  => sub { [200, [], []] },
+    chunks => sub { [200, ['Transfer-Encoding' => 'chunked'], ["1\r\na\r\n", "2\r\nbc\r\n0\r\n\r\n"]] },
 );
 sub { my $env = shift; $responses{substr $env->{PATH_INFO}, 1}->($env) }
 "#);
@@ -178,6 +179,7 @@ sub { my $env = shift; $responses{substr $env->{PATH_INFO}, 1}->($env) }
     assert_eq!(body(&running.get("/late")), "late");
     assert_eq!(unchunked(&running.get("/writer")), "ab");
     assert_eq!(unchunked(&running.get("/open")), "open");
+    assert_eq!(unchunked(&running.get("/chunks")), "abc");
     assert_eq!(body(&running.get("/none")), "");
     assert!(running.get("/same").starts_with("HTTP/1.1 304 "));
     assert!(running.get("/empty").contains("content-length: 0\r\n"));
@@ -319,6 +321,7 @@ app->log->level('fatal');
 get '/' => sub ($c) { $c->render(text => 'Hello ' . ($c->param('name') // 'you')) };
 post '/echo' => sub ($c) { $c->render(data => $c->req->body) };
 get '/pieces' => sub ($c) { $c->res->headers->content_length(2); $c->write(a => sub ($c, @) { $c->write('b') }) };
+get '/chunks' => sub ($c) { $c->write_chunk(a => sub ($c, @) { $c->write_chunk(b => sub ($c, @) { $c->finish }) }) };
 get '/file' => sub ($c) { $c->reply->file($c->app->home->child('app.psgi')) };
 app->start;
 "#);
@@ -326,6 +329,7 @@ app->start;
     let long = vec![b'x'; 300_000];
     assert_eq!(body(&running.post("/echo", &long)).len(), long.len());
     assert_eq!(body(&running.get("/pieces")), "ab");
+    assert_eq!(unchunked(&running.get("/chunks")), "ab");
     assert!(body(&running.get("/file")).contains("Mojolicious::Lite"));
     assert!(running.get("/none").starts_with("HTTP/1.1 404 "));
 }
