@@ -493,6 +493,7 @@ nested.deeper = Thing('deeper')
     let start = |application: &str, preload: bool| {
         let (mut settings, folder) = settings(Interface::Wsgi, "main.py", code);
         std::fs::write(folder.path().join("other.py"), "").unwrap();
+        std::fs::write(folder.path().join("useless.py"), "app = None").unwrap();
         std::fs::create_dir_all(folder.path().join("a/b")).unwrap();
         std::fs::write(folder.path().join("a/b/__init__.py"), "").unwrap();
         std::fs::write(folder.path().join("a/b/c.py"), "from . import sibling\napp = sibling.app").unwrap();
@@ -524,6 +525,7 @@ nested.deeper = Thing('deeper')
         ("missing.py", "missing.py is no file in /"),
         ("other", "other has neither 'application' nor 'app': say other:NAME"),
         ("main:missing", "main has no 'missing'"),
+        ("useless.py", "useless.py is a NoneType, which cannot be called"),
         ("main:number", "main:number is a int, which cannot be called"),
         ("main:make(", "main:make( cannot be read"),
         ("main:make(1 + x)", "main:make(1 + x) cannot be read"),

@@ -111,14 +111,18 @@ def work(application, settings, descriptors):
     requests = socket.socket(fileno=requests)
     replies = [socket.socket(fileno=reply) for reply in replies]
     try:
-        worker = Worker(application or load(settings['application']), settings, requests, replies)
+        application = load(settings['application']) if application is None else application
+        worker = Worker(application, settings, requests, replies)
     except BaseException as error:
         requests.send(b'failed\0' + describe(error).encode(errors='backslashreplace')[:PIECE])
         os._exit(1)
     gc.collect()
     gc.freeze()  # what is there stays, so it need not be looked at again
-    requests.send(b'ready')
-    worker.serve()
+    try:
+        requests.send(b'ready')
+        worker.serve()
+    except BrokenPipeError:
+        pass  # nobody wants this worker any more
     for channel in (requests, *replies):
         channel.close()
 
@@ -127,10 +131,8 @@ def load(name):
     """What was written by others: `module`, `module:name`, `module:factory()`, or a file in the place of the module."""
     place, _, wanted = name.partition(':')
     module = importlib.import_module(module_of_file(place) if place.endswith('.py') else place)
+    wanted = wanted or next((candidate for candidate in NAMES if hasattr(module, candidate)), None)
     if not wanted:
-        for candidate in NAMES:
-            if hasattr(module, candidate):
-                return getattr(module, candidate)
         raise Unusable(f"{place} has neither 'application' nor 'app': say {place}:NAME")
     wanted, is_factory, arguments = wanted.partition('(')
     found = module
