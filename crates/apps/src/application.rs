@@ -191,7 +191,7 @@ impl Shared {
     pub(crate) fn forget(&self, ticket: Ticket, exchange: &Exchange, content: &[u8]) {
         let has_begun = exchange.has_begun();
         exchange.abandon();
-        let forgotten = self.pool().forget(ticket);
+        let forgotten = self.pool().forget(ticket, monotonic());
         match forgotten {
             Forgotten::SentAhead(_, link) => drop(self.take_back(&link)),
             Forgotten::UnderWay(link) if self.settings.program.interface.is_concurrent() => {

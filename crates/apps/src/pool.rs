@@ -114,6 +114,8 @@ enum Progress {
     Streaming,
     /// The response is complete, but the worker still has to do with it.
     Answered,
+    /// Nobody waits for it any more.
+    Abandoned,
     /// It took too long; the worker has been told, and should say soon that it is free of it.
     GivenUp,
 }
@@ -289,16 +291,20 @@ impl<T: Clone, W: Clone> Pool<T, W> {
     }
 
     /// Nobody waits for this request any more. One that no worker has seen is gone with that.
-    pub(crate) fn forget(&mut self, ticket: Ticket) -> Forgotten<W> {
+    pub(crate) fn forget(&mut self, ticket: Ticket, now: Duration) -> Forgotten<W> {
         if let Some(place) = self.queue.iter().position(|asked| asked.ticket == ticket) {
             self.queue.remove(place);
             return Forgotten::Unseen;
         }
-        for worker in &self.workers {
+        for worker in &mut self.workers {
             if worker.ahead.as_ref().is_some_and(|asked| asked.ticket == ticket) {
                 return Forgotten::SentAhead(worker.number, worker.handle.clone());
             }
-            if worker.under_way.iter().any(|one| one.asked.ticket == ticket) {
+            if let Some(one) = worker.under_way.iter_mut().find(|one| one.asked.ticket == ticket) {
+                if one.progress == Progress::Streaming {
+                    one.began = now;
+                }
+                one.progress = Progress::Abandoned;
                 return Forgotten::UnderWay(worker.handle.clone());
             }
         }
@@ -316,8 +322,10 @@ impl<T: Clone, W: Clone> Pool<T, W> {
     pub(crate) fn give_up(&mut self, limit: Duration, now: Duration) -> Vec<(W, Ticket, T)> {
         let mut given_up = Vec::new();
         for worker in &mut self.workers {
-            let slow =
-                |one: &&mut UnderWay<T>| one.progress == Progress::Awaited && now.saturating_sub(one.began) >= limit;
+            let slow = |one: &&mut UnderWay<T>| {
+                matches!(one.progress, Progress::Awaited | Progress::Abandoned)
+                    && now.saturating_sub(one.began) >= limit
+            };
             for one in worker.under_way.iter_mut().filter(slow) {
                 (one.progress, one.began) = (Progress::GivenUp, now);
                 given_up.push((worker.handle.clone(), one.asked.ticket, one.asked.content.clone()));
@@ -343,11 +351,12 @@ impl<T: Clone, W: Clone> Pool<T, W> {
         workers.filter(|(_, requests)| !requests.is_empty()).collect()
     }
 
-    /// A worker gets no more requests; says whether it has none now.
+    /// A worker gets no more requests; says whether it has none now that anybody waits for.
     pub(crate) fn retire(&mut self, number: WorkerNumber) -> bool {
         self.worker(number).is_some_and(|worker| {
             worker.leaving = true;
-            worker.under_way.is_empty() && worker.ahead.is_none()
+            let is_awaited = |one: &UnderWay<T>| one.progress != Progress::Abandoned;
+            !worker.under_way.iter().any(is_awaited) && worker.ahead.is_none()
         })
     }
 

@@ -6,7 +6,7 @@ use std::{future::poll_fn, time::Duration};
 
 use futures_util::{SinkExt, StreamExt};
 use serow_message::{Headers, Known, Method, OnUpgrade, Request, Response, StatusCode, Upgraded, websocket};
-use tokio::{task::spawn_local, time::timeout};
+use tokio::{io::AsyncReadExt, task::spawn_local, time::timeout};
 use tokio_tungstenite::{
     WebSocketStream,
     tungstenite::{
@@ -152,7 +152,7 @@ impl Socket {
             Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => {}
             Some(Err(error)) => {
                 return Some(match complaint(&error) {
-                    Some(code) => self.close(code, String::new()).await,
+                    Some(code) => self.complain(code).await,
                     None => (ABNORMAL, String::new()),
                 });
             }
@@ -197,6 +197,17 @@ impl Socket {
             self.drain().await;
         }
         (code, reason)
+    }
+
+    /// Closes, and passes over what the client still sends: the connection would be reset otherwise, and the client would not
+    /// learn why.
+    async fn complain(&mut self, code: u16) -> (u16, String) {
+        let end = self.close(code, String::new()).await;
+        let stream = self.stream.get_mut();
+        let mut passed_over = [0; READ_BUFFER];
+        let rest = async { while stream.read(&mut passed_over).await.is_ok_and(|count| count > 0) {} };
+        let _ = timeout(CLOSE_PATIENCE, rest).await;
+        end
     }
 
     async fn drain(&mut self) {

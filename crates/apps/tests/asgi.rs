@@ -283,7 +283,7 @@ async def next(scope, receive, send):
 }
 
 #[test]
-fn what_takes_too_long_is_cancelled_and_a_loop_that_stands_still_is_replaced() {
+fn what_takes_too_long_is_cancelled_and_others_go_on() {
     let (mut settings, folder) = settings(
         Interface::Asgi,
         "application.py",
@@ -316,7 +316,10 @@ async def list(scope, receive, send):
     thread::scope(|scope| {
         let stream = scope.spawn(|| running.exchange("GET /stream HTTP/1.0\r\n\r\n"));
         assert!(running.get("/hang").starts_with("HTTP/1.1 504 "));
-        assert_eq!(body(&running.get("/list")), "cancelled");
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while body(&running.get("/list")) != "cancelled" {
+            assert!(Instant::now() < deadline, "not cancelled");
+        }
         assert_eq!(body(&stream.join().unwrap()), "beginend");
     });
 }

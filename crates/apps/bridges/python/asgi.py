@@ -28,11 +28,21 @@ class Worker:
         self.requests.setblocking(False)
         for reply in self.replies:
             reply.socket.setblocking(False)
-        packet = bytearray(PACKET)
-        self.loop.add_reader(self.requests, self.receiver(packet, memoryview(packet)))
-        self.loop.run_forever()
+        self.loop.run_until_complete(self.live())
         self.loop.run_until_complete(self.loop.shutdown_asyncgens())
         self.loop.run_until_complete(self.loop.shutdown_default_executor())
+
+    async def live(self):
+        """Answers until Serow sends nothing more; what goes on behind responses then is still awaited."""
+        packet = bytearray(PACKET)
+        self.leaving = self.loop.create_future()
+        self.loop.add_reader(self.requests, self.receiver(packet, memoryview(packet)))
+        await self.leaving
+        tasks = [exchange.task for exchange in self.exchanges.values()]
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self.lifespan.end()
+        for reply in self.replies:
+            await reply.flushed()
 
     def receiver(self, packet, view):
         """What takes packets, as many as there are."""
@@ -48,8 +58,7 @@ class Worker:
                 kind = packet[0]
                 if not length:
                     self.loop.remove_reader(self.requests)
-                    self.leaving = self.loop.create_task(self.leave())
-                    return
+                    return self.leaving.set_result(None)
                 if kind == 114:  # r
                     begin(bytes(view[:TICKET]), loads(behind_ticket), None)
                 elif kind == 98 or kind == 102:  # b, f
@@ -83,15 +92,6 @@ class Worker:
                 raise
         finally:
             del self.exchanges[exchange.ticket[2:]]
-
-    async def leave(self):
-        """Serow sends nothing more; what goes on behind responses is still awaited."""
-        tasks = [exchange.task for exchange in self.exchanges.values()]
-        await asyncio.gather(*tasks, return_exceptions=True)
-        await self.lifespan.end()
-        for reply in self.replies:
-            await reply.flushed()
-        self.loop.stop()
 
 
 class Lifespan:
@@ -313,6 +313,7 @@ class Http:
             self.is_gone = True
         elif kind == 107:  # k
             self.is_gone = True
+            self.abandon()
             self.task.cancel()
         self.wake()
 
@@ -338,8 +339,9 @@ class Http:
         self.wake()
 
     def abandon(self):
-        self.phase = Http.ENDED
-        self.reply.send(b'D' + self.ticket)
+        if self.phase != Http.ENDED:
+            self.phase = Http.ENDED
+            self.reply.send(b'D' + self.ticket)
 
     async def wait(self):
         """Waits until something happens."""
@@ -402,7 +404,7 @@ class WebSocket:
 
     __slots__ = ('ticket', 'reply', 'task', 'phase', 'head', 'room', 'taken', 'messages', 'parts', 'end', 'is_gone', 'news')
 
-    ASKED, CONNECTING, REFUSING, OPEN, CLOSED, REFUSED = range(6)
+    ASKED, CONNECTING, REFUSING, OPEN, CLOSED, ENDED = range(6)
     KINDS = {116: 'text', 84: 'text', 121: 'bytes', 89: 'bytes'}  # t, T, y, Y
 
     def __init__(self, ticket, reply, _body):
@@ -449,7 +451,7 @@ class WebSocket:
             self.reply.send(packed(b'H' + self.ticket + b'\x00101', headers, b''))
             self.phase = WebSocket.OPEN
         elif kind == 'websocket.close' and self.phase <= WebSocket.CONNECTING:
-            self.phase = WebSocket.REFUSED
+            self.phase = WebSocket.ENDED
             self.reply.send(packed(b'R' + self.ticket + b'\x00403', (), b''))
             self.wake()
         elif kind == 'websocket.close' and self.phase == WebSocket.OPEN:
@@ -489,7 +491,7 @@ class WebSocket:
             for place in range(0, len(body), PIECE):
                 self.reply.send(b''.join((b'B', self.ticket, body[place : place + PIECE])))
             if not message.get('more_body'):
-                self.phase = WebSocket.REFUSED
+                self.phase = WebSocket.ENDED
                 self.reply.send(b'E' + self.ticket)
                 self.wake()
         else:
@@ -513,28 +515,35 @@ class WebSocket:
                 self.end['code'], self.end['reason'] = int(content[:4]), content[4:].decode()
         elif kind == 107:  # k
             self.is_gone = True
+            self.abandon()
             self.task.cancel()
         self.wake()
 
+    def abandon(self):
+        if self.phase != WebSocket.ENDED:
+            self.phase = WebSocket.ENDED
+            self.reply.send(b'D' + self.ticket)
+
     def returned(self):
-        if self.phase == WebSocket.REFUSED:
+        if self.phase == WebSocket.ENDED:
             return
         if self.phase == WebSocket.OPEN and not self.is_gone:
             self.close(1000, '')
         elif self.phase <= WebSocket.REFUSING and not self.is_gone:
             return self.fail(RuntimeError('the application returned before it had accepted or refused'))
-        self.reply.send(b'D' + self.ticket)
+        self.abandon()
 
     def fail(self, error):
         was_told = self.is_gone and (isinstance(error, asyncio.CancelledError) or is_about(error, Gone))
         text = describe(error)
         if not was_told:
             print(text, file=sys.stderr)
-        if self.phase == WebSocket.REFUSED:
+        if self.phase == WebSocket.ENDED:
             return
-        kind = b'D' if self.is_gone or self.phase == WebSocket.CLOSED else b'X'
-        self.phase = WebSocket.CLOSED
-        self.reply.send(kind + self.ticket + (b'' if kind == b'D' else text.encode(errors='backslashreplace')[:PIECE]))
+        if self.is_gone or self.phase == WebSocket.CLOSED:
+            return self.abandon()
+        self.phase = WebSocket.ENDED
+        self.reply.send(b'X' + self.ticket + text.encode(errors='backslashreplace')[:PIECE])
         self.wake()
 
     wait, wake = Http.wait, Http.wake

@@ -43,8 +43,8 @@ fn idle_workers_first_then_one_ahead_of_each_then_the_queue() {
     let turn = pool.finished(1, a, NOW);
     assert_eq!((turn.send, turn.relieve, turn.dismiss), (Some('e'), None, false));
     assert_eq!(pool.under_way(1, c), Some('c'));
-    assert_eq!(pool.forget(e), Forgotten::SentAhead(1, 1));
-    assert_eq!(pool.forget(b), Forgotten::UnderWay(2));
+    assert_eq!(pool.forget(e, NOW), Forgotten::SentAhead(1, 1));
+    assert_eq!(pool.forget(b, NOW), Forgotten::UnderWay(2));
     assert_eq!(pool.census(), Census { workers: 2, busy: 2, queued: 1 });
 }
 
@@ -69,11 +69,11 @@ fn two_that_were_taken_out_of_order() {
     let (a, _) = ask(&mut pool, 'a');
     let (b, _) = ask(&mut pool, 'b');
     pool.finished(1, b, NOW);
-    assert_eq!(pool.forget(a), Forgotten::UnderWay(1));
+    assert_eq!(pool.forget(a, NOW), Forgotten::UnderWay(1));
     let (c, _) = ask(&mut pool, 'c');
     let taken = pool.taken_back(1, a, NOW).unwrap();
     assert_eq!(taken.content, 'a');
-    assert_eq!(pool.forget(c), Forgotten::UnderWay(1));
+    assert_eq!(pool.forget(c, NOW), Forgotten::UnderWay(1));
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn the_old_and_the_tired_leave_when_they_have_finished() {
     pool.lost(1);
     pool.join(2, 2, 1, None);
     assert_eq!(pool.next(NOW), Some((2, 'c')));
-    assert_eq!(pool.forget(c), Forgotten::UnderWay(2));
+    assert_eq!(pool.forget(c, NOW), Forgotten::UnderWay(2));
     assert!(pool.retire(77) || pool.next(NOW).is_none());
 }
 
