@@ -26,7 +26,8 @@ end
         format!("POST / HTTP/1.1\r\nHost: a\r\n{fields}\r\nConnection: close\r\nContent-Length: 5\r\n\r\na\0b\0c");
     assert_eq!(content(&running.exchange(request)), "POST /? 1, 2 nil a\0b\0c");
     let chunks = "3\r\nabc\r\n2\r\nde\r\n0\r\nX-Sum: 5\r\n\r\n";
-    let head = "POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n";
+    let head =
+        "POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n";
     assert_eq!(content(&running.exchange([head, chunks].concat())), "POST /?  nil abcde");
     let long = vec![b'x'; 300_000];
     let answer = running.post("/", &long);

@@ -194,7 +194,8 @@ def app(environ, start_response):
         start(*((f'X-{number}', str(number)) for number in range(50)))
         return [b'many']
     if path == 'wrong':
-        wrong = {'pair': [('a',)], 'number': [('a', 1)], 'bytes': [('a', b'b')], 'dict': {'a': 'b'}, 'far': [('a', '\u20ac')]}
+        wrong = {'pair': [('a',)], 'number': [('a', 1)], 'bytes': [('a', b'b')], 'dict': {'a': 'b'}, 'generator': (field for field in [('a', 'b')]), 'none': None,
+             'far': [('a', '\u20ac')]}
         start_response('200 OK', wrong[environ['QUERY_STRING']])
         return [b'']
     if path == 'text':
@@ -264,6 +265,8 @@ const CASES: &[(&str, u16, &str, &str)] = &[
     ("wrong?number", 500, "", "TypeError: ('a', 1) is no header field"),
     ("wrong?bytes", 500, "", "TypeError: ('a', b'b') is no header field"),
     ("wrong?dict", 500, "", "TypeError: the header is a dict"),
+    ("wrong?generator", 500, "", "TypeError: the header is a generator"),
+    ("wrong?none", 500, "", "TypeError: the header is a NoneType"),
     ("wrong?far", 500, "", "is no value of the header field a"),
     ("text", 500, "", "TypeError: the body has a str where bytes must be"),
     ("texts", 500, "", "TypeError: the body has a str where bytes must be"),
@@ -292,7 +295,7 @@ fn responses() {
         let heard = running.get("/said");
         let heard = body(&heard);
         assert!(said.split('|').all(|part| heard.contains(part)), "{target}: {heard}");
-        assert_eq!(said.is_empty(), heard.is_empty(), "{target}: {heard}");
+        assert!(said.is_empty() == heard.is_empty() && !heard.contains("another exception"), "{target}: {heard}");
     }
 }
 

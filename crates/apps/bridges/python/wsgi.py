@@ -267,17 +267,19 @@ class FileWrapper:
 
 def packed(status, fields):
     """A head as Serow reads it."""
+    head = None
     try:
         parts = [status[:3]]
         for field in fields:
             parts += field
         text = '\0'.join(parts)
-        if '\n' in text or '\0\0' in text or text.count('\0') != 2 * len(fields) or status not in STATUSES:
-            check(status, fields)
-        return f'\0{text}\0\0'.encode('latin-1')
+        head = f'\0{text}\0\0'.encode('latin-1')
+        is_plain = status in STATUSES and '\n' not in text and '\0\0' not in text and text.count('\0') == 2 * len(fields)
     except (TypeError, UnicodeEncodeError):
+        is_plain = False
+    if not is_plain:
         check(status, fields)
-        raise
+    return head
 
 
 def check(status, fields):
