@@ -87,7 +87,7 @@ impl Interface {
                 include_str!("../bridges/ruby/worker.rb"),
                 include_str!("../bridges/ruby/start.rb"),
             ),
-            Self::Psgi => include_str!("../bridges/perl/serow.pl"),
+            Self::Psgi => concat!(include_str!("../bridges/perl/serow.pl"), include_str!("../bridges/perl/psgi.pl")),
             Self::Wsgi => {
                 concat!(include_str!("../bridges/python/serow.py"), include_str!("../bridges/python/wsgi.py"))
             }

@@ -85,6 +85,7 @@ fn what_cannot_be_loaded_is_told_with_file_and_line() {
         ("\nuse No::Such::Module;\n", "app.psgi line 2"),
         ("{ a => 1 }\n", "is to be a code reference"),
         ("0\n", "is to be a code reference, and is '0'"),
+        ("my $app;\n", "is to be a code reference, and is undefined"),
     ] {
         for preload in [false, true] {
             let (mut settings, _folder) = settings(Interface::Psgi, "app.psgi", code);
@@ -440,4 +441,33 @@ sub {
         running.exchange(format!("GET / HTTP/1.1\r\n{}", asking.replace("Upgrade\r\nU", "Upgrade, close\r\nU")));
     assert_eq!(body(&answer), "offered");
     assert_eq!(body(&running.get("/")), "none");
+}
+
+#[test]
+fn a_worker_that_dies_is_replaced_and_its_request_repeated_where_that_is_safe() {
+    let running = run(r#"
+sub {
+    my $env = shift;
+    my $path = $env->{PATH_INFO};
+    if ($path eq '/killed' && !-e 'died') { open my $died, '>', 'died'; kill 9, $$ }
+    exit 1 if $path eq '/always';
+    return [200, [], [$path]];
+}
+"#);
+    assert_eq!(body(&running.get("/killed")), "/killed");
+    assert!(running.post("/always", b"").starts_with("HTTP/1.1 502 "));
+    assert!(running.get("/always").starts_with("HTTP/1.1 502 "));
+    assert_eq!(body(&running.get("/well")), "/well");
+}
+
+#[test]
+fn new_code_takes_over_and_broken_code_does_not() {
+    let running = run("sub { [200, [], ['one']] }\n");
+    let file = running.folder.path().join("app.psgi");
+    std::fs::write(&file, "die 'broken'").unwrap();
+    assert!(running.reload().unwrap_err().contains("broken"));
+    assert_eq!(body(&running.get("/")), "one");
+    std::fs::write(&file, "sub { [200, [], ['two']] }\n").unwrap();
+    running.reload().unwrap();
+    assert_eq!(body(&running.get("/")), "two");
 }
