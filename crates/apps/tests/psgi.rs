@@ -230,23 +230,29 @@ sub {
 #[test]
 fn whoever_leaves_is_told_to_the_application() {
     let running = run(r#"
+package Endless { sub new { bless {} } sub getline { select undef, undef, undef, 0.01; 'x' x 1000 } sub close { main::tell('pieces') } }
+sub main::tell { open my $told, '>', $_[0] or die $! }
 sub {
     my $env = shift;
-    return [200, [], [-e 'told' ? 'told' : 'not yet']] if $env->{PATH_INFO} eq '/';
+    my $path = substr $env->{PATH_INFO}, 1;
+    return [200, [], [-e $1 ? 'told' : 'not yet']] if $path =~ /(\w+)\?/;
+    return [200, [], Endless->new] if $path eq 'pieces';
     return sub {
         my $writer = $_[0]->([200, []]);
         eval { while (1) { $writer->write('x' x 1000); select undef, undef, undef, 0.01 } };
-        open my $told, '>', 'told';
+        main::tell('writer');
         die $@;
     };
 }
 "#);
-    drop(running.begin("GET /endless HTTP/1.1\r\nHost: a\r\n\r\n"));
-    let told = (0..200).any(|_| {
-        thread::sleep(Duration::from_millis(20));
-        body(&running.get("/")) == "told"
-    });
-    assert!(told);
+    for path in ["writer", "pieces"] {
+        drop(running.begin(&format!("GET /{path} HTTP/1.1\r\nHost: a\r\n\r\n")));
+        let told = (0..200).any(|_| {
+            thread::sleep(Duration::from_millis(20));
+            body(&running.get(&format!("/{path}%3F"))) == "told"
+        });
+        assert!(told, "{path}");
+    }
 }
 
 #[test]

@@ -178,10 +178,15 @@ sub stream {
     eval { $body->can('getline') } or die "the response's body is neither an array nor a filehandle\n";
     begin($head);
     local $/ = \Serow::PIECE;
-    while (defined(my $piece = $body->getline)) {
-        send_piece($piece);
-    }
+    my $is_whole = eval {
+        while (defined(my $piece = $body->getline)) {
+            send_piece($piece);
+        }
+        1;
+    };
+    my $error = $@;
     $body->close;
+    die $error unless $is_whole;
     finish("E$ticket");
 }
 

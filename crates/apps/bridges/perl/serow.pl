@@ -46,7 +46,7 @@ sub trace {
     return if $SIG{__DIE__};
     $SIG{__DIE__} = sub {
         my ($error) = @_;
-        return if ref $error;
+        return if ref $error || (caller)[1] eq 'serow.pl';
         ($traced, $trace) = ($error, $error =~ /\n\z/ ? '' : "\n");
         for (my $depth = 1; my (undef, $file, $line, $name) = caller $depth; $depth++) {
             last if $file eq 'serow.pl';
