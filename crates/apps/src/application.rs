@@ -21,6 +21,7 @@ use crate::{
     failure::Failure,
     link::Link,
     pool::{Ahead, Asked, Census, Forgotten, Placement, Pool, Ticket, Turn},
+    program::Interface,
     replies,
     settings::ApplicationSettings,
     words::{self, MOST_THREADS},
@@ -73,9 +74,11 @@ impl Shared {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         let threads = threads.clamp(1, MOST_THREADS);
         let ahead = if settings.program.interface.is_concurrent() { Ahead::None } else { Ahead::One };
+        // Python and Perl count references, and have little to collect.
+        let collection = settings.out_of_band_gc.filter(|_| settings.program.interface == Interface::Rack);
         Self {
             number: NEXT.fetch_add(1, Ordering::Relaxed),
-            pool: Mutex::new(Pool::new(settings.queue.length, ahead)),
+            pool: Mutex::new(Pool::new(settings.queue.length, ahead).collect_after(collection)),
             next_ticket: AtomicU32::new(1),
             threads: (0..threads).map(|_| Port::default()).collect(),
             next_thread: AtomicUsize::new(0),
@@ -161,6 +164,9 @@ impl Shared {
         if let Some(sent) = turn.send {
             send(link, &sent);
         }
+        if let Some(ticket) = turn.collect {
+            link.tell(words::COLLECT, ticket, b"");
+        }
         if turn.dismiss {
             link.dismiss();
         }
@@ -202,6 +208,7 @@ impl Shared {
                 let untaken = untaken(&link);
                 link.tell(words::CANCEL, ticket, b"");
                 let asked = untaken.and_then(|ticket| self.pool().taken_back(link.number, ticket, monotonic()));
+                let asked = asked.filter(|asked| !asked.content.exchange.is_settled());
                 asked.into_iter().for_each(|asked| self.ask_again(asked));
             }
             Forgotten::UnderWay(_) | Forgotten::Unseen | Forgotten::Unknown => {}

@@ -70,6 +70,8 @@ pub(crate) struct Pool<T, W> {
     /// How many may wait in the queue.
     longest: usize,
     ahead: Ahead,
+    /// After so many requests a worker collects garbage, as soon as nobody waits for it.
+    collection: Option<u64>,
 }
 
 /// Whether a worker is sent a request before it has room for it.
@@ -91,6 +93,8 @@ struct Worker<T, W> {
     /// Requests after which it is replaced.
     lifetime: Option<u64>,
     begun: u64,
+    /// How many it had begun when it last collected garbage.
+    collected: u64,
     leaving: bool,
     under_way: Vec<UnderWay<T>>,
     ahead: Option<Asked<T>>,
@@ -114,6 +118,8 @@ enum Progress {
     Streaming,
     /// The response is complete, but the worker still has to do with it.
     Answered,
+    /// So is it, and the worker collects garbage.
+    Collecting,
     /// Nobody waits for it any more.
     Abandoned,
     /// It took too long; the worker has been told, and should say soon that it is free of it.
@@ -129,6 +135,8 @@ pub(crate) struct Turn<T, W> {
     pub(crate) relieve: Option<(WorkerNumber, W)>,
     /// It is to leave, and has nothing more to do.
     pub(crate) dismiss: bool,
+    /// It is to collect garbage, and to say of this ticket once more that it is finished.
+    pub(crate) collect: Option<Ticket>,
 }
 
 /// What a worker had when it died.
@@ -154,7 +162,13 @@ pub struct Census {
 impl<T: Clone, W: Clone> Pool<T, W> {
     /// A pool whose queue has this many places.
     pub(crate) fn new(longest: usize, ahead: Ahead) -> Self {
-        Self { workers: Vec::new(), queue: VecDeque::new(), longest, ahead }
+        Self { workers: Vec::new(), queue: VecDeque::new(), longest, ahead, collection: None }
+    }
+
+    /// Workers collect garbage after so many requests, while they and another one are idle.
+    pub(crate) fn collect_after(mut self, requests: Option<u32>) -> Self {
+        self.collection = requests.map(|requests| u64::from(requests.max(1)));
+        self
     }
 
     /// A worker is ready for requests: so many at a time, and so many in its life.
@@ -165,6 +179,7 @@ impl<T: Clone, W: Clone> Pool<T, W> {
             capacity: capacity.max(1),
             lifetime,
             begun: 0,
+            collected: 0,
             leaving: false,
             under_way: Vec::new(),
             ahead: None,
@@ -206,7 +221,7 @@ impl<T: Clone, W: Clone> Pool<T, W> {
         if self.ahead == Ahead::None {
             return Err(asked);
         }
-        match self.workers.iter_mut().filter(takes).find(|worker| worker.ahead.is_none()) {
+        match self.workers.iter_mut().filter(takes).find(|worker| worker.ahead.is_none() && !worker.is_collecting()) {
             Some(worker) => {
                 let content = asked.content.clone();
                 worker.ahead = Some(asked);
@@ -242,13 +257,18 @@ impl<T: Clone, W: Clone> Pool<T, W> {
 
     /// A worker has finished a request.
     pub(crate) fn finished(&mut self, number: WorkerNumber, ticket: Ticket, now: Duration) -> Turn<T, W> {
-        let nothing = Turn { send: None, relieve: None, dismiss: false };
+        let nothing = Turn { send: None, relieve: None, dismiss: false, collect: None };
         let longest_idle = self.workers.iter().map(|worker| worker.idle_since).max().unwrap_or(0);
         let Some(place) = self.workers.iter().position(|worker| worker.number == number) else { return nothing };
         let worker = &mut self.workers[place];
         if !worker.has(ticket) {
             return nothing;
         }
+        if self.may_collect(number) {
+            self.workers[place].collect(now);
+            return Turn { collect: Some(ticket), ..nothing };
+        }
+        let worker = &mut self.workers[place];
         worker.end(ticket, now);
         if worker.leaving {
             return Turn { dismiss: worker.under_way.is_empty(), ..nothing };
@@ -268,6 +288,19 @@ impl<T: Clone, W: Clone> Pool<T, W> {
         }
         worker.idle_since = longest_idle + 1;
         Turn { relieve: self.relievable(number), ..nothing }
+    }
+
+    /// Whether a worker that finishes its only request should collect garbage now: it is due, nobody waits, and another worker
+    /// takes what comes meanwhile.
+    fn may_collect(&self, number: WorkerNumber) -> bool {
+        let Some(interval) = self.collection else { return false };
+        let is_due = |worker: &Worker<T, W>| {
+            worker.begun - worker.collected >= interval && worker.under_way.len() == 1 && worker.ahead.is_none()
+        };
+        let idle = |worker: &&Worker<T, W>| worker.number != number && worker.under_way.is_empty() && !worker.leaving;
+        self.workers.iter().any(|worker| worker.number == number && !worker.leaving && is_due(worker))
+            && self.queue.is_empty()
+            && self.workers.iter().any(|worker| idle(&worker))
     }
 
     /// A worker with a request ahead, which this one could take.
@@ -374,7 +407,10 @@ impl<T: Clone, W: Clone> Pool<T, W> {
             return Lost { under_way: Vec::new(), ahead: None };
         };
         let worker = self.workers.remove(place);
-        let unanswered = worker.under_way.into_iter().filter(|one| one.progress != Progress::Answered);
+        let unanswered = worker
+            .under_way
+            .into_iter()
+            .filter(|one| !matches!(one.progress, Progress::Answered | Progress::Collecting));
         Lost { under_way: unanswered.map(|one| one.asked).collect(), ahead: worker.ahead }
     }
 
@@ -397,7 +433,17 @@ impl<T: Clone, W: Clone> Pool<T, W> {
 
 impl<T, W> Worker<T, W> {
     fn has_room(&self) -> bool {
-        self.under_way.len() < self.capacity
+        self.under_way.len() < self.capacity && !self.is_collecting()
+    }
+
+    fn is_collecting(&self) -> bool {
+        self.under_way.iter().any(|one| one.progress == Progress::Collecting)
+    }
+
+    /// The request that it has finished stays with it until it has collected garbage.
+    fn collect(&mut self, now: Duration) {
+        self.collected = self.begun;
+        self.under_way.iter_mut().for_each(|one| (one.progress, one.began) = (Progress::Collecting, now));
     }
 
     fn has(&self, ticket: Ticket) -> bool {

@@ -36,6 +36,9 @@ pub struct ApplicationSettings {
     pub spawn_interval: Duration,
     /// Bytes of memory (resident) after which a worker is replaced; none by default.
     pub memory_limit: Option<u64>,
+    /// After how many requests a worker collects garbage while it and another one are idle, so that fewer requests wait for
+    /// that; for Ruby only, and never by default.
+    pub out_of_band_gc: Option<u32>,
     /// How many files workers may have open (the soft limit), where that is not what this process may.
     pub open_files: Option<u64>,
     /// Where bodies of requests are kept until they are whole.
@@ -96,6 +99,7 @@ impl ApplicationSettings {
             lifetime: None,
             spawn_interval: Duration::ZERO,
             memory_limit: None,
+            out_of_band_gc: None,
             open_files: None,
             buffer: BufferSettings::default(),
             output: Output::default(),

@@ -8,6 +8,7 @@
 //! | `b`, ticket | eight digits: the length of that; that; the body |
 //! | `f`, ticket | eight digits: the length of the request; that; the path of a file, which is the body and is the worker's to delete |
 //! | `c`, ticket | nobody waits for the response any more |
+//! | `g`, ticket | the worker is to collect garbage, and says `D` once more of the request that it answered last |
 //!
 //! A worker that answers many at once hears of each as well:
 //!
@@ -93,6 +94,8 @@ pub(crate) const WITH_BODY: u8 = b'b';
 pub(crate) const WITH_FILE: u8 = b'f';
 /// Nobody waits for the response any more.
 pub(crate) const CANCEL: u8 = b'c';
+/// Time to collect garbage.
+pub(crate) const COLLECT: u8 = b'g';
 /// There is room for more of the body.
 pub(crate) const ROOM: u8 = b'w';
 /// The request is to be given up.

@@ -1,6 +1,9 @@
 //! What Rack applications can answer.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod support;
+
+use std::{thread, time::Duration};
 
 use serow_apps::Interface;
 use support::{Running, content, settings};
@@ -118,6 +121,27 @@ end
     // Both workers have been asked since, so both have done what was to be done behind the response.
     (0..2).for_each(|_| drop(running.get("/look")));
     assert_eq!(content(&running.get("/look")), "reply,200 nil, no");
+}
+
+#[test]
+fn garbage_is_collected_between_requests() {
+    let (mut settings, folder) = settings(
+        Interface::Rack,
+        "config.ru",
+        "run ->(env) { [200, {}, [\"#{Process.pid} #{GC.stat(:major_gc_count)}\"]] }",
+    );
+    settings.out_of_band_gc = Some(2);
+    let running = Running::new((settings, folder));
+    let mut answers: Vec<(String, u64)> = Vec::new();
+    for _ in 0..12 {
+        let answer = content(&running.get("/"));
+        let (pid, count) = answer.split_once(' ').unwrap();
+        answers.push((pid.to_owned(), count.parse().unwrap()));
+        // What is done between requests is done between requests.
+        thread::sleep(Duration::from_millis(20));
+    }
+    let (first, last) = (&answers[0], answers.iter().rfind(|(pid, _)| *pid == answers[0].0).unwrap());
+    assert!(last.1 >= first.1 + 2, "{answers:?}");
 }
 
 fn get(target: &str) -> String {

@@ -98,6 +98,7 @@ fn description(settings: &ApplicationSettings) -> Vec<u8> {
         ("preload", switch(settings.preload)),
         ("development", switch(settings.development)),
         ("concurrency", settings.concurrency.to_string()),
+        ("collection", switch(settings.out_of_band_gc.is_some())),
         ("workers", settings.workers.to_string()),
     ];
     pairs.map(|(name, value)| format!("{name}\0{value}")).join("\0").into_bytes()

@@ -183,3 +183,32 @@ fn a_response_that_has_begun_is_not_given_up_and_a_worker_that_does_not_give_up_
     pool.finished(1, 'b' as Ticket, later);
     assert!(pool.stuck(patience, later + patience).is_empty());
 }
+
+#[test]
+fn garbage_is_collected_while_another_worker_is_idle() {
+    let mut pool = with_workers(2).collect_after(Some(2));
+    for number in [1, 2] {
+        let (a, worker) = ask(&mut pool, 'a');
+        assert_eq!((worker, pool.finished(number, a, NOW).collect), (Some(number), None), "it is not due");
+    }
+    let (a, _) = ask(&mut pool, 'a');
+    let (b, _) = ask(&mut pool, 'b');
+    assert_eq!(pool.finished(1, a, NOW).collect, None, "the other one is busy");
+    assert_eq!(pool.finished(2, b, NOW).collect, Some(b));
+    assert_eq!(pool.census().busy, 1);
+    // It gets nothing meanwhile, neither at once nor ahead.
+    let (c, worker) = ask(&mut pool, 'c');
+    assert_eq!(worker, Some(1));
+    assert_eq!(ask(&mut pool, 'd').1, Some(1));
+    assert_eq!(ask(&mut pool, 'e').1, None);
+    let turn = pool.finished(2, b, NOW);
+    assert_eq!((turn.collect, turn.send), (None, Some('e')));
+    assert_eq!(pool.finished(1, c, NOW).collect, None, "there is another one for it");
+    // One that dies meanwhile had no request.
+    pool.finished(1, 'd' as Ticket, NOW);
+    pool.finished(2, 'e' as Ticket, NOW);
+    let (f, worker) = ask(&mut pool, 'f');
+    let worker = worker.unwrap();
+    assert_eq!(pool.finished(worker, f, NOW).collect, Some(f));
+    assert!(pool.lost(worker).under_way.is_empty());
+}
