@@ -47,6 +47,8 @@ impl CommandApplication {
             timeouts: UpstreamTimeouts { response: settings.timeout, ..defaults },
             keep: KeepSettings { idle_time: IDLE_TIME, ..KeepSettings::default() },
             queue: settings.queue,
+            // Another copy comes soon.
+            waits_for_servers: true,
             // A copy that lives is asked: it is its process that tells of its health.
             passive: PassiveSettings { failures: 0, ..PassiveSettings::default() },
             ..UpstreamSettings::new(settings.name.clone(), Vec::new())

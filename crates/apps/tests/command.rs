@@ -187,6 +187,18 @@ fn a_copy_that_dies_is_out_at_once_and_started_again() {
 }
 
 #[test]
+fn requests_wait_for_the_only_copy() {
+    let (mut settings, folder) = python();
+    settings.queue.patience = Duration::from_secs(20);
+    let running = Running::new((settings, folder));
+    let before = body(&running.get("/")).to_owned();
+    // It is asked three times as it dies, each time another one.
+    assert!(running.get("/die").starts_with("HTTP/1.1 502 "));
+    let after = running.get("/");
+    assert!(after.starts_with("HTTP/1.1 200 ") && body(&after) != before, "{after}");
+}
+
+#[test]
 fn a_reload_fails_no_request_and_one_that_cannot_be_changes_nothing() {
     let running = Running::new(python());
     let before = body(&running.get("/")).to_owned();

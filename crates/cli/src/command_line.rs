@@ -45,12 +45,16 @@ pub(crate) enum Command {
     /// was no response), 503 (all are down or busy) and 504 (too slow).
     #[command(override_usage = "serow proxy [OPTIONS] UPSTREAM...", after_help = PROXY_EXAMPLES)]
     Proxy(Box<ProxyArguments>),
-    /// Run an application in Ruby (Rack), Perl (PSGI) or Python (WSGI, ASGI), in worker processes of the interpreter that is there.
+    /// Run an application: in Ruby (Rack), Perl (PSGI) or Python (WSGI, ASGI) by the interpreter that is there, or any program.
     ///
     /// At http://127.0.0.1:8080/, as many workers as there are cores, without another option. Bodies of requests are taken whole
     /// before a worker is asked, so slow clients keep none of them busy. HUP loads the application anew: new workers take over
-    /// when all are ready; where they cannot be, that is said, and the old ones stay.
-    #[command(override_usage = "serow app [OPTIONS] FILE", after_help = APP_EXAMPLES)]
+    /// when all are ready; where they cannot be, that is said, and the old ones stay. A program that serves HTTP itself stands behind
+    /// --: copies of it are started, told where to listen, and asked.
+    #[command(
+        override_usage = "serow app [OPTIONS] FILE\n       serow app [OPTIONS] -- COMMAND [ARGUMENT...]",
+        after_help = APP_EXAMPLES
+    )]
     App(Box<AppArguments>),
     /// Make load for a web server and measure how it answers; the options and the report are wrk's, and more.
     ///
@@ -213,6 +217,10 @@ Examples:
       Django
   serow app main:app --interface asgi --listen :443 --tls site.pem,site.key
       FastAPI, with TLS and HTTP/2
+  serow app --processes 4 -- node server.js
+      any program: four copies of it, each at the port that PORT says
+  serow app --bind inherit -- puma --bind-to-activated-sockets only config.ru
+      one that takes a socket as systemd or Server::Starter gives it
   serow app config.ru --dev
       errors are shown in the browser
 

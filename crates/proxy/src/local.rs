@@ -111,7 +111,7 @@ impl Local {
     }
 
     /// Takes notice of servers that came and went.
-    fn look_for_changes(&self) {
+    pub(crate) fn look_for_changes(&self) {
         if self.members.borrow().version == self.upstream.version() {
             return;
         }

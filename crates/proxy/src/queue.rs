@@ -47,6 +47,13 @@ impl Room {
         self.waiting.load(Ordering::Relaxed)
     }
 
+    /// There are other servers: all that wait look again.
+    pub(crate) fn note_servers(&self) {
+        if self.waiting() > 0 {
+            self.left.notify_waiters();
+        }
+    }
+
     /// A request left a server: the one that has waited longest is told.
     pub(crate) fn note_left(&self) {
         if self.waiting() > 0 {

@@ -30,7 +30,7 @@ pub(crate) struct Wish {
 pub(crate) enum Selection {
     /// This server is asked.
     Chosen(Lease),
-    /// Those that could be asked have as many requests as they may.
+    /// Those that could be asked have as many requests as they may, or are still to come.
     Busy,
     /// There is none that could be asked.
     Nobody,
@@ -64,6 +64,8 @@ impl Local {
 
     /// Chooses a server, and counts the request there.
     pub(crate) fn select(&self, wish: &Wish) -> Selection {
+        // A request may have waited for its body, or for room.
+        self.look_for_changes();
         let mut members = self.members.borrow_mut();
         let members = &mut *members;
         let (servers, settings, now) = (&*members.servers, self.upstream.settings(), self.now());
@@ -76,6 +78,9 @@ impl Local {
             if wish.only_session {
                 return Selection::Nobody;
             }
+        }
+        if servers.is_empty() && settings.waits_for_servers {
+            return Selection::Busy;
         }
         // Filled where they are: what is collected is moved, sixteen places of it.
         let mut standings = SmallVec::<[Standing; 16]>::new();

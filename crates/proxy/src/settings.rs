@@ -26,6 +26,8 @@ pub struct UpstreamSettings {
     pub keep: KeepSettings,
     /// How requests wait while all servers are at their limits.
     pub queue: QueueSettings,
+    /// Whether requests wait likewise while there is no server at all; by default they are refused then.
+    pub waits_for_servers: bool,
     /// Within which time a server that came back gets its whole share again; zero: at once.
     pub slow_start: Duration,
     /// When another server is asked.
@@ -151,6 +153,7 @@ impl UpstreamSettings {
             timeouts: UpstreamTimeouts::default(),
             keep: KeepSettings::default(),
             queue: QueueSettings::default(),
+            waits_for_servers: false,
             slow_start: Duration::ZERO,
             retries: RetrySettings::default(),
             passive: PassiveSettings::default(),

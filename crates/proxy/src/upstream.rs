@@ -117,6 +117,7 @@ impl Upstream {
         self.shared.version.fetch_add(1, Ordering::Release);
         drop(servers);
         self.shared.changed.notify_waiters();
+        self.room().note_servers();
     }
 
     /// Ready when the servers have changed since this was made and enabled.

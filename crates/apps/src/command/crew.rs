@@ -73,7 +73,6 @@ impl Crew for CommandCrew {
             CopyWord::Ready(number) => {
                 if let Some(copy) = self.copies.iter_mut().find(|copy| copy.number == number) {
                     copy.is_ready();
-                    self.backoff.succeed();
                 }
                 if self.phase == Phase::Serving {
                     self.put_to_work();
@@ -260,8 +259,9 @@ impl CommandCrew {
         if self.phase == Phase::Serving {
             self.publish();
         }
-        if copy.born.elapsed() < RESTART || copy.stage == Stage::Starting {
-            self.backoff.fail(Instant::now());
+        match copy.stage {
+            Stage::Ready | Stage::Serving if copy.born.elapsed() >= RESTART => self.backoff.succeed(),
+            _ => self.backoff.fail(Instant::now()),
         }
         drop(copy);
         if self.phase == Phase::Retired {

@@ -37,6 +37,7 @@ pub(crate) fn upstream_settings(
         },
         keep: KeepSettings { idle: connections.keep_idle.in_memory(), idle_time: connections.keep_idle_timeout.0 },
         queue: QueueSettings { length: connections.queue.in_memory(), patience: connections.queue_timeout.0 },
+        waits_for_servers: false,
         slow_start: balancing.slow_start.0,
         retries: self::retries(&retries),
         passive: PassiveSettings { failures: health.max_failures.get(), ejection: health.ejection_time.0 },

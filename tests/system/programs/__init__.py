@@ -1,0 +1,1 @@
+"""Programs in Node, Go, Ruby and Python, which `serow app -- COMMAND` runs: they answer, die, and are deployed under load."""
