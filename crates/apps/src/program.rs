@@ -89,7 +89,11 @@ impl Interface {
             ),
             Self::Psgi => concat!(include_str!("../bridges/perl/serow.pl"), include_str!("../bridges/perl/psgi.pl")),
             Self::Wsgi => {
-                concat!(include_str!("../bridges/python/serow.py"), include_str!("../bridges/python/wsgi.py"))
+                concat!(
+                    include_str!("../bridges/python/serow.py"),
+                    include_str!("../bridges/python/wsgi_response.py"),
+                    include_str!("../bridges/python/wsgi.py")
+                )
             }
             Self::Asgi => {
                 concat!(include_str!("../bridges/python/serow.py"), include_str!("../bridges/python/asgi.py"))

@@ -1,5 +1,5 @@
-# Serow's bridge for Python; wsgi.py or asgi.py follows, which has the class Worker. It is read from standard input, which is the channel
-# to Serow; src/words.rs says what is spoken.
+# Serow's bridge for Python; the parts for WSGI or ASGI follow, which have the class Worker. It is read from standard input, which
+# is the channel to Serow; src/words.rs says what is spoken.
 
 import gc
 import importlib
