@@ -35,6 +35,28 @@ end
 }
 
 #[test]
+fn odd_requests() {
+    let running = run(r#"
+NAMES = %w[REQUEST_METHOD SCRIPT_NAME PATH_INFO QUERY_STRING SERVER_NAME SERVER_PORT SERVER_PROTOCOL HTTP_VERSION]
+run ->(env) { [200, {}, [env.values_at(*NAMES).join(' ')]] }
+"#);
+    let port = running.address().port();
+    let cases = [
+        ("GET /%00%2F%C3%BC? HTTP/1.1\r\nHost: a", "GET  /%00%2F%C3%BC  a 80 HTTP/1.1 HTTP/1.1".to_owned()),
+        ("OPTIONS * HTTP/1.1\r\nHost: a:81", "OPTIONS    a 81 HTTP/1.1 HTTP/1.1".to_owned()),
+        ("GET / HTTP/1.1\r\nHost: [::1]:82", "GET  /  [::1] 82 HTTP/1.1 HTTP/1.1".to_owned()),
+        ("GET / HTTP/1.0", format!("GET  /  localhost {port} HTTP/1.0 HTTP/1.0")),
+        ("GET http://b:83/x?y HTTP/1.1\r\nHost: b:83", "GET  /x y b 83 HTTP/1.1 HTTP/1.1".to_owned()),
+        ("PURGE /x HTTP/1.1\r\nHost: a\r\nVersion: 7", "PURGE  /x  a 80 HTTP/1.1 HTTP/1.1".to_owned()),
+        ("HEAD /x HTTP/1.1\r\nHost: a", String::new()),
+    ];
+    for (request, expected) in cases {
+        let answer = running.exchange(format!("{request}\r\nConnection: close\r\n\r\n"));
+        assert_eq!(content(&answer), expected, "{request}: {answer}");
+    }
+}
+
+#[test]
 fn a_failure_is_a_response_and_the_worker_goes_on() {
     let running = run("n = 0\nrun ->(env) { raise 'no' if (n += 1) == 1; [200, {}, [\"#{n}\"]] }\n");
     let answers: Vec<_> = (0..4).map(|_| running.get("/")).collect();
@@ -68,7 +90,7 @@ fn a_worker_that_takes_too_long_is_replaced() {
         "config.ru",
         "run ->(env) { sleep if env['PATH_INFO'] == '/hang'; [200, {}, ['.']] }",
     );
-    settings.timeout = Duration::from_millis(300);
+    settings.timeout = Duration::from_secs(1);
     let running = Running::new((settings, folder));
     assert!(running.get("/hang").starts_with("HTTP/1.1 504 "));
     assert_eq!(content(&running.get("/")), ".");

@@ -22,8 +22,8 @@ module Serow
       require 'rack'
       require 'uri' # Rack::Lint has it from other servers
       require 'rack/builder'
-      app, = *Rack::Builder.parse_file(path)
-      app
+      loaded = Rack::Builder.parse_file(path)
+      loaded.is_a?(Array) ? loaded.first : loaded # Rack 2 gives options as well
     end
   end
 
