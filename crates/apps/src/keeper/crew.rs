@@ -159,9 +159,10 @@ impl BridgedCrew {
                 self.pause();
             }
             MoldWord::Exited { pid, how } => {
-                if let Some(place) = self.workers.iter().position(|worker| worker.pid == Some(pid)) {
-                    self.bury(place, &how);
-                    self.fill(numbers);
+                if let Some(worker) = self.workers.iter_mut().find(|worker| worker.pid == Some(pid)) {
+                    worker.hear_last_word();
+                    // Behind what else it said, which may not have been heard before its mold was.
+                    self.words.say(CrewWord::Worker { number: worker.link.number, word: WorkerWord::Ended(how) });
                 }
             }
             MoldWord::Gone => {
@@ -196,6 +197,13 @@ impl BridgedCrew {
                 worker.stage = Stage::Leaving;
                 self.shared.leave(&worker.link);
                 self.fill(numbers);
+                Ok(())
+            }
+            WorkerWord::Ended(how) => {
+                if let Some(place) = self.workers.iter().position(|worker| worker.link.number == number) {
+                    self.bury(place, &how);
+                    self.fill(numbers);
+                }
                 Ok(())
             }
         }

@@ -46,6 +46,8 @@ pub(crate) enum WorkerWord {
     Failed(String),
     /// It ends of its own accord: it has answered its last request, and takes no other.
     Leaving,
+    /// Its process has ended, so; its mold says that.
+    Ended(String),
 }
 
 impl Worker {
@@ -76,6 +78,13 @@ impl Worker {
         self.process.as_ref().and_then(Process::memory)
     }
 
+    /// Its process has ended. That it would may stand unread in its socket.
+    pub(super) fn hear_last_word(&mut self) {
+        if self.link.requests.try_receive().ok().flatten().is_some_and(|message| message.bytes == LEAVING.as_bytes()) {
+            self.stage = Stage::Leaving;
+        }
+    }
+
     pub(super) fn age(&self) -> Duration {
         self.born.elapsed()
     }
@@ -91,7 +100,7 @@ pub(super) fn listen(link: &Link, words: &Words<CrewWord>) -> std::io::Result<()
             let text = String::from_utf8_lossy(&message.bytes);
             let word = match text.split_once('\0') {
                 None if text == "ready" => WorkerWord::Ready,
-                None if text == "leaving" => WorkerWord::Leaving,
+                None if text == LEAVING => WorkerWord::Leaving,
                 Some(("failed", why)) => WorkerWord::Failed(why.to_owned()),
                 _ => continue,
             };
@@ -100,3 +109,6 @@ pub(super) fn listen(link: &Link, words: &Words<CrewWord>) -> std::io::Result<()
     });
     Ok(())
 }
+
+/// What a worker says that ends of its own accord.
+const LEAVING: &str = "leaving";
