@@ -128,6 +128,66 @@ end
     }
 }
 
+/// As Action Cable has it: a thread of its own speaks with all clients, and the only worker goes on with requests.
+#[test]
+fn websockets() {
+    let (mut settings, folder) = settings(Interface::Rack, "config.ru", CABLE);
+    settings.workers = NonZero::<usize>::MIN;
+    let running = Running::new((settings, folder));
+    let mut clients: Vec<_> = (0..3).map(|_| open_websocket(&running)).collect();
+    assert_eq!(content(&running.get("/")), "3");
+    // A text of six bytes, masked with zeros, comes to all.
+    clients[1].write_all(b"\x81\x86\0\0\0\0hello!").unwrap();
+    for client in &mut clients {
+        let mut frame = [0; 8];
+        client.read_exact(&mut frame).unwrap();
+        assert_eq!(&frame, b"\x81\x06HELLO!");
+    }
+    drop(clients);
+    let since = Instant::now();
+    while content(&running.get("/")) != "0" {
+        assert!(since.elapsed() < Duration::from_secs(5));
+    }
+}
+
+fn open_websocket(running: &Running) -> TcpStream {
+    let mut client = TcpStream::connect(running.address()).unwrap();
+    client.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    let ask = "GET /cable HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
+               Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+    client.write_all(ask.as_bytes()).unwrap();
+    let head = read_until(&mut client, "\r\n\r\n").to_lowercase();
+    assert!(head.starts_with("http/1.1 101 ") && head.contains("s3pplmbitxaq9kygzzhzrbk+xoo="), "{head}");
+    client
+}
+
+const CABLE: &str = r##"
+require 'digest'
+$clients = []
+Thread.new do
+  loop do
+    ready, = IO.select($clients, nil, nil, 0.05)
+    ready&.each do |client|
+      head = client.read(2)
+      next $clients.delete(client).close unless head && head.getbyte(0) == 0x81
+
+      client.read(4)
+      text = client.read(head.getbyte(1) & 127).upcase
+      $clients.each { |one| one.write([0x81, text.bytesize].pack('CC'), text) }
+    end
+  end
+end
+run ->(env) do
+  return [200, {}, [$clients.size.to_s]] unless env['PATH_INFO'] == '/cable'
+
+  accept = Digest::SHA1.base64digest("#{env['HTTP_SEC_WEBSOCKET_KEY']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11")
+  io = env['rack.hijack'].call
+  io.write("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: #{accept}\r\n\r\n")
+  $clients << io
+  [-1, {}, []]
+end
+"##;
+
 #[test]
 fn a_body_ends_when_its_client_is_gone() {
     for concurrency in [1, 2] {
