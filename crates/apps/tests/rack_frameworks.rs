@@ -15,12 +15,12 @@ fn sinatra() {
 require 'rack/lint'
 require 'sinatra/base'
 class Site < Sinatra::Base
-  set :environment, :production
   get('/hello/:name') { |name| "Hello #{name}" }
   post('/form') { params['who'] + ' ' + request.cookies['flavour'].to_s }
   get('/stream') { stream { |out| 3.times { |number| out << "#{number} " } } }
   get('/file') { send_file 'config.ru', type: :txt }
   get('/failing') { raise 'no' }
+  get('/environment') { settings.environment.to_s }
   error { 'sorry' }
 end
 use Rack::Lint
@@ -33,6 +33,7 @@ run Site
     assert_eq!(content(&running.exchange(form)), "a & dark");
     assert_eq!(content(&running.get("/stream")), "0 1 2 ");
     assert!(content(&running.get("/file")).contains("class Site"));
+    assert_eq!(content(&running.get("/environment")), "production");
     let failing = running.get("/failing");
     assert!(failing.starts_with("HTTP/1.1 500 ") && content(&failing) == "sorry", "{failing}");
     assert!(running.get("/missing").starts_with("HTTP/1.1 404 "));

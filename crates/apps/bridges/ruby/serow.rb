@@ -32,6 +32,8 @@ module Serow
     def self.run
       control = Socket.for_fd($stdin.dup.tap { |copy| copy.autoclose = false }.fileno)
       settings = control.recv(PACKET).split("\0", -1).each_slice(2).to_h
+      # Sinatra and Rails show failures to everybody where nothing is said.
+      ENV['RACK_ENV'] ||= settings['development'] == '1' ? 'development' : 'production'
       $stdin.reopen(File::NULL)
       $stdout.sync = $stderr.sync = true
       new(control, settings).run
