@@ -14,7 +14,7 @@ use std::{
 use serow::{Request, Response, StatusCode};
 use serow_proxy::{BufferSettings, ForwardingSettings, UpstreamSettings};
 
-use support::{Origin, Proxied, multiplexing_server, read_response, server};
+use support::{Origin, Proxied, multiplexing_server, read_head, read_response, server, until};
 
 fn buffering(folder: &Path) -> ForwardingSettings {
     let buffering = BufferSettings { folder: folder.to_owned(), ..BufferSettings::default() };
@@ -75,6 +75,44 @@ fn servers_of_both_versions_get_all_of_it() {
             assert!(response.ends_with(&summary(&body)), "{length}: {response}");
             assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
         }
+    }
+}
+
+#[test]
+fn servers_may_change_while_a_body_comes() {
+    let folder = tempfile::tempdir().unwrap();
+    let (before, after) = (summing(), summing());
+    let settings = UpstreamSettings::new("test", vec![server(before.address())]);
+    let proxied = Proxied::with(settings, buffering(folder.path()));
+    let mut slow = proxied.connect();
+    slow.write_all(b"POST / HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: 5\r\n\r\n").unwrap();
+    // It is with the proxy by then.
+    assert!(read_head(&mut slow).starts_with("HTTP/1.1 100 "));
+    proxied.upstream.replace_servers(vec![server(after.address())]);
+    drop(before);
+    slow.write_all(b"hello").unwrap();
+    let response = read_response(&mut slow);
+    assert!(response.ends_with(&summary(b"hello")), "{response}");
+}
+
+#[test]
+fn requests_wait_for_servers_where_that_is_set() {
+    let origin = summing();
+    let patience = Duration::from_secs(20);
+    for (waits, patience, status) in
+        [(true, patience, 200), (true, Duration::from_millis(50), 503), (false, patience, 503)]
+    {
+        let mut settings = UpstreamSettings::new("test", Vec::new());
+        (settings.waits_for_servers, settings.queue.patience) = (waits, patience);
+        let proxied = Proxied::with(settings, ForwardingSettings::default());
+        let mut client = proxied.connect();
+        client.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").unwrap();
+        if status == 200 {
+            until(|| proxied.upstream.report().waiting == 1);
+            proxied.upstream.replace_servers(vec![server(origin.address())]);
+        }
+        let response = read_response(&mut client);
+        assert!(response.starts_with(&format!("HTTP/1.1 {status} ")), "{waits} {patience:?}: {response}");
     }
 }
 
