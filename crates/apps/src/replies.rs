@@ -20,7 +20,7 @@ use crate::{
     failure::Failure,
     link::Link,
     takeover::Takeover,
-    words::{Nonsense, Reply, ReplyKind, announced, parse_close, parse_head, parse_room, parse_trailers},
+    words::{self, Nonsense, Reply, ReplyKind, announced, parse_close, parse_head, parse_room, parse_trailers},
 };
 
 thread_local! {
@@ -113,6 +113,10 @@ fn take(
         return None;
     }
     if let Some(event) = event(&reply, descriptor) {
+        if is_concurrent && !is_done && matches!(event, Event::Failed(_)) {
+            // It goes on, and nobody listens.
+            link.tell(words::CANCEL, reply.ticket, b"");
+        }
         exchange.push(event);
     }
     (reply.kind == ReplyKind::Piece && !is_concurrent).then(|| Arc::clone(exchange))

@@ -163,18 +163,38 @@ async def status(scope, receive, send):
 async def field(scope, receive, send):
     await respond(send, b'', 200, [(b'a', b'b' + bytes([int(scope['query_string'])]) + b'c')])
 
+async def long_field(scope, receive, send):
+    await respond(send, b'', 200, [(b'a', b'b' * 300_000)])
+
+ended = asyncio.Event()
+
+async def field_of_a_stream(scope, receive, send):
+    await send({'type': 'http.response.start', 'status': 200, 'headers': [(b'a', b'b\rc')]})
+    try:
+        while True:
+            await send({'type': 'http.response.body', 'body': bytes(100_000), 'more_body': True})
+    finally:
+        ended.set()
+
+async def wait(scope, receive, send):
+    await ended.wait()
+    await respond(send, b'ended')
+
 async def pid(scope, receive, send):
     await respond(send, b'%d' % os.getpid())
 ",
     );
     let pid = running.get("/pid");
-    for target in ["/raised", "/nothing", "/unknown", "/status", "/field?0", "/no_such_thing"] {
+    for target in ["/raised", "/nothing", "/unknown", "/status", "/field?0", "/long_field", "/no_such_thing"] {
         assert!(running.get(target).starts_with("HTTP/1.1 500 "), "{target}");
     }
     for target in ["/field?10", "/field?13"] {
         let answer = running.get(target);
         assert!(!answer.contains("b\rc") && !answer.contains("b\nc"), "{answer}");
     }
+    let refused = running.get("/field_of_a_stream");
+    assert!(refused.starts_with("HTTP/1.1 502 "), "{}", &refused[..refused.len().min(300)]);
+    assert_eq!(body(&running.get("/wait")), "ended");
     let half = running.exchange("GET /half HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
     assert!(half.contains("half") && !half.contains("0\r\n\r\n"), "{half}");
     assert_eq!(body(&running.get("/pid")), body(&pid));
@@ -322,6 +342,43 @@ async def list(scope, receive, send):
         }
         assert_eq!(body(&stream.join().unwrap()), "beginend");
     });
+}
+
+#[test]
+fn workers_that_end_are_replaced_with_what_was_loaded_before() {
+    for preload in [false, true] {
+        let code = format!(
+            "{BEGIN}{}",
+            r"
+async def exit(scope, receive, send):
+    if os.path.exists('exited'):
+        return await respond(send, b'again')
+    open('exited', 'w').close()
+    raise SystemExit(3)
+
+async def kill(scope, receive, send):
+    if os.path.exists('killed'):
+        return await respond(send, b'again')
+    open('killed', 'w').close()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+async def always(scope, receive, send):
+    os._exit(1)
+
+async def well(scope, receive, send):
+    await respond(send, b'well')
+"
+        );
+        let (mut settings, folder) = settings(Interface::Asgi, "application.py", &code);
+        settings.preload = preload;
+        let running = Running::new((settings, folder));
+        // Whoever raises SystemExit has said so.
+        assert!(running.get("/exit").starts_with("HTTP/1.1 500 "));
+        assert_eq!(body(&running.get("/exit")), "again");
+        assert_eq!(body(&running.get("/kill")), "again");
+        assert!(running.get("/always").starts_with("HTTP/1.1 502 "));
+        assert_eq!(body(&running.get("/well")), "well");
+    }
 }
 
 #[test]

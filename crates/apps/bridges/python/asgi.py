@@ -6,6 +6,7 @@ from collections import deque
 
 WINDOW = 256 * 1024  # bytes of a body that may be under way; Serow says when there is room for more
 STATUSES = {status: b'%d' % status for status in range(100, 1000)}
+REASON = 123  # bytes that fit into the frame that closes a WebSocket (RFC 6455 §5.5)
 WEIGHT = 64  # bytes that a message takes besides its own
 DISCONNECTED = {'type': 'http.disconnect'}
 
@@ -475,7 +476,7 @@ class WebSocket:
     def close(self, code, reason):
         self.phase = WebSocket.CLOSED
         self.end = {'type': 'websocket.disconnect', 'code': code, 'reason': reason}
-        self.reply.send(b'C%b%04d%b' % (self.ticket, code, reason.encode()))
+        self.reply.send(b'C%b%04d%b' % (self.ticket, code, reason.encode()[:REASON]))
         self.wake()
 
     def refuse(self, kind, message):
@@ -558,6 +559,8 @@ def packed(begin, headers, body):
     packet = b'\0'.join(parts)
     if packet.count(0, len(begin), len(packet) - len(body)) != len(parts) - 1:
         raise ValueError('a header field has a NUL in its name or value')
+    if len(packet) - len(body) > PIECE:
+        raise ValueError('a header is longer than 64 KiB')
     return packet
 
 
