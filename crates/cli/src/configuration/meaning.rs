@@ -16,7 +16,6 @@ use super::{
     sites::{SiteContent, SiteTable},
 };
 use crate::{
-    application::Application,
     encryption::unusable_files,
     settings::{Contradiction, ServerSettings, reads_attempts, shares},
 };
@@ -46,14 +45,11 @@ pub(super) fn of(written: RootTable, folder: &Path, problems: &Problems) -> Opti
     let applications = Applications::new(folder, threads, grace, problems);
     let routing = Routing { folder, wanted_files, shares, proxying: &proxying, applications: &applications, problems };
     let router = routing.router(sites);
-    let (mut upstreams, applications) = (proxying.into_upstreams(), applications.into_applications());
-    // Copies of a program are servers as well.
-    upstreams.extend(applications.iter().filter_map(Application::upstream).cloned());
     Some(Configuration {
         server: server?,
         router: router?,
-        upstreams,
-        applications,
+        upstreams: proxying.into_upstreams(),
+        applications: applications.into_applications(),
         sites: site_count,
         routes: route_count,
         account: account?,

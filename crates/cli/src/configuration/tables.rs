@@ -18,11 +18,13 @@ pub(super) struct TableReading<'t, 'p> {
     place: Place,
     problems: &'p Problems,
     known: Vec<&'static str>,
+    /// Keys that are missing, perhaps since they are written with another name: that is told where nobody knows the other.
+    missing: Vec<(&'static str, Problem)>,
 }
 
 impl<'t, 'p> TableReading<'t, 'p> {
     pub(super) fn new(table: &'t Table<'t>, place: Place, problems: &'p Problems) -> Self {
-        Self { table, place, problems, known: Vec::new() }
+        Self { table, place, problems, known: Vec::new(), missing: Vec::new() }
     }
 
     pub(super) fn place(&self) -> &Place {
@@ -40,13 +42,11 @@ impl<'t, 'p> TableReading<'t, 'p> {
                 Err(problem) => problem,
             };
             let key = problem.place().and_then(|place| place.key_below(&self.place)).map(str::to_owned);
-            // What is missing because it was wrong, or has a wrong name, has been told.
-            let is_told = |missing| {
-                without.iter().any(|key| key == missing)
-                    || self.table.keys().any(|key| names::near(key.get_ref(), &[missing]).is_some())
-            };
-            if !problem.missing().is_some_and(is_told) {
-                self.problems.add(problem);
+            match problem.missing() {
+                // What is missing because it was wrong has been told.
+                Some(missing) if without.iter().any(|key| key == missing) => {}
+                Some(missing) => self.missing.push((missing, problem)),
+                None => self.problems.add(problem),
             }
             match key {
                 Some(key) if !without.contains(&key) => without.push(key),
@@ -122,6 +122,11 @@ impl<'t, 'p> TableReading<'t, 'p> {
         let read = T::read(&mut self);
         let mut keys: Vec<_> = self.table.keys().filter(|key| !self.known.contains(&&**key.get_ref())).collect();
         keys.sort_by_key(|key| key.span().start);
+        for (missing, problem) in self.missing {
+            if !keys.iter().any(|key| names::near(key.get_ref(), &[missing]).is_some()) {
+                self.problems.add(problem);
+            }
+        }
         for (number, key) in keys.into_iter().map(|key| key.get_ref()).enumerate() {
             let text = match number {
                 0 => kinds::unknown(key, &self.known, Telling::All),

@@ -56,6 +56,8 @@ impl Generation {
     fn prepare(file: &Path, beginning: Beginning, parent: &Parent) -> Result<Self, String> {
         let Beginning { text, wishes } = beginning;
         let mut configuration = configuration::of_bytes(file, text).map_err(|error| error.to_string())?;
+        // Copies of a program are servers as well, for the status and for those who drain one.
+        configuration.upstreams.extend(configuration.applications.iter().filter_map(Application::upstream).cloned());
         let settings = &mut configuration.server;
         error_log::begin(settings.level);
         let admin = settings.admin.as_ref().map(|address| said(&address.0)).transpose()?;

@@ -35,7 +35,7 @@ pub(super) const WAYS: [(&str, Way); 19] = [
 ];
 
 /// Keys whose value in the examples is on or off, and those that can be.
-const SWITCHES: [&str; 12] = [
+const SWITCHES: [&str; 14] = [
     "listing",
     "precompressed",
     "compress",
@@ -48,6 +48,8 @@ const SWITCHES: [&str; 12] = [
     "server-insecure",
     "retry-all-methods",
     "buffer-requests",
+    "preload",
+    "dev",
 ];
 
 /// Keys that take one of some words only, and the words.
