@@ -192,8 +192,8 @@ fn requests_wait_for_the_only_copy() {
     settings.queue.patience = Duration::from_secs(20);
     let running = Running::new((settings, folder));
     let before = body(&running.get("/")).to_owned();
-    // It is asked three times as it dies, each time another one.
     assert!(running.get("/die").starts_with("HTTP/1.1 502 "));
+    wait_for("its end is noticed", || running.application.upstream().servers().is_empty());
     let after = running.get("/");
     assert!(after.starts_with("HTTP/1.1 200 ") && body(&after) != before, "{after}");
 }
