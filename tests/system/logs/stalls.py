@@ -35,6 +35,9 @@ class Stopped:
 
     def __enter__(self) -> "Stopped":
         os.killpg(self.group, signal.SIGSTOP)
+        # On another processor it may go on for a moment, and take what comes then.
+        stat = pathlib.Path(f"/proc/{self.group}/stat")
+        until(lambda: stat.read_text().rpartition(")")[2].split()[0], lambda state: state == "T")
         return self
 
     def __exit__(self, *_) -> None:
