@@ -57,7 +57,7 @@ class Kind:
     command: Callable[[pathlib.Path, pathlib.Path], list[str]]
     # The Debian package, or the name of Python's.
     package: str = ""
-    # Whether it keeps connections from nginx.
+    # Whether nginx keeps connections to it: those of one process that keep theirs let others wait for it until time is up.
     keeps: bool = True
 
 
@@ -100,8 +100,8 @@ def uvicorn(path: pathlib.Path, folder: pathlib.Path) -> list[str]:
 
 KINDS = (
     Kind("Unicorn", "rack", unicorn, "unicorn", keeps=False),
-    Kind("Puma", "rack", puma, "puma"),
-    Kind("Starman", "psgi", starman, "starman"),
+    Kind("Puma", "rack", puma, "puma", keeps=False),
+    Kind("Starman", "psgi", starman, "starman", keeps=False),
     Kind("gunicorn", "wsgi", gunicorn, "gunicorn", keeps=False),
     Kind("Granian (WSGI)", "wsgi", granian("wsgi")),
     Kind("uvicorn", "asgi", uvicorn),
