@@ -53,7 +53,9 @@ pub(crate) fn lay_out(
     if has_length {
         packet.extend_from_slice(b"00000000");
     }
-    let facts = Facts::of(request, upload);
+    // Shares the text of the one that was received.
+    let origin = request.target.clone().into_origin_form(false);
+    let facts = Facts::of(request, origin.as_str(), upload);
     match interface {
         Interface::Rack => rack::write(&facts, &mut packet),
         Interface::Psgi => psgi::write(&facts, &mut packet),
@@ -112,7 +114,8 @@ pub(crate) enum Port<'a> {
 }
 
 impl<'a> Facts<'a> {
-    fn of(request: &'a Request, upload: &Upload) -> Self {
+    /// `origin` is the target without scheme and host.
+    fn of(request: &'a Request, origin: &'a str, upload: &Upload) -> Self {
         let connection = request.connection();
         let (scheme, default_port) = match connection.scheme() {
             Scheme::Http => ("http", 80),
@@ -129,20 +132,11 @@ impl<'a> Facts<'a> {
             Peer::Tcp(address) => (Some(address.ip().to_canonical()), address.port()),
             Peer::Unix => (None, 0),
         };
-        let target = request.target.as_str();
-        let path = request.target.path();
-        let query = request.target.query();
         Self {
             method: request.method.as_str(),
-            path,
-            query: query.unwrap_or_default(),
-            target: match request.target.authority() {
-                None => target,
-                // The path and what follows are the end of an absolute target.
-                Some(_) => {
-                    &target[target.len() - path.len().min(target.len()) - query.map_or(0, |query| query.len() + 1)..]
-                }
-            },
+            path: request.target.path(),
+            query: request.target.query().unwrap_or_default(),
+            target: origin,
             protocol: match request.version {
                 Version::HTTP_10 => "HTTP/1.0",
                 Version::HTTP_2 => "HTTP/2",

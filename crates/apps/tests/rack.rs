@@ -156,3 +156,14 @@ fn in_development_changed_files_load_the_application_anew_and_failures_are_shown
     write("run ->(env) { [200, {}, ['three']] }\n");
     becomes("\r\n\r\nthree");
 }
+
+#[test]
+fn whole_addresses_are_paths_to_the_application() {
+    let running =
+        run("run ->(env) { [200, {}, [env['REQUEST_URI'], ' ', env['PATH_INFO'], ' ', env['QUERY_STRING']]] }\n");
+    let cases = [("http://a", "/ / "), ("http://a?b", "/?b / b"), ("http://a/b?c", "/b?c /b c"), ("/b?c", "/b?c /b c")];
+    for (target, expected) in cases {
+        let answer = running.exchange(format!("GET {target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"));
+        assert_eq!(content(&answer), expected, "{target}");
+    }
+}
