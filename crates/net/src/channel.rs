@@ -11,7 +11,7 @@ use rustix::{
     io::{Errno, fcntl_dupfd_cloexec, retry_on_intr},
     net::{
         AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
-        SendFlags, SocketFlags, SocketType, recv, recvmsg, sendmsg, socketpair,
+        SendFlags, SocketFlags, SocketType, recv, recvmsg, send, sendmsg, socketpair,
     },
 };
 use tokio::io::{Interest, unix::AsyncFd};
@@ -76,12 +76,17 @@ impl Channel {
         if message.is_empty() || descriptors.len() > MOST_DESCRIPTORS {
             return Err(Errno::INVAL.into());
         }
+        let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+        if descriptors.is_empty() {
+            // Costs the kernel less than sendmsg(2).
+            retry_on_intr(|| send(&self.socket, message, flags))?;
+            return Ok(());
+        }
         let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
         let mut ancillary = SendAncillaryBuffer::new(&mut space);
-        if !descriptors.is_empty() && !ancillary.push(SendAncillaryMessage::ScmRights(descriptors)) {
+        if !ancillary.push(SendAncillaryMessage::ScmRights(descriptors)) {
             return Err(Errno::INVAL.into());
         }
-        let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
         retry_on_intr(|| sendmsg(&self.socket, &[IoSlice::new(message)], &mut ancillary, flags))?;
         Ok(())
     }
