@@ -31,6 +31,7 @@ mod handler;
 mod interpreter;
 mod keeper;
 mod link;
+mod locale;
 mod outbox;
 mod pool;
 mod program;

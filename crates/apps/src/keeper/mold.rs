@@ -15,7 +15,7 @@ use serow_net::channel::{AsyncChannel, Channel};
 use tokio::task::spawn_local;
 
 use super::{Process, Words, crew::CrewWord, output};
-use crate::{link::WorkerEnds, settings::ApplicationSettings};
+use crate::{link::WorkerEnds, locale, settings::ApplicationSettings};
 
 /// A process that workers are forked from. When this is dropped it ends.
 #[derive(Debug)]
@@ -55,6 +55,7 @@ impl Mold {
         let mut command = Command::new(interpreter);
         command.args(before).args(program.interface.loader());
         command.current_dir(&settings.folder).envs(settings.environment.iter().cloned());
+        command.envs(locale::variable(program.interface, &settings.environment));
         command.stdin(Stdio::from(OwnedFd::from(theirs)));
         command.stdout(writer.try_clone()?).stderr(writer);
         // Ctrl-C is the server's, which tells its workers.
