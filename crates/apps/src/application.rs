@@ -73,7 +73,7 @@ impl Shared {
     pub(crate) fn new(settings: ApplicationSettings, threads: usize) -> Self {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         let threads = threads.clamp(1, MOST_THREADS);
-        let ahead = if settings.program.interface.is_concurrent() { Ahead::None } else { Ahead::One };
+        let ahead = if settings.program.interface.is_concurrent() { Ahead::None } else { Ahead::Some };
         // Python and Perl count references, and have little to collect.
         let collection = settings.out_of_band_gc.filter(|_| settings.program.interface == Interface::Rack);
         Self {
@@ -142,9 +142,7 @@ impl Shared {
         }
         let concurrency = self.settings.concurrency.get();
         self.pool().join(link.number, Arc::clone(link), concurrency, lifetime);
-        while let Some((link, sent)) = { self.pool().next(monotonic()) } {
-            send(&link, &sent);
-        }
+        self.send_queued();
     }
 
     /// A request asks for a worker.
@@ -164,14 +162,24 @@ impl Shared {
         if let Some(sent) = turn.send {
             send(link, &sent);
         }
+        if let Some((_, other)) = turn.relieve {
+            self.take_back(&other);
+        }
+        if turn.has_next {
+            self.send_queued();
+        }
         if let Some(ticket) = turn.collect {
             link.tell(words::COLLECT, ticket, b"");
         }
         if turn.dismiss {
             link.dismiss();
         }
-        if let Some((_, other)) = turn.relieve {
-            self.take_back(&other);
+    }
+
+    /// Sends what waits in the queue, as far as there is room for it.
+    fn send_queued(&self) {
+        while let Some((link, sent)) = { self.pool().next(monotonic()) } {
+            send(&link, &sent);
         }
     }
 

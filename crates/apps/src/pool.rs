@@ -9,15 +9,21 @@
 //!    │ one has room behind         │   │ it begins the next one
 //!    │ the one under way           │   │
 //!    ├────────────────▶ sent ahead ────┘
-//!    │                     │ another worker became idle first: taken back
+//!    │                     │ another worker becomes idle first: taken back
 //!    │ no room             ▼
 //!    └────────────────▶ queued ────▶ (as above, in order)
 //! ```
 //!
-//! A request is sent ahead so that no worker idles between two of them. It is taken back out of the worker's socket as soon as
-//! another worker has nothing to do, so no request waits behind a slow one while there is somebody to answer it.
+//! A request is sent ahead so that no worker idles between two of them, and several where a worker gets through them in less time
+//! than anybody notices. They are taken back out of the worker's socket as soon as another worker has nothing to do, so no request
+//! waits behind a slow one while there is somebody to answer it.
+
+mod patience;
+mod worker;
 
 use std::{collections::VecDeque, time::Duration};
+
+use self::worker::{Progress, Worker};
 
 /// Numbers requests; never given twice within four thousand million.
 pub(crate) type Ticket = u32;
@@ -77,60 +83,19 @@ pub(crate) struct Pool<T, W> {
 /// Whether a worker is sent a request before it has room for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ahead {
-    /// One, so that it never idles between two requests.
-    One,
+    /// One, so that it never idles between two requests, or some, where it is quick.
+    Some,
     /// None: it has room for so many at once that it never idles.
     None,
-}
-
-#[derive(Debug)]
-struct Worker<T, W> {
-    number: WorkerNumber,
-    /// How it is reached.
-    handle: W,
-    /// Requests at a time.
-    capacity: usize,
-    /// Requests after which it is replaced.
-    lifetime: Option<u64>,
-    begun: u64,
-    /// How many it had begun when it last collected garbage.
-    collected: u64,
-    leaving: bool,
-    under_way: Vec<UnderWay<T>>,
-    ahead: Option<Asked<T>>,
-    /// When it last became idle: the one that has been idle longest is asked first, so all get their share.
-    idle_since: u64,
-}
-
-#[derive(Debug)]
-struct UnderWay<T> {
-    asked: Asked<T>,
-    /// When it began, or was given up.
-    began: Duration,
-    progress: Progress,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Progress {
-    /// The response is not complete.
-    Awaited,
-    /// The response has begun, and may take as long as it likes.
-    Streaming,
-    /// The response is complete, but the worker still has to do with it.
-    Answered,
-    /// So is it, and the worker collects garbage.
-    Collecting,
-    /// Nobody waits for it any more.
-    Abandoned,
-    /// It took too long; the worker has been told, and should say soon that it is free of it.
-    GivenUp,
 }
 
 /// What there is to do after a worker has finished a request.
 #[derive(Debug)]
 pub(crate) struct Turn<T, W> {
-    /// The requests to send to this worker.
+    /// The request to send to this worker.
     pub(crate) send: Option<T>,
+    /// Whether there is [one more](Pool::next) that can be sent.
+    pub(crate) has_next: bool,
     /// Another worker, whose request ahead may be taken back for this one.
     pub(crate) relieve: Option<(WorkerNumber, W)>,
     /// It is to leave, and has nothing more to do.
@@ -144,8 +109,8 @@ pub(crate) struct Turn<T, W> {
 pub(crate) struct Lost<T> {
     /// It may have begun these; the last one was perhaps only sent ahead.
     pub(crate) under_way: Vec<Asked<T>>,
-    /// It has not begun this one, unless it had answered the one before.
-    pub(crate) ahead: Option<Asked<T>>,
+    /// It has not begun these, unless it had answered those before.
+    pub(crate) ahead: VecDeque<Asked<T>>,
 }
 
 /// How many requests there are, and workers.
@@ -173,18 +138,7 @@ impl<T: Clone, W: Clone> Pool<T, W> {
 
     /// A worker is ready for requests: so many at a time, and so many in its life.
     pub(crate) fn join(&mut self, number: WorkerNumber, handle: W, capacity: usize, lifetime: Option<u64>) {
-        self.workers.push(Worker {
-            number,
-            handle,
-            capacity: capacity.max(1),
-            lifetime,
-            begun: 0,
-            collected: 0,
-            leaving: false,
-            under_way: Vec::new(),
-            ahead: None,
-            idle_since: 0,
-        });
+        self.workers.push(Worker::new(number, handle, capacity, lifetime));
     }
 
     /// A request came.
@@ -211,8 +165,7 @@ impl<T: Clone, W: Clone> Pool<T, W> {
     }
 
     fn place(&mut self, asked: Asked<T>, now: Duration) -> Result<(W, T), Asked<T>> {
-        let takes = |worker: &&mut Worker<T, W>| !worker.leaving;
-        let idle = self.workers.iter_mut().filter(takes).filter(|worker| worker.has_room());
+        let idle = self.workers.iter_mut().filter(|worker| !worker.leaving && worker.has_room());
         if let Some(worker) = idle.min_by_key(|worker| (worker.under_way.len(), worker.idle_since)) {
             let content = asked.content.clone();
             worker.begin(asked, now);
@@ -221,10 +174,11 @@ impl<T: Clone, W: Clone> Pool<T, W> {
         if self.ahead == Ahead::None {
             return Err(asked);
         }
-        match self.workers.iter_mut().filter(takes).find(|worker| worker.ahead.is_none() && !worker.is_collecting()) {
+        let taking = self.workers.iter_mut().filter(|worker| !worker.leaving && worker.has_room_ahead(now));
+        match taking.min_by_key(|worker| worker.ahead.len()) {
             Some(worker) => {
                 let content = asked.content.clone();
-                worker.ahead = Some(asked);
+                worker.ahead.push_back(asked);
                 Ok((worker.handle.clone(), content))
             }
             None => Err(asked),
@@ -233,9 +187,7 @@ impl<T: Clone, W: Clone> Pool<T, W> {
 
     /// What a worker does for this request; it began it if it was sent ahead.
     pub(crate) fn under_way(&mut self, number: WorkerNumber, ticket: Ticket) -> Option<T> {
-        let worker = self.worker(number)?;
-        let found = worker.under_way.iter().find(|one| one.asked.ticket == ticket).map(|one| &one.asked);
-        found.or(worker.ahead.as_ref().filter(|asked| asked.ticket == ticket)).map(|asked| asked.content.clone())
+        self.worker(number)?.asked(ticket).map(|asked| asked.content.clone())
     }
 
     /// The response is complete, but the worker goes on with the request.
@@ -257,70 +209,63 @@ impl<T: Clone, W: Clone> Pool<T, W> {
 
     /// A worker has finished a request.
     pub(crate) fn finished(&mut self, number: WorkerNumber, ticket: Ticket, now: Duration) -> Turn<T, W> {
-        let nothing = Turn { send: None, relieve: None, dismiss: false, collect: None };
-        let longest_idle = self.workers.iter().map(|worker| worker.idle_since).max().unwrap_or(0);
-        let Some(place) = self.workers.iter().position(|worker| worker.number == number) else { return nothing };
-        let worker = &mut self.workers[place];
-        if !worker.has(ticket) {
+        let nothing = Turn { send: None, has_next: false, relieve: None, dismiss: false, collect: None };
+        let Some(place) = self.workers.iter().position(|worker| worker.number == number && worker.has(ticket)) else {
             return nothing;
-        }
-        if self.may_collect(number) {
+        };
+        if self.may_collect(place) {
             self.workers[place].collect(now);
             return Turn { collect: Some(ticket), ..nothing };
         }
+        let longest_idle = self.workers.iter().map(|worker| worker.idle_since).max().unwrap_or(0);
         let worker = &mut self.workers[place];
         worker.end(ticket, now);
         if worker.leaving {
             return Turn { dismiss: worker.under_way.is_empty(), ..nothing };
         }
-        if let Some(next) = self.queue.pop_front() {
-            let worker = &mut self.workers[place];
-            let content = next.content.clone();
-            match worker.has_room() {
-                true => worker.begin(next, now),
-                false => worker.ahead = Some(next),
-            }
-            return Turn { send: Some(content), ..nothing };
-        }
-        let worker = &mut self.workers[place];
         if !worker.has_room() {
-            return nothing;
+            let next = if worker.has_room_ahead(now) { self.queue.pop_front() } else { None };
+            let send = next.as_ref().map(|next| next.content.clone());
+            worker.ahead.extend(next);
+            return Turn { send, has_next: !self.queue.is_empty() && worker.has_room_ahead(now), ..nothing };
         }
         worker.idle_since = longest_idle + 1;
-        Turn { relieve: self.relievable(number), ..nothing }
+        // What waits behind a slow request came before what is in the queue.
+        if let Some(relieve) = self.relievable(place, now) {
+            return Turn { relieve: Some(relieve), has_next: !self.queue.is_empty(), ..nothing };
+        }
+        let Some(next) = self.queue.pop_front() else { return nothing };
+        let send = Some(next.content.clone());
+        let worker = &mut self.workers[place];
+        worker.begin(next, now);
+        Turn { send, has_next: !self.queue.is_empty() && worker.has_room_ahead(now), ..nothing }
     }
 
     /// Whether a worker that finishes its only request should collect garbage now: it is due, nobody waits, and another worker
     /// takes what comes meanwhile.
-    fn may_collect(&self, number: WorkerNumber) -> bool {
-        let Some(interval) = self.collection else { return false };
-        let is_due = |worker: &Worker<T, W>| {
-            worker.begun - worker.collected >= interval && worker.under_way.len() == 1 && worker.ahead.is_none()
-        };
-        let idle = |worker: &&Worker<T, W>| worker.number != number && worker.under_way.is_empty() && !worker.leaving;
-        self.workers.iter().any(|worker| worker.number == number && !worker.leaving && is_due(worker))
-            && self.queue.is_empty()
-            && self.workers.iter().any(|worker| idle(&worker))
+    fn may_collect(&self, place: usize) -> bool {
+        let (Some(interval), worker) = (self.collection, &self.workers[place]) else { return false };
+        let is_due =
+            worker.begun - worker.collected >= interval && worker.under_way.len() == 1 && worker.ahead.is_empty();
+        let is_idle =
+            |other: &Worker<T, W>| other.number != worker.number && other.under_way.is_empty() && !other.leaving;
+        !worker.leaving && is_due && self.queue.is_empty() && self.workers.iter().any(is_idle)
     }
 
-    /// A worker with a request ahead, which this one could take.
-    fn relievable(&self, number: WorkerNumber) -> Option<(WorkerNumber, W)> {
+    /// A worker with a request ahead, which this one, who is idle, should take: the one that has waited longest. As long as
+    /// there is a queue, only what waits behind a slow request is worth it.
+    fn relievable(&self, place: usize, now: Duration) -> Option<(WorkerNumber, W)> {
+        let number = self.workers[place].number;
         let others = self.workers.iter().filter(|other| other.number != number);
-        let ahead = others.filter_map(|other| other.ahead.as_ref().map(|asked| (asked.since, other)));
+        let others = others.filter(|other| self.queue.is_empty() || other.is_slow(now));
+        let ahead = others.filter_map(|other| other.ahead.front().map(|asked| (asked.since, other)));
         ahead.min_by_key(|(since, _)| *since).map(|(_, other)| (other.number, other.handle.clone()))
     }
 
     /// This request has been taken back from a worker. Mostly it is the one that was sent ahead, but where two threads sent
     /// to the worker at once, it may be the other.
     pub(crate) fn taken_back(&mut self, number: WorkerNumber, ticket: Ticket, now: Duration) -> Option<Asked<T>> {
-        let worker = self.worker(number)?;
-        if worker.ahead.as_ref().is_some_and(|asked| asked.ticket == ticket) {
-            return worker.ahead.take();
-        }
-        let place = worker.under_way.iter().position(|one| one.asked.ticket == ticket)?;
-        let taken = worker.under_way.remove(place).asked;
-        worker.begin_next(now);
-        Some(taken)
+        self.worker(number)?.take_back(ticket, now)
     }
 
     /// Nobody waits for this request any more. One that no worker has seen is gone with that.
@@ -330,7 +275,7 @@ impl<T: Clone, W: Clone> Pool<T, W> {
             return Forgotten::Unseen;
         }
         for worker in &mut self.workers {
-            if worker.ahead.as_ref().is_some_and(|asked| asked.ticket == ticket) {
+            if worker.ahead.iter().any(|asked| asked.ticket == ticket) {
                 return Forgotten::SentAhead(worker.number, worker.handle.clone());
             }
             if let Some(one) = worker.under_way.iter_mut().find(|one| one.asked.ticket == ticket) {
@@ -344,52 +289,12 @@ impl<T: Clone, W: Clone> Pool<T, W> {
         Forgotten::Unknown
     }
 
-    /// Requests that have waited in the queue for longer than this; they are gone with that.
-    pub(crate) fn impatient(&mut self, patience: Duration, now: Duration) -> Vec<Asked<T>> {
-        let overdue = |asked: &Asked<T>| now.saturating_sub(asked.since) >= patience;
-        let count = self.queue.iter().take_while(|asked| overdue(asked)).count();
-        self.queue.drain(..count).collect()
-    }
-
-    /// Requests that have waited for their responses to begin for longer than this, and their workers, which are to be told.
-    pub(crate) fn give_up(&mut self, limit: Duration, now: Duration) -> Vec<(W, Ticket, T)> {
-        let mut given_up = Vec::new();
-        for worker in &mut self.workers {
-            let slow = |one: &&mut UnderWay<T>| {
-                matches!(one.progress, Progress::Awaited | Progress::Abandoned)
-                    && now.saturating_sub(one.began) >= limit
-            };
-            for one in worker.under_way.iter_mut().filter(slow) {
-                (one.progress, one.began) = (Progress::GivenUp, now);
-                given_up.push((worker.handle.clone(), one.asked.ticket, one.asked.content.clone()));
-            }
-        }
-        given_up
-    }
-
-    /// Workers that have been told for longer than this that a request was given up.
-    pub(crate) fn stuck(&self, limit: Duration, now: Duration) -> Vec<W> {
-        let stuck = |one: &UnderWay<T>| one.progress == Progress::GivenUp && now.saturating_sub(one.began) >= limit;
-        let workers = self.workers.iter().filter(|worker| worker.under_way.iter().any(stuck));
-        workers.map(|worker| worker.handle.clone()).collect()
-    }
-
-    /// Workers that have been at requests for longer than this, and those requests.
-    pub(crate) fn overdue(&self, limit: Duration, now: Duration) -> Vec<(W, Vec<T>)> {
-        let slow = |one: &&UnderWay<T>| now.saturating_sub(one.began) >= limit;
-        let overdue = |worker: &Worker<T, W>| -> Vec<T> {
-            worker.under_way.iter().filter(slow).map(|one| one.asked.content.clone()).collect()
-        };
-        let workers = self.workers.iter().map(|worker| (worker.handle.clone(), overdue(worker)));
-        workers.filter(|(_, requests)| !requests.is_empty()).collect()
-    }
-
     /// A worker gets no more requests; says whether it has none now that anybody waits for.
     pub(crate) fn retire(&mut self, number: WorkerNumber) -> bool {
         self.worker(number).is_some_and(|worker| {
             worker.leaving = true;
-            let is_awaited = |one: &UnderWay<T>| one.progress != Progress::Abandoned;
-            !worker.under_way.iter().any(is_awaited) && worker.ahead.is_none()
+            let is_awaited = worker.under_way.iter().any(|one| one.progress != Progress::Abandoned);
+            !is_awaited && worker.ahead.is_empty()
         })
     }
 
@@ -404,7 +309,7 @@ impl<T: Clone, W: Clone> Pool<T, W> {
     /// A worker is gone.
     pub(crate) fn lost(&mut self, number: WorkerNumber) -> Lost<T> {
         let Some(place) = self.workers.iter().position(|worker| worker.number == number) else {
-            return Lost { under_way: Vec::new(), ahead: None };
+            return Lost { under_way: Vec::new(), ahead: VecDeque::new() };
         };
         let worker = self.workers.remove(place);
         let unanswered = worker
@@ -428,48 +333,6 @@ impl<T: Clone, W: Clone> Pool<T, W> {
 
     fn worker(&mut self, number: WorkerNumber) -> Option<&mut Worker<T, W>> {
         self.workers.iter_mut().find(|worker| worker.number == number)
-    }
-}
-
-impl<T, W> Worker<T, W> {
-    fn has_room(&self) -> bool {
-        self.under_way.len() < self.capacity && !self.is_collecting()
-    }
-
-    fn is_collecting(&self) -> bool {
-        self.under_way.iter().any(|one| one.progress == Progress::Collecting)
-    }
-
-    /// The request that it has finished stays with it until it has collected garbage.
-    fn collect(&mut self, now: Duration) {
-        self.collected = self.begun;
-        self.under_way.iter_mut().for_each(|one| (one.progress, one.began) = (Progress::Collecting, now));
-    }
-
-    fn has(&self, ticket: Ticket) -> bool {
-        let mut under_way = self.under_way.iter().map(|one| &one.asked);
-        under_way.any(|asked| asked.ticket == ticket) || self.ahead.as_ref().is_some_and(|asked| asked.ticket == ticket)
-    }
-
-    /// It has finished a request. If that is the one that was sent ahead, the two were taken out of order.
-    fn end(&mut self, ticket: Ticket, now: Duration) {
-        if self.ahead.as_ref().is_some_and(|ahead| ahead.ticket == ticket) {
-            self.ahead = None;
-            return;
-        }
-        self.under_way.retain(|one| one.asked.ticket != ticket);
-        self.begin_next(now);
-    }
-
-    fn begin_next(&mut self, now: Duration) {
-        if let Some(ahead) = self.ahead.take() {
-            self.begin(ahead, now);
-        }
-    }
-
-    fn begin(&mut self, asked: Asked<T>, now: Duration) {
-        self.begun += 1;
-        self.under_way.push(UnderWay { asked, began: now, progress: Progress::Awaited });
     }
 }
 

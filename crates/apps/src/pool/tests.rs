@@ -19,7 +19,7 @@ fn ask(pool: &mut Pool<char, WorkerNumber>, name: char) -> (Ticket, Option<Worke
 }
 
 fn with_workers(count: u64) -> Pool<char, WorkerNumber> {
-    let mut pool = Pool::new(2, Ahead::One);
+    let mut pool = Pool::new(2, Ahead::Some);
     (1..=count).for_each(|number| pool.join(number, number, 1, None));
     pool
 }
@@ -63,6 +63,64 @@ fn a_request_that_was_sent_ahead_goes_to_whoever_is_idle_first() {
     assert!(pool.taken_back(1, ahead, NOW).is_none());
 }
 
+/// Has a worker answer so many requests, each in this time.
+fn show_pace(pool: &mut Pool<char, WorkerNumber>, count: usize, pace: Duration) {
+    for _ in 0..count {
+        let (ticket, worker) = ask(pool, 'x');
+        pool.finished(worker.unwrap(), ticket, NOW + pace);
+    }
+}
+
+#[test]
+fn a_quick_worker_has_several_ahead_until_it_is_slow_once() {
+    let mut pool = with_workers(1);
+    let quick = Duration::from_micros(20);
+    show_pace(&mut pool, 40, quick);
+    let places: Vec<_> = ('a'..='g').map(|name| ask(&mut pool, name).1).collect();
+    assert_eq!(places, [Some(1), Some(1), Some(1), Some(1), Some(1), None, None]);
+    let turn = pool.finished(1, 'a' as Ticket, NOW + quick);
+    assert_eq!((turn.send, turn.has_next), (Some('f'), false));
+    // Those that it has are still its own, and it gets one more only when it has begun the last of them.
+    let later = NOW + Duration::from_millis(50);
+    for name in ['b', 'c', 'd'] {
+        let turn = pool.finished(1, name as Ticket, later);
+        assert_eq!((turn.send, turn.has_next), (None, false), "{name}");
+    }
+    let turn = pool.finished(1, 'e' as Ticket, later);
+    assert_eq!((turn.send, turn.has_next), (Some('g'), false));
+}
+
+#[test]
+fn a_queue_moves_up_when_a_worker_becomes_quick() {
+    let mut pool = Pool::new(20, Ahead::Some);
+    pool.join(1, 1, 1, None);
+    let names: Vec<_> = ('a'..='p').collect();
+    assert_eq!(names.iter().filter(|name| ask(&mut pool, **name).1.is_some()).count(), 2);
+    let mut sent = 2;
+    for name in &names {
+        let turn = pool.finished(1, *name as Ticket, NOW);
+        sent += usize::from(turn.send.is_some());
+        if turn.has_next {
+            sent += std::iter::from_fn(|| pool.next(NOW)).count();
+        }
+    }
+    assert_eq!(sent, names.len());
+}
+
+#[test]
+fn what_waits_behind_a_slow_request_is_taken_before_the_queue() {
+    let mut pool = with_workers(2);
+    let later = NOW + Duration::from_millis(5);
+    for name in ['s', 'q', 'a', 'b', 'c'] {
+        ask(&mut pool, name);
+    }
+    pool.finished(2, 'q' as Ticket, NOW);
+    let turn = pool.finished(2, 'b' as Ticket, later);
+    assert_eq!((turn.send, turn.relieve), (None, None), "it has a request ahead itself");
+    let turn = pool.finished(2, 'c' as Ticket, later);
+    assert_eq!((turn.send, turn.relieve, turn.has_next), (None, Some((1, 1)), false));
+}
+
 #[test]
 fn two_that_were_taken_out_of_order() {
     let mut pool = with_workers(1);
@@ -91,7 +149,7 @@ fn all_workers_get_their_share() {
 
 #[test]
 fn a_worker_may_have_several_at_a_time() {
-    let mut pool = Pool::new(2, Ahead::One);
+    let mut pool = Pool::new(2, Ahead::Some);
     pool.join(1, 1, 3, None);
     let sent: Vec<_> = (0..5).map(|_| ask(&mut pool, 'x').1).collect();
     assert_eq!(sent, [Some(1), Some(1), Some(1), Some(1), None]);
@@ -100,7 +158,7 @@ fn a_worker_may_have_several_at_a_time() {
 
 #[test]
 fn the_old_and_the_tired_leave_when_they_have_finished() {
-    let mut pool = Pool::new(2, Ahead::One);
+    let mut pool = Pool::new(2, Ahead::Some);
     pool.join(1, 1, 1, Some(2));
     let (a, _) = ask(&mut pool, 'a');
     assert!(pool.aged().is_empty());
@@ -144,9 +202,9 @@ fn what_a_worker_had_when_it_died() {
     ask(&mut pool, 'b');
     ask(&mut pool, 'c');
     pool.answered(1, a);
-    let lost = pool.lost(1);
+    let mut lost = pool.lost(1);
     assert!(lost.under_way.is_empty(), "its response was complete");
-    let ahead = lost.ahead.unwrap();
+    let ahead = lost.ahead.pop_front().unwrap();
     assert_eq!(ahead.content, 'b');
     assert_eq!(pool.ask_again(ahead, NOW), None);
     assert_eq!(pool.census(), Census { workers: 0, busy: 0, queued: 2 });

@@ -1,0 +1,50 @@
+//! Who has waited, or worked, for too long.
+
+use std::time::Duration;
+
+use super::{
+    Asked, Pool, Ticket,
+    worker::{Progress, UnderWay, Worker},
+};
+
+impl<T: Clone, W: Clone> Pool<T, W> {
+    /// Requests that have waited in the queue for longer than this; they are gone with that.
+    pub(crate) fn impatient(&mut self, patience: Duration, now: Duration) -> Vec<Asked<T>> {
+        let overdue = |asked: &Asked<T>| now.saturating_sub(asked.since) >= patience;
+        let count = self.queue.iter().take_while(|asked| overdue(asked)).count();
+        self.queue.drain(..count).collect()
+    }
+
+    /// Requests that have waited for their responses to begin for longer than this, and their workers, which are to be told.
+    pub(crate) fn give_up(&mut self, limit: Duration, now: Duration) -> Vec<(W, Ticket, T)> {
+        let mut given_up = Vec::new();
+        for worker in &mut self.workers {
+            let slow = |one: &&mut UnderWay<T>| {
+                matches!(one.progress, Progress::Awaited | Progress::Abandoned)
+                    && now.saturating_sub(one.began) >= limit
+            };
+            for one in worker.under_way.iter_mut().filter(slow) {
+                (one.progress, one.began) = (Progress::GivenUp, now);
+                given_up.push((worker.handle.clone(), one.asked.ticket, one.asked.content.clone()));
+            }
+        }
+        given_up
+    }
+
+    /// Workers that have been told for longer than this that a request was given up.
+    pub(crate) fn stuck(&self, limit: Duration, now: Duration) -> Vec<W> {
+        let stuck = |one: &UnderWay<T>| one.progress == Progress::GivenUp && now.saturating_sub(one.began) >= limit;
+        let workers = self.workers.iter().filter(|worker| worker.under_way.iter().any(stuck));
+        workers.map(|worker| worker.handle.clone()).collect()
+    }
+
+    /// Workers that have been at requests for longer than this, and those requests.
+    pub(crate) fn overdue(&self, limit: Duration, now: Duration) -> Vec<(W, Vec<T>)> {
+        let slow = |one: &&UnderWay<T>| now.saturating_sub(one.began) >= limit;
+        let overdue = |worker: &Worker<T, W>| -> Vec<T> {
+            worker.under_way.iter().filter(slow).map(|one| one.asked.content.clone()).collect()
+        };
+        let workers = self.workers.iter().map(|worker| (worker.handle.clone(), overdue(worker)));
+        workers.filter(|(_, requests)| !requests.is_empty()).collect()
+    }
+}

@@ -1,0 +1,157 @@
+//! A worker as the pool knows it: what it does, and what it has been sent ahead.
+
+use std::{collections::VecDeque, time::Duration};
+
+use super::{Asked, Ticket, WorkerNumber};
+
+/// One worker.
+#[derive(Debug)]
+pub(super) struct Worker<T, W> {
+    pub(super) number: WorkerNumber,
+    /// How it is reached.
+    pub(super) handle: W,
+    /// Requests at a time.
+    capacity: usize,
+    /// Requests after which it is replaced.
+    pub(super) lifetime: Option<u64>,
+    pub(super) begun: u64,
+    /// How many it had begun when it last collected garbage.
+    pub(super) collected: u64,
+    pub(super) leaving: bool,
+    pub(super) under_way: Vec<UnderWay<T>>,
+    /// What waits in its socket, in order.
+    pub(super) ahead: VecDeque<Asked<T>>,
+    /// How long requests take: that of slow ones at once, that of quick ones when several have shown it.
+    pace: Duration,
+    /// When it last became idle: the one that has been idle longest is asked first, so all get their share.
+    pub(super) idle_since: u64,
+}
+
+/// A request that a worker has begun.
+#[derive(Debug)]
+pub(super) struct UnderWay<T> {
+    pub(super) asked: Asked<T>,
+    /// When it began, or was given up.
+    pub(super) began: Duration,
+    pub(super) progress: Progress,
+}
+
+/// How far a worker is with a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Progress {
+    /// The response is not complete.
+    Awaited,
+    /// The response has begun, and may take as long as it likes.
+    Streaming,
+    /// The response is complete, but the worker still has to do with it.
+    Answered,
+    /// So is it, and the worker collects garbage.
+    Collecting,
+    /// Nobody waits for it any more.
+    Abandoned,
+    /// It took too long; the worker has been told, and should say soon that it is free of it.
+    GivenUp,
+}
+
+impl<T, W> Worker<T, W> {
+    pub(super) fn new(number: WorkerNumber, handle: W, capacity: usize, lifetime: Option<u64>) -> Self {
+        Self {
+            number,
+            handle,
+            capacity: capacity.max(1),
+            lifetime,
+            begun: 0,
+            collected: 0,
+            leaving: false,
+            under_way: Vec::new(),
+            ahead: VecDeque::new(),
+            pace: SLOW,
+            idle_since: 0,
+        }
+    }
+
+    /// Whether it begins what it is sent at once.
+    pub(super) fn has_room(&self) -> bool {
+        self.under_way.len() < self.capacity && !self.is_collecting()
+    }
+
+    /// Whether one more may be sent ahead: one always, more as long as it gets through all of them [soon](SLOW).
+    pub(super) fn has_room_ahead(&self, now: Duration) -> bool {
+        match self.ahead.len() {
+            0 => !self.is_collecting(),
+            MOST_AHEAD.. => false,
+            waiting => (self.pace * (waiting as u32 + 1)) < SLOW && !self.is_slow(now),
+        }
+    }
+
+    /// Whether what waits in its socket waits for longer than it is worth to leave it there.
+    pub(super) fn is_slow(&self, now: Duration) -> bool {
+        self.under_way.first().is_some_and(|one| now.saturating_sub(one.began) >= SLOW)
+    }
+
+    /// Whether it has a request, begun or not.
+    pub(super) fn has(&self, ticket: Ticket) -> bool {
+        self.asked(ticket).is_some()
+    }
+
+    /// A request that it has, begun or not.
+    pub(super) fn asked(&self, ticket: Ticket) -> Option<&Asked<T>> {
+        let mut all = self.under_way.iter().map(|one| &one.asked).chain(&self.ahead);
+        all.find(|asked| asked.ticket == ticket)
+    }
+
+    /// It begins a request.
+    pub(super) fn begin(&mut self, asked: Asked<T>, now: Duration) {
+        self.begun += 1;
+        self.under_way.push(UnderWay { asked, began: now, progress: Progress::Awaited });
+    }
+
+    /// It has finished a request. If that is one that was sent ahead, the two were taken out of order.
+    pub(super) fn end(&mut self, ticket: Ticket, now: Duration) {
+        if let Some(place) = self.under_way.iter().position(|one| one.asked.ticket == ticket) {
+            let ended = self.under_way.remove(place);
+            self.learn(now.saturating_sub(ended.began));
+            self.begin_next(now);
+        } else {
+            self.ahead.retain(|ahead| ahead.ticket != ticket);
+        }
+    }
+
+    /// This request has been taken back out of its socket.
+    pub(super) fn take_back(&mut self, ticket: Ticket, now: Duration) -> Option<Asked<T>> {
+        if let Some(place) = self.ahead.iter().position(|asked| asked.ticket == ticket) {
+            return self.ahead.remove(place);
+        }
+        let place = self.under_way.iter().position(|one| one.asked.ticket == ticket)?;
+        let taken = self.under_way.remove(place).asked;
+        self.begin_next(now);
+        Some(taken)
+    }
+
+    fn begin_next(&mut self, now: Duration) {
+        if let Some(ahead) = self.ahead.pop_front() {
+            self.begin(ahead, now);
+        }
+    }
+
+    fn learn(&mut self, took: Duration) {
+        self.pace = if took > self.pace { took } else { self.pace - (self.pace - took) / 8 };
+    }
+
+    pub(super) fn is_collecting(&self) -> bool {
+        self.under_way.iter().any(|one| one.progress == Progress::Collecting)
+    }
+
+    /// The request that it has finished stays with it until it has collected garbage.
+    pub(super) fn collect(&mut self, now: Duration) {
+        self.collected = self.begun;
+        self.under_way.iter_mut().for_each(|one| (one.progress, one.began) = (Progress::Collecting, now));
+    }
+}
+
+/// More than so many ahead do not make a worker quicker: it has one in hand while the next ones are sent (bench/apps).
+pub(super) const MOST_AHEAD: usize = 4;
+
+/// What waits in a worker's socket should be begun within this time. To take a request back and give it to another worker
+/// costs some ten microseconds; to wait for this long is noticed by nobody.
+pub(super) const SLOW: Duration = Duration::from_micros(500);
