@@ -46,11 +46,13 @@ impl Outbox {
     }
 
     /// Sends what waits as soon as there is room, until the outbox is closed or the worker is gone.
-    pub(crate) async fn empty(&self, channel: Channel) -> io::Result<()> {
-        let channel = AsyncChannel::for_sending(channel)?;
+    pub(crate) async fn empty(&self, mut channel: Channel) -> io::Result<()> {
         loop {
             self.changed.notified().await;
-            channel.send_with(|channel| self.send_waiting(channel)).await?;
+            // Only now: whoever waits for room in a unix socket is woken by each packet that the other end takes.
+            let waiting = AsyncChannel::for_sending(channel)?;
+            waiting.send_with(|channel| self.send_waiting(channel)).await?;
+            channel = waiting.into_channel();
             if self.lock().is_closed {
                 return Ok(());
             }

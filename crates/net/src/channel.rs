@@ -199,6 +199,11 @@ impl AsyncChannel {
         Ok(Self { channel })
     }
 
+    /// Registers it no more.
+    pub fn into_channel(self) -> Channel {
+        self.channel.into_inner()
+    }
+
     /// Waits until there is room, and has this closure send, which is asked again after `EAGAIN`. For channels that were
     /// registered [for that](Self::for_sending).
     ///
