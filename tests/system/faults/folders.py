@@ -65,7 +65,10 @@ def unreadable(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
     os.chmod(folder, 0o755)
     (served / "file").chmod(0)
     (served / "closed").chmod(0)
-    with Server.files(served, user=user) as server:
+    server = Server.files(served, user=user)
+    # Where it was built, others may not enter.
+    server.command[0] = shutil.copy(server.command[0], folder)
+    with server:
         before = [status(server, target) for target in ("/file", "/closed/file", "/closed/", "/")]
         (served / "file").chmod(0o644)
         (served / "closed").chmod(0o755)

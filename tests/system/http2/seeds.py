@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import pathlib
 import socket
 import tarfile
 import tempfile
 import threading
 
-from .. import wire
+from .. import suites, wire
 from ..priorities import frames
-from ..server import REPOSITORY, Server
+from ..server import Server
 from ..verdict import Verdict
 from .client import greeting, is_answering
 
@@ -23,15 +22,13 @@ ASKED_EVERY = 25
 
 
 def run(short: bool, verdict: Verdict) -> None:
-    archive = pathlib.Path(os.environ.get("SEROW_SUITES", REPOSITORY / "../shared/suites"), ARCHIVE)
-    if not archive.exists():
-        verdict.check(False, f"{archive} is missing; set SEROW_SUITES to the folder that holds it")
-        return
-    with tarfile.open(archive) as opened:
-        seeds = [opened.extractfile(member).read() for member in opened
-                 if member.isfile() and any(place in f"/{member.name}" for place in PLACES)]
-    verdict.check(len(seeds) > 1300, f"only {len(seeds)} seeds in {archive}")
-    chosen = seeds[::4] if short else seeds
+    chosen = suites.seeds_of_our_own("frames")
+    if archive := suites.find(ARCHIVE, verdict):
+        with tarfile.open(archive) as opened:
+            seeds = [opened.extractfile(member).read() for member in opened
+                     if member.isfile() and any(place in f"/{member.name}" for place in PLACES)]
+        verdict.check(len(seeds) > 1300, f"only {len(seeds)} seeds in {archive}")
+        chosen += seeds[::4] if short else seeds
     with tempfile.TemporaryDirectory() as folder:
         pathlib.Path(folder, "index.html").write_text("<p>Hello!</p>\n")
         replay("files", Server.files(folder, "--access-log", "off"), chosen, verdict)

@@ -53,7 +53,7 @@ def programs_answer(verdict: Verdict, folder: pathlib.Path, short: bool) -> None
             below = server.below()
         account(verdict, kind.__name__, server, asked)
         verdict.check(len(below) == COPIES, f"{kind.__name__}: {len(below)} copies")
-        verdict.check(not any(map(is_alive, below)), f"{kind.__name__}: copies are left behind")
+        verdict.check(wait_for(lambda: not any(map(is_alive, below))), f"{kind.__name__}: copies are left behind")
     with python(folder) as server:
         verdict.check(answer(server, "GET", "/done")[0] == "200", "python3 -m http.server does not answer")
 
