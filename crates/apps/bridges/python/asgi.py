@@ -1,6 +1,7 @@
 # The part for ASGI 3.
 
 import asyncio
+import inspect
 import marshal
 from collections import deque
 
@@ -15,6 +16,9 @@ class Worker:
     """Answers many requests at once, on one event loop."""
 
     def __init__(self, application, settings, requests, replies):
+        if is_for_wsgi(application):
+            name = settings['application']
+            raise Unusable(f'{name} is a WSGI application: say --interface wsgi (in a settings file, interface = "wsgi")')
         self.application = application
         self.requests = requests
         self.loop = new_loop()
@@ -562,6 +566,23 @@ def packed(begin, headers, body):
     if len(packet) - len(body) > PIECE:
         raise ValueError('a header is longer than 64 KiB')
     return packet
+
+
+def is_for_wsgi(application):
+    """Whether it takes two arguments, and cannot be called with the three that ASGI has."""
+    try:
+        signature = inspect.signature(application, follow_wrapped=False)
+    except (TypeError, ValueError):
+        return False  # what is not written in Python says nothing of itself
+    return can_be_called(signature, 2) and not can_be_called(signature, 3)
+
+
+def can_be_called(signature, count):
+    try:
+        signature.bind(*[None] * count)
+    except TypeError:
+        return False
+    return True
 
 
 def has_length(headers):

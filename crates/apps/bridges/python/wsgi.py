@@ -2,6 +2,7 @@
 
 # The part for WSGI (PEP 3333): a worker. Its responses stand before this, in wsgi_response.py.
 
+import inspect
 import io
 import marshal
 import threading
@@ -26,6 +27,9 @@ class Worker:
     """Answers requests, one after the other, or as many at a time as it has threads."""
 
     def __init__(self, application, settings, requests, replies):
+        if is_for_asyncio(application):
+            name = settings['application']
+            raise Unusable(f'{name} is an ASGI application: say --interface asgi (in a settings file, interface = "asgi")')
         self.application = application
         self.requests = requests
         self.replies = replies
@@ -99,6 +103,11 @@ class Worker:
         if len(names) <= LONGEST_SHAPE:
             self.shapes[names] = shape
         return shape
+
+
+def is_for_asyncio(application):
+    """Whether what it returns has to be awaited, which nothing in WSGI has."""
+    return inspect.iscoroutinefunction(application) or inspect.iscoroutinefunction(type(application).__call__)
 
 
 def uploaded(path):

@@ -102,19 +102,29 @@ pub(super) fn lifetime(written: &ApplicationArguments) -> Result<Option<Lifetime
     }
 }
 
+/// What a name says of the interface. By Django's custom, a project has a module named for each of Python's.
+fn interface_by_name(text: &str) -> Option<Interface> {
+    match text.rsplit_once('.') {
+        Some((_, "ru")) => return Some(Interface::Rack),
+        Some((_, "psgi")) => return Some(Interface::Psgi),
+        _ => {}
+    }
+    let place = text.split_once(':').map_or(text, |(place, _)| place);
+    let module = place.strip_suffix(".py").unwrap_or(place);
+    match module.rsplit(['.', '/']).next() {
+        Some("asgi") => Some(Interface::Asgi),
+        Some("wsgi") => Some(Interface::Wsgi),
+        _ => (place != text || module != place).then_some(Interface::Wsgi),
+    }
+}
+
 /// By which interface, in which folder, and by which name there the application is called.
 fn find(application: &OsStr, written: &ApplicationArguments) -> Result<(Interface, PathBuf, String), Contradiction> {
     let wrong = |text: String| Contradiction::new("application", text);
     let Some(text) = application.to_str() else {
         return Err(wrong(format!("`application` {application:?} is not written in UTF-8: rename the file")));
     };
-    let by_name = match text.rsplit_once('.').map(|(_, extension)| extension) {
-        Some("ru") => Some(Interface::Rack),
-        Some("psgi") => Some(Interface::Psgi),
-        _ if text.contains(':') || text.ends_with(".py") => Some(Interface::Wsgi),
-        _ => None,
-    };
-    let interface = match (written.interface, by_name) {
+    let interface = match (written.interface, interface_by_name(text)) {
         (InterfaceArgument::Rack, _) => Interface::Rack,
         (InterfaceArgument::Psgi, _) => Interface::Psgi,
         (InterfaceArgument::Wsgi, _) => Interface::Wsgi,
@@ -149,3 +159,33 @@ fn find(application: &OsStr, written: &ApplicationArguments) -> Result<(Interfac
 
 /// What the application of a command line is called.
 const APPLICATION: &str = "app";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_say_which_interface() {
+        let cases = [
+            ("config.ru", Some(Interface::Rack)),
+            ("a.asgi/config.ru", Some(Interface::Rack)),
+            ("site/app.psgi", Some(Interface::Psgi)),
+            ("main:app", Some(Interface::Wsgi)),
+            ("main:make(\"a.asgi\")", Some(Interface::Wsgi)),
+            ("main.py", Some(Interface::Wsgi)),
+            ("site/main.py:app", Some(Interface::Wsgi)),
+            ("project.wsgi", Some(Interface::Wsgi)),
+            ("project.wsgi:application", Some(Interface::Wsgi)),
+            ("project.asgi", Some(Interface::Asgi)),
+            ("project.asgi:application", Some(Interface::Asgi)),
+            ("project/asgi.py", Some(Interface::Asgi)),
+            ("asgi.py:app", Some(Interface::Asgi)),
+            ("myasgi:app", Some(Interface::Wsgi)),
+            ("main", None),
+            ("server.js", None),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(interface_by_name(name), expected, "{name}");
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Python's applications that are run by the other one of its interfaces.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod support;
+
+use serow_apps::{Application, Interface};
+use support::{Running, settings};
+
+#[test]
+fn what_is_for_the_other_interface_is_told_when_it_is_loaded() {
+    let cases = [
+        (Interface::Wsgi, "async def app(scope, receive, send): pass"),
+        (Interface::Wsgi, "class App:\n    async def __call__(self, scope, receive, send): pass\napp = App()"),
+        (
+            Interface::Wsgi,
+            "import functools\nasync def made(a, scope, receive, send): pass\napp = functools.partial(made, 1)",
+        ),
+        (Interface::Wsgi, "from starlette.applications import Starlette\napp = Starlette()"),
+        (Interface::Asgi, "def app(environ, start_response): pass"),
+        (Interface::Asgi, "class App:\n    def __call__(self, environ, start_response): pass\napp = App()"),
+        (Interface::Asgi, "class app:\n    def __init__(self, environ, start_response): pass"),
+        (Interface::Asgi, "from flask import Flask\napp = Flask('app')"),
+    ];
+    for (interface, code) in cases {
+        let other = match interface {
+            Interface::Asgi => "app:app is a WSGI application: say --interface wsgi",
+            _ => "app:app is an ASGI application: say --interface asgi",
+        };
+        for preload in [false, true] {
+            let (mut settings, _folder) = settings(interface, "app.py", code);
+            settings.preload = preload;
+            let error = Application::new(settings, 1).run().unwrap_err();
+            assert!(error.contains(other), "{code}, preload {preload}: {error}");
+        }
+    }
+}
+
+#[test]
+fn what_may_be_for_an_interface_is_run_by_it() {
+    let wsgi = "start_response('200 OK', [])\n    return [b'well']";
+    let cases = [
+        (Interface::Wsgi, format!("def app(*arguments):\n    environ, start_response = arguments\n    {wsgi}")),
+        (Interface::Wsgi, format!("def app(environ, start_response, more=None):\n    {wsgi}")),
+        (Interface::Asgi, format!("{ASGI}app = lambda *arguments: answer(*arguments)")),
+        (Interface::Asgi, format!("{ASGI}def app(scope, receive, send):\n    return answer(scope, receive, send)")),
+        // What is wrapped may be for the other one.
+        (
+            Interface::Asgi,
+            format!(
+                "{ASGI}import functools\ndef inner(environ, start_response): pass\n\
+                 app = functools.wraps(inner)(lambda *arguments: answer(*arguments))"
+            ),
+        ),
+    ];
+    for (interface, code) in cases {
+        let running = Running::new(settings(interface, "app.py", &code));
+        assert_eq!(support::content(&running.get("/")), "well", "{code}");
+    }
+}
+
+const ASGI: &str = "async def answer(scope, receive, send):
+    assert scope['type'] == 'http'
+    await send({'type': 'http.response.start', 'status': 200})
+    await send({'type': 'http.response.body', 'body': b'well'})
+";
