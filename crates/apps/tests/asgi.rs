@@ -201,6 +201,44 @@ async def pid(scope, receive, send):
 }
 
 #[test]
+fn mistakes_are_told_with_what_is_wrong() {
+    let running = run_alone(
+        r"
+WRONG = [
+    ({}, b''), ({'status': 99}, b''), ({'status': '200'}, b''), ({'status': 200}, 'text'),
+    ({'status': 200, 'headers': [('foo', b'bar')]}, b''), ({'status': 200, 'headers': [(b'foo', True)]}, b''),
+]
+
+async def wrong(scope, receive, send):
+    start, content = WRONG[int(scope['query_string'])]
+    await send({'type': 'http.response.start', **start})
+    try:
+        await send({'type': 'http.response.body', 'body': content})
+    except (TypeError, ValueError) as error:
+        globals()['told'] = str(error)
+        raise
+
+async def last(scope, receive, send):
+    import http
+    await respond(send, told.encode(), http.HTTPStatus.CREATED)
+",
+    );
+    let told = [
+        "None is no status, which is an int from 200 to 999",
+        "99 is no status, which is an int from 200 to 999",
+        "'200' is no status, which is an int from 200 to 999",
+        "the body is a str, where bytes must be",
+        "'foo' is no name or value of a header field, which are bytes",
+        "True is no name or value of a header field, which are bytes",
+    ];
+    for (number, expected) in told.into_iter().enumerate() {
+        assert!(running.get(&format!("/wrong?{number}")).starts_with("HTTP/1.1 500 "), "{expected}");
+        let last = running.get("/last");
+        assert!(last.starts_with("HTTP/1.1 201 ") && body(&last) == expected, "{expected}: {last}");
+    }
+}
+
+#[test]
 fn many_requests_at_once_on_one_worker() {
     let running = run_alone(
         r"

@@ -40,6 +40,8 @@ async def app(scope, receive, send):
         return
     if scope['path'] == '/failed':
         raise ValueError('no')
+    if scope['path'] == '/cancelled':
+        raise asyncio.CancelledError
     if scope['path'] == '/flood':
         count = 0
         try:
@@ -272,7 +274,7 @@ fn both_sides_may_close() {
     let mut client = Client::open(&running, "/");
     client.send(TEXT, b"close");
     assert_eq!(client.receive(), (CLOSE, b"\x0b\xb9bye".to_vec()));
-    for (path, code) in [("/returned", 1000), ("/failed", 1011)] {
+    for (path, code) in [("/returned", 1000), ("/failed", 1011), ("/cancelled", 1011)] {
         assert_eq!(Client::open(&running, path).receive_close(), code, "{path}");
     }
 }

@@ -6,7 +6,7 @@ import marshal
 from collections import deque
 
 WINDOW = 256 * 1024  # bytes of a body that may be under way; Serow says when there is room for more
-STATUSES = {status: b'%d' % status for status in range(100, 1000)}
+STATUSES = {status: b'%d' % status for status in range(200, 1000)}
 REASON = 123  # bytes that fit into the frame that closes a WebSocket (RFC 6455 §5.5)
 WEIGHT = 64  # bytes that a message takes besides its own
 DISCONNECTED = {'type': 'http.disconnect'}
@@ -272,14 +272,13 @@ class Http:
             raise RuntimeError(f"'{kind}' was sent where it has no place")
 
     def packed(self, kind, body):
-        return packed(b'%b%b\0%d' % (kind, self.ticket, self.head['status']), self.head.get('headers', ()), body)
+        return packed(begin_of(kind, self.ticket, self.head), self.head.get('headers', ()), body)
 
     async def begin_body(self, body, is_first_of_many):
         headers = list(self.head.get('headers', ()))
         if not is_first_of_many and not self.head.get('trailers') and not has_length(headers):
             headers.append((b'content-length', b'%d' % len(body)))
-        begin = b'H%b\0%d' % (self.ticket, self.head['status'])
-        self.reply.send(packed(begin, headers, body[:PIECE]))
+        self.reply.send(packed(begin_of(b'H', self.ticket, self.head), headers, body[:PIECE]))
         self.room -= len(body[:PIECE])
         if len(body) > PIECE:
             await self.send_pieces(body, PIECE)
@@ -490,7 +489,7 @@ class WebSocket:
         elif kind == 'websocket.http.response.body' and self.phase == WebSocket.REFUSING:
             body = message.get('body', b'')
             if self.head:
-                begin = b'H%b\0%d' % (self.ticket, self.head['status'])
+                begin = begin_of(b'H', self.ticket, self.head)
                 self.reply.send(packed(begin, self.head.get('headers', ()), b''))
                 self.head = None
             for place in range(0, len(body), PIECE):
@@ -554,18 +553,37 @@ class WebSocket:
     wait, wake = Http.wait, Http.wake
 
 
+def begin_of(kind, ticket, head):
+    """What stands before the fields of a response."""
+    try:
+        return b'%b%b\0%b' % (kind, ticket, STATUSES[head['status']])
+    except (KeyError, TypeError):
+        raise ValueError(f"{head.get('status')!r} is no status, which is an int from 200 to 999") from None
+
+
 def packed(begin, headers, body):
     """Fields as Serow reads them: with NULs between all, so there must be none within."""
     parts = [begin]
     for pair in headers:
         parts += pair
     parts += (b'', body)
-    packet = b'\0'.join(parts)
+    try:
+        packet = b'\0'.join(parts)
+    except TypeError:
+        raise TypeError(wrong_part(parts)) from None
     if packet.count(0, len(begin), len(packet) - len(body)) != len(parts) - 1:
         raise ValueError('a header field has a NUL in its name or value')
     if len(packet) - len(body) > PIECE:
         raise ValueError('a header is longer than 64 KiB')
     return packet
+
+
+def wrong_part(parts):
+    """What is no bytes, though it must be."""
+    for part in parts[1:-2]:
+        if not isinstance(part, (bytes, bytearray, memoryview)):
+            return f'{part!r} is no name or value of a header field, which are bytes'
+    return f'the body is a {type(parts[-1]).__name__}, where bytes must be'
 
 
 def is_for_wsgi(application):
