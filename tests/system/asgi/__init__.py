@@ -1,0 +1,1 @@
+"""ASGI by other people's tests and clients."""

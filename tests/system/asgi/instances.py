@@ -1,0 +1,56 @@
+"""What stands in the place of `daphne.testing`: a server with an application that tells what it gets."""
+
+from __future__ import annotations
+
+import pathlib
+import pickle
+
+from .servers import Servers
+
+SERVERS: Servers
+
+
+class TestApplication:
+    """Each instance has a folder of its own, so there is nothing to clear."""
+
+    @staticmethod
+    def delete_setup() -> None:
+        pass
+
+    @staticmethod
+    def delete_result() -> None:
+        pass
+
+
+class BaseDaphneTestingInstance:
+    """For the case that looks into Daphne's process."""
+
+
+class DaphneTestingInstance(BaseDaphneTestingInstance):
+    """A server, and one exchange with its application."""
+
+    def __init__(self, http_timeout: int | None = None, **_left_out) -> None:
+        self.options = ("--app-timeout", f"{http_timeout}s") if http_timeout else ()
+
+    def __enter__(self) -> "DaphneTestingInstance":
+        self.host, self.port = SERVERS.with_options(*self.options).address
+        self.folder: pathlib.Path = SERVERS.meet()
+        return self
+
+    def __exit__(self, *_) -> None:
+        pass
+
+    def add_send_messages(self, messages: list[dict]) -> None:
+        """What the application sends when it has received something next."""
+        (self.folder / "orders.new").write_bytes(pickle.dumps(messages))
+        (self.folder / "orders.new").rename(self.folder / "orders")
+
+    def get_received(self) -> tuple[dict, list[dict]]:
+        """The scope and what came until now; raises what the application raised."""
+        try:
+            scope, messages, error = pickle.loads((self.folder / "received").read_bytes())
+        except FileNotFoundError:
+            raise ValueError("the application has received nothing") from None
+        if error:
+            raise error
+        return scope, messages
