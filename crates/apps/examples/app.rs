@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let program = Program { interface, application: file, interpreter: vec![interface.interpreter().into()] };
     let mut settings = ApplicationSettings::new("app", program, std::env::current_dir()?);
     if let Some(workers) = arguments.next() {
-        settings.workers = workers.parse::<NonZero<usize>>()?;
+        settings.run.processes = workers.parse::<NonZero<usize>>()?;
     }
     let application = Application::new(settings, 64);
     let _workers = application.run()?;

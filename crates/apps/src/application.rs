@@ -78,7 +78,7 @@ impl Shared {
         let collection = settings.out_of_band_gc.filter(|_| settings.program.interface == Interface::Rack);
         Self {
             number: NEXT.fetch_add(1, Ordering::Relaxed),
-            pool: Mutex::new(Pool::new(settings.queue.length, ahead).collect_after(collection)),
+            pool: Mutex::new(Pool::new(settings.run.queue.length, ahead).collect_after(collection)),
             next_ticket: AtomicU32::new(1),
             threads: (0..threads).map(|_| Port::default()).collect(),
             next_thread: AtomicUsize::new(0),
@@ -251,13 +251,13 @@ impl Shared {
     pub(crate) fn look_at_clock(&self) -> Vec<Arc<Link>> {
         let now = monotonic();
         let mut pool = self.pool();
-        let impatient = pool.impatient(self.settings.queue.patience, now);
+        let impatient = pool.impatient(self.settings.run.queue.patience, now);
         let is_concurrent = self.settings.program.interface.is_concurrent();
         let (given_up, stuck) = match is_concurrent {
-            true => (pool.give_up(self.settings.timeout, now), pool.stuck(LAST_PATIENCE, now)),
+            true => (pool.give_up(self.settings.run.timeout, now), pool.stuck(LAST_PATIENCE, now)),
             false => (Vec::new(), Vec::new()),
         };
-        let overdue = if is_concurrent { Vec::new() } else { pool.overdue(self.settings.timeout, now) };
+        let overdue = if is_concurrent { Vec::new() } else { pool.overdue(self.settings.run.timeout, now) };
         drop(pool);
         for (link, ticket, sent) in given_up {
             sent.exchange.push(Event::Failed(Failure::Late));

@@ -44,14 +44,14 @@ impl CommandApplication {
         let defaults = UpstreamTimeouts::default();
         let upstream = Upstream::new(UpstreamSettings {
             balancing: Balancing::LeastRequests,
-            timeouts: UpstreamTimeouts { response: settings.timeout, ..defaults },
+            timeouts: UpstreamTimeouts { response: settings.run.timeout, ..defaults },
             keep: KeepSettings { idle_time: IDLE_TIME, ..KeepSettings::default() },
-            queue: settings.queue,
+            queue: settings.run.queue,
             // Another copy comes soon.
             waits_for_servers: true,
             // A copy that lives is asked: it is its process that tells of its health.
             passive: PassiveSettings { failures: 0, ..PassiveSettings::default() },
-            ..UpstreamSettings::new(settings.name.clone(), Vec::new())
+            ..UpstreamSettings::new(settings.run.name.clone(), Vec::new())
         });
         Self { shared: Arc::new(Shared { settings, upstream }) }
     }
@@ -69,7 +69,7 @@ impl CommandApplication {
     /// What answers requests; bodies of requests are taken whole before a copy is asked.
     #[must_use]
     pub fn handler(&self) -> Proxy {
-        let buffering = Some(self.shared.settings.buffer.clone());
+        let buffering = Some(self.shared.settings.run.buffer.clone());
         Proxy::new(self.shared.upstream.clone(), ForwardingSettings { buffering, ..ForwardingSettings::default() })
     }
 

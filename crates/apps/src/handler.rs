@@ -49,7 +49,7 @@ async fn answer(shared: &Arc<Shared>, mut request: Request) -> Response {
         Ok(response) => response,
         Err(failure) => {
             let line = format!("{} {}", request.method, request.target.as_str());
-            failure.log(&shared.settings.name, &line);
+            failure.log(&shared.settings.run.name, &line);
             failure.respond(&request.headers, shared.settings.development)
         }
     }
@@ -68,9 +68,9 @@ async fn asked(shared: &Arc<Shared>, request: &mut Request) -> Result<Response, 
             }
             Asking::Wrongly(refusal) => return Ok(refusal),
             Asking::No if Upload::is_long(&body) => Upload::Later,
-            Asking::No => Upload::of(mem::take(&mut body), &shared.settings.buffer).await?,
+            Asking::No => Upload::of(mem::take(&mut body), &shared.settings.run.buffer).await?,
         },
-        false => Upload::of(mem::take(&mut body), &shared.settings.buffer).await?,
+        false => Upload::of(mem::take(&mut body), &shared.settings.run.buffer).await?,
     };
     let ticket = shared.ticket();
     let packet = environment::lay_out(interface, request, &upload, thread, ticket).map_err(Failure::Storage)?;
@@ -102,7 +102,7 @@ async fn asked(shared: &Arc<Shared>, request: &mut Request) -> Result<Response, 
                 let body = unchunked(body, &headers);
                 return Ok(Response { status, headers, body, ..Response::default() });
             }
-            Event::Takeover(takeover) => return takeover.respond(request, shared.settings.timeout).await,
+            Event::Takeover(takeover) => return takeover.respond(request, shared.settings.run.timeout).await,
             Event::Failed(failure) => return Err(failure),
             // These come behind a head only.
             Event::Piece(_) | Event::End(_) | Event::Message { .. } | Event::Close { .. } => {}
@@ -158,7 +158,7 @@ impl Waiting {
 
     /// The name of the application.
     pub(crate) fn application(&self) -> &str {
-        &self.shared.settings.name
+        &self.shared.settings.run.name
     }
 }
 
@@ -189,7 +189,7 @@ impl Pieces {
         let Some(missing) = self.announced.filter(|bytes| *bytes > 0) else {
             return trailers.map(|trailers| Ok(Frame::trailers(trailers.into())));
         };
-        let name = &self.waiting.shared.settings.name;
+        let name = &self.waiting.shared.settings.run.name;
         tracing::error!("{name}: a body is {missing} bytes shorter than its Content-Length");
         Some(Err("the body is shorter than announced".into()))
     }
@@ -199,7 +199,7 @@ impl Pieces {
         self.waiting.give_room(&mut self.taken);
         if let Some(announced) = &mut self.announced {
             let Some(left) = announced.checked_sub(piece.len() as u64) else {
-                tracing::error!("{}: a body is longer than its Content-Length", self.waiting.shared.settings.name);
+                tracing::error!("{}: a body is longer than its Content-Length", self.waiting.shared.settings.run.name);
                 return Some(Err("the body is longer than announced".into()));
             };
             *announced = left;
@@ -224,7 +224,7 @@ impl http_body::Body for Pieces {
                 Event::Piece(piece) => return Poll::Ready(self.hand_over(piece)),
                 Event::End(trailers) => return Poll::Ready(self.end(trailers)),
                 Event::Failed(failure) => {
-                    failure.log(&self.waiting.shared.settings.name, "a response that had begun");
+                    failure.log(&self.waiting.shared.settings.run.name, "a response that had begun");
                     return Poll::Ready(Some(Err("the application failed in the middle of a response".into())));
                 }
                 Event::Interim(..)

@@ -51,5 +51,5 @@ pub use self::{
     pool::Census,
     program::{Interface, Program},
     running::{Application, Reloader, Workers},
-    settings::{ApplicationSettings, Lifetime, Output},
+    settings::{ApplicationSettings, Lifetime, Output, RunSettings},
 };

@@ -48,7 +48,7 @@ impl Application {
         let (keeper, thread) = keeper::start::<BridgedCrew>(Arc::clone(&self.shared))?;
         let mut workers = Workers::new(keeper, thread);
         if self.shared.settings.development {
-            workers.watching = Some(Watching::start(&self.shared.settings, workers.reloader())?);
+            workers.watching = Some(Watching::start(&self.shared.settings.run, workers.reloader())?);
         }
         Ok(workers)
     }

@@ -9,7 +9,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use crate::{running::Reloader, settings::ApplicationSettings};
+use crate::{running::Reloader, settings::RunSettings};
 
 /// Looks at the files of an application until this is dropped.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub(crate) struct Watching {
 
 impl Watching {
     /// Looks at the files in a thread of its own.
-    pub(crate) fn start(settings: &ApplicationSettings, reloader: Reloader) -> Result<Self, String> {
+    pub(crate) fn start(settings: &RunSettings, reloader: Reloader) -> Result<Self, String> {
         let (end, ended) = channel::<()>();
         let (name, say) = (settings.name.clone(), settings.output.take);
         let mut files = Files::of(settings.folder.clone());

@@ -33,7 +33,7 @@ fn run(code: &str) -> Running {
 /// With one worker.
 fn run_alone(code: &str) -> Running {
     let (mut settings, folder) = settings(Interface::Asgi, "application.py", &format!("{BEGIN}{code}"));
-    settings.workers = std::num::NonZero::<usize>::MIN;
+    settings.run.processes = std::num::NonZero::<usize>::MIN;
     Running::new((settings, folder))
 }
 
@@ -368,8 +368,8 @@ async def list(scope, receive, send):
 "
         ),
     );
-    settings.workers = std::num::NonZero::<usize>::MIN;
-    settings.timeout = Duration::from_millis(300);
+    settings.run.processes = std::num::NonZero::<usize>::MIN;
+    settings.run.timeout = Duration::from_millis(300);
     let running = Running::new((settings, folder));
     thread::scope(|scope| {
         let stream = scope.spawn(|| running.exchange("GET /stream HTTP/1.0\r\n\r\n"));

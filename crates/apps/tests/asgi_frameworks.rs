@@ -16,7 +16,7 @@ use support::{Running, content, settings};
 
 fn run(code: &str) -> Running {
     let (mut settings, folder) = settings(Interface::Asgi, "main.py", code);
-    settings.workers = NonZero::<usize>::MIN;
+    settings.run.processes = NonZero::<usize>::MIN;
     Running::new((settings, folder))
 }
 

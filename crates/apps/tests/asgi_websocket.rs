@@ -66,7 +66,7 @@ async def app(scope, receive, send):
 
 fn run() -> Running {
     let (mut settings, folder) = settings(Interface::Asgi, "application.py", ECHO);
-    settings.workers = std::num::NonZero::<usize>::MIN;
+    settings.run.processes = std::num::NonZero::<usize>::MIN;
     Running::new((settings, folder))
 }
 

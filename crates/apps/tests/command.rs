@@ -65,7 +65,7 @@ fn settings(words: &[&str]) -> (CommandSettings, TempDir) {
     std::fs::write(folder.path().join("server.py"), SERVER).unwrap();
     let command = words.iter().map(OsString::from).collect();
     let mut settings = CommandSettings::new("test", command, folder.path().canonicalize().unwrap());
-    settings.start_timeout = Duration::from_secs(20);
+    settings.run.start_timeout = Duration::from_secs(20);
     settings.grace = Duration::from_secs(5);
     (settings, folder)
 }
@@ -91,7 +91,7 @@ impl Running {
     }
 
     fn file(&self, name: &str) -> std::path::PathBuf {
-        self.application.settings().folder.join(name)
+        self.application.settings().run.folder.join(name)
     }
 }
 
@@ -107,9 +107,9 @@ fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
 #[test]
 fn a_program_answers_at_its_port() {
     let (mut settings, folder) = python();
-    settings.environment.push(("GREETING".into(), "hello".into()));
-    settings.open_files = Some(321);
-    let expected = settings.folder.display().to_string();
+    settings.run.environment.push(("GREETING".into(), "hello".into()));
+    settings.run.open_files = Some(321);
+    let expected = settings.run.folder.display().to_string();
     let running = Running::new((settings, folder));
     assert_eq!(body(&running.get("/env")), "hello");
     assert_eq!(body(&running.get("/folder")), expected);
@@ -122,7 +122,7 @@ fn a_program_answers_at_its_port() {
 fn a_program_answers_at_a_unix_socket() {
     let (mut settings, folder) = settings(&["/usr/bin/python3", "server.py", "{socket}"]);
     settings.binding = Binding::Unix;
-    settings.copies = NonZero::new(2).unwrap();
+    settings.run.processes = NonZero::new(2).unwrap();
     let running = Running::new((settings, folder));
     let (first, second) = (running.get("/"), running.get("/"));
     assert_ne!(body(&first), body(&second));
@@ -149,7 +149,7 @@ fn what_does_not_start_is_told_with_its_last_words() {
     for (words, expected) in cases {
         let (mut settings, _folder) = settings(words);
         if words[0] == "sleep" {
-            settings.start_timeout = Duration::from_millis(300);
+            settings.run.start_timeout = Duration::from_millis(300);
         }
         let error = CommandApplication::new(settings).run().unwrap_err();
         assert!(expected.iter().all(|text| error.contains(text)), "{words:?}: {error}");
@@ -161,7 +161,7 @@ fn a_path_has_to_be_answered_where_that_is_said() {
     for (path, is_well) in [("/", true), ("/missing", false)] {
         let (mut settings, _folder) = python();
         settings.check_path = Some(path.to_owned());
-        settings.start_timeout = Duration::from_secs(if is_well { 20 } else { 1 });
+        settings.run.start_timeout = Duration::from_secs(if is_well { 20 } else { 1 });
         let outcome = CommandApplication::new(settings).run();
         match outcome {
             Ok(_) => assert!(is_well, "{path}"),
@@ -173,7 +173,7 @@ fn a_path_has_to_be_answered_where_that_is_said() {
 #[test]
 fn a_copy_that_dies_is_out_at_once_and_started_again() {
     let (mut settings, folder) = python();
-    settings.copies = NonZero::new(2).unwrap();
+    settings.run.processes = NonZero::new(2).unwrap();
     let running = Running::new((settings, folder));
     let before: Vec<_> = (0..2).map(|_| body(&running.get("/")).to_owned()).collect();
     let victim = rustix::process::Pid::from_raw(before[0].parse().unwrap()).unwrap();
@@ -189,7 +189,7 @@ fn a_copy_that_dies_is_out_at_once_and_started_again() {
 #[test]
 fn requests_wait_for_the_only_copy() {
     let (mut settings, folder) = python();
-    settings.queue.patience = Duration::from_secs(20);
+    settings.run.queue.patience = Duration::from_secs(20);
     let running = Running::new((settings, folder));
     let before = body(&running.get("/")).to_owned();
     assert!(running.get("/die").starts_with("HTTP/1.1 502 "));
@@ -223,7 +223,7 @@ fn a_reload_fails_no_request_and_one_that_cannot_be_changes_nothing() {
 #[test]
 fn a_copy_is_replaced_after_its_requests() {
     let (mut settings, folder) = python();
-    settings.lifetime = Some(serow_apps::Lifetime { least: 5, most: 5 });
+    settings.run.lifetime = Some(serow_apps::Lifetime { least: 5, most: 5 });
     let running = Running::new((settings, folder));
     let first = body(&running.get("/")).to_owned();
     wait_for("another copy", || {
@@ -236,7 +236,7 @@ fn a_copy_is_replaced_after_its_requests() {
 #[test]
 fn a_copy_is_replaced_for_its_memory() {
     let (mut settings, folder) = python();
-    settings.memory_limit = Some(1 << 20);
+    settings.run.memory_limit = Some(1 << 20);
     let running = Running::new((settings, folder));
     let first = body(&running.get("/")).to_owned();
     wait_for("another copy", || body(&running.get("/")) != first);
@@ -247,8 +247,8 @@ fn lines_have_the_copys_number_and_what_it_started_ends_with_it() {
     static LINES: Mutex<Vec<(usize, String)>> = Mutex::new(Vec::new());
     let (mut settings, folder) =
         settings(&["sh", "-c", "sleep 1000 & echo $!; /usr/bin/python3 server.py {port}; exit 1"]);
-    settings.output = Output { take: |_, place, line| LINES.lock().unwrap().push((place, line.to_owned())) };
-    settings.copies = NonZero::new(2).unwrap();
+    settings.run.output = Output { take: |_, place, line| LINES.lock().unwrap().push((place, line.to_owned())) };
+    settings.run.processes = NonZero::new(2).unwrap();
     let running = Running::new((settings, folder));
     let lines = LINES.lock().unwrap().clone();
     let said = |place| lines.iter().any(|line| *line == (place, "beginning".to_owned()));
@@ -280,7 +280,7 @@ fn express_runs() {
                 app.listen(process.env.PORT, '127.0.0.1');\n";
     std::fs::write(folder.path().join("server.js"), code).unwrap();
     // Debian's modules are in two folders that Debian's own Node knows; another one has to be told.
-    settings.environment.push(("NODE_PATH".into(), "/usr/share/nodejs:/usr/lib/nodejs".into()));
+    settings.run.environment.push(("NODE_PATH".into(), "/usr/share/nodejs:/usr/lib/nodejs".into()));
     let running = Running::new((settings, folder));
     assert!(body(&running.get("/")).contains("express"), "{}", running.get("/"));
 }

@@ -11,7 +11,7 @@ use support::{Running, body, settings};
 
 fn run(code: &str) -> Running {
     let (mut settings, folder) = settings(Interface::Wsgi, "main.py", code);
-    settings.workers = NonZero::<usize>::MIN;
+    settings.run.processes = NonZero::<usize>::MIN;
     Running::new((settings, folder))
 }
 
@@ -161,7 +161,7 @@ fn django() {
         write_project(folder.path());
         settings.program.application = application.to_owned();
         settings.preload = preload;
-        settings.workers = NonZero::<usize>::MIN;
+        settings.run.processes = NonZero::<usize>::MIN;
         let running = Running::new((settings, folder));
         assert_eq!(body(&running.get("/users/J%C3%BCrgen")), "Hello, Jürgen!");
         assert_eq!(body(&running.get("/users")), "<ul><li>somebody</li></ul>\n");

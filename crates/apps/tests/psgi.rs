@@ -14,7 +14,7 @@ fn run(code: &str) -> Running {
 /// The same with one worker, which is forked from a mold that has the application loaded.
 fn run_one(code: &str) -> Running {
     let (mut settings, folder) = settings(Interface::Psgi, "app.psgi", code);
-    (settings.workers, settings.preload) = (NonZero::<usize>::MIN, true);
+    (settings.run.processes, settings.preload) = (NonZero::<usize>::MIN, true);
     Running::new((settings, folder))
 }
 
@@ -419,7 +419,7 @@ fn settings_of_perl_for_files_are_not_for_sockets() {
         "app.psgi",
         "sub { my $env = shift; $env->{'psgi.input'}->read(my $body, 10); [200, [], [length $body, $body]] }",
     );
-    settings.environment.push(("PERL_UNICODE".into(), "SDA".into()));
+    settings.run.environment.push(("PERL_UNICODE".into(), "SDA".into()));
     let running = Running::new((settings, folder));
     assert_eq!(body(&running.post("/", "é".as_bytes())), "2é");
 }

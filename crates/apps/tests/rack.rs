@@ -90,7 +90,7 @@ fn a_worker_that_takes_too_long_is_replaced() {
         "config.ru",
         "run ->(env) { sleep if env['PATH_INFO'] == '/hang'; [200, {}, ['.']] }",
     );
-    settings.timeout = Duration::from_secs(1);
+    settings.run.timeout = Duration::from_secs(1);
     let running = Running::new((settings, folder));
     assert!(running.get("/hang").starts_with("HTTP/1.1 504 "));
     assert_eq!(content(&running.get("/")), ".");
@@ -120,7 +120,7 @@ fn new_code_takes_over_and_broken_code_does_not() {
 #[test]
 fn workers_start_one_after_the_other_where_that_is_wished() {
     let (mut settings, folder) = settings(Interface::Rack, "config.ru", "run ->(env) { [200, {}, ['.']] }");
-    settings.spawn_interval = Duration::from_millis(300);
+    settings.run.spawn_interval = Duration::from_millis(300);
     let began = std::time::Instant::now();
     let running = Running::new((settings, folder));
     assert!(began.elapsed() >= Duration::from_millis(300));
@@ -131,7 +131,7 @@ fn workers_start_one_after_the_other_where_that_is_wished() {
 fn workers_may_have_as_many_files_as_is_said() {
     let (mut settings, folder) =
         settings(Interface::Rack, "config.ru", "run ->(env) { [200, {}, [Process.getrlimit(:NOFILE)[0].to_s]] }");
-    settings.open_files = Some(321);
+    settings.run.open_files = Some(321);
     assert_eq!(content(&Running::new((settings, folder)).get("/")), "321");
 }
 

@@ -18,7 +18,7 @@ fn the_judge_of_rack_3_is_silent() {
         return;
     }
     let (mut settings, folder) = settings(Interface::Rack, "config.ru", RACK_3);
-    settings.environment.push(("GEM_PATH".into(), gems.path().into()));
+    settings.run.environment.push(("GEM_PATH".into(), gems.path().into()));
     let running = Running::new((settings, folder));
     assert!(content(&running.get("/")).starts_with("3."));
     assert_eq!(content(&running.post("/echo?a=b", b"a body")), "a body");

@@ -43,7 +43,7 @@ run Site
 fn rails() {
     let (mut settings, folder) = settings(Interface::Rack, "config.ru", RAILS);
     settings.preload = true;
-    settings.environment.push(("RAILS_ENV".into(), "production".into()));
+    settings.run.environment.push(("RAILS_ENV".into(), "production".into()));
     let running = Running::new((settings, folder));
     assert_eq!(content(&running.get("/hello/%3Cb%3E")), "<p>&lt;b&gt;</p>");
     let part = "--x\r\nContent-Disposition: form-data; name=\"upload\"; filename=\"a\"\r\n\r\n";
@@ -81,7 +81,7 @@ fn a_bundle_and_what_is_done_around_forks() {
     let hooks = "Serow.before_fork { $before = 1 }\nafter_fork { |server, worker| $after = worker.nr }\n";
     std::fs::write(folder.path().join("config/serow.rb"), hooks).unwrap();
     settings.program.interpreter = Interpreter::of(Interface::Rack, folder.path()).into_command();
-    settings.workers = std::num::NonZero::<usize>::MIN;
+    settings.run.processes = std::num::NonZero::<usize>::MIN;
     let running = Running::new((settings, folder));
     assert_eq!(content(&running.get("/")), "[true, 1, 0]");
 }

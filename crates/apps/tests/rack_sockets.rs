@@ -17,7 +17,7 @@ use support::{Running, content, settings};
 fn run(code: &str) -> Running {
     let (mut settings, folder) =
         settings(Interface::Rack, "config.ru", &format!("require 'rack/lint'\nuse Rack::Lint\n{code}"));
-    settings.workers = NonZero::<usize>::MIN;
+    settings.run.processes = NonZero::<usize>::MIN;
     Running::new((settings, folder))
 }
 
@@ -132,7 +132,7 @@ end
 #[test]
 fn websockets() {
     let (mut settings, folder) = settings(Interface::Rack, "config.ru", CABLE);
-    settings.workers = NonZero::<usize>::MIN;
+    settings.run.processes = NonZero::<usize>::MIN;
     let running = Running::new((settings, folder));
     let mut clients: Vec<_> = (0..3).map(|_| open_websocket(&running)).collect();
     assert_eq!(content(&running.get("/")), "3");
@@ -202,7 +202,7 @@ end
 run ->(env) { [200, {}, env['PATH_INFO'] == '/endless' ? Endless.new : ["%s %s" % [Thread.list.size > 1, env["rack.multithread"]]]] }
 "#,
         );
-        settings.workers = NonZero::<usize>::MIN;
+        settings.run.processes = NonZero::<usize>::MIN;
         settings.concurrency = NonZero::new(concurrency).unwrap();
         let running = Running::new((settings, folder));
         let clients: Vec<_> = (0..concurrency).map(|_| begin(&running)).collect();

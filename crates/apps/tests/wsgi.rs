@@ -18,7 +18,7 @@ fn run(code: &str) -> Running {
 /// One worker, so that it knows what it was asked before.
 fn run_one(code: &str) -> Running {
     let (mut settings, folder) = settings(Interface::Wsgi, "main.py", code);
-    settings.workers = NonZero::<usize>::MIN;
+    settings.run.processes = NonZero::<usize>::MIN;
     Running::new((settings, folder))
 }
 
@@ -87,7 +87,7 @@ def app(environ, start_response):
     let (mut settings, folder) = settings(Interface::Wsgi, "main.py", code);
     let uploads = folder.path().join("uploads");
     std::fs::create_dir(&uploads).unwrap();
-    settings.buffer.folder.clone_from(&uploads);
+    settings.run.buffer.folder.clone_from(&uploads);
     let running = Running::new((settings, folder));
     let long: String = (0..30_000).map(|number| format!("{number:010}")).collect();
     for (content, expected) in [("", "0 0 "), ("a\0b\nc\0", "6 4 "), (&long, "300000 300000 ")] {
@@ -410,7 +410,7 @@ def app(environ, start_response):
     return [f"{environ['wsgi.multithread']} {environ['wsgi.multiprocess']} {environ['PATH_INFO']}".encode()]
 "#,
     );
-    settings.workers = NonZero::<usize>::MIN;
+    settings.run.processes = NonZero::<usize>::MIN;
     settings.concurrency = NonZero::new(3).unwrap();
     let running = Running::new((settings, folder));
     for round in 0..3 {
@@ -446,7 +446,7 @@ def app(environ, start_response):
     return Endless() if environ['PATH_INFO'] == '/endless' else [b'%d' % Endless.ended]
 "#,
         );
-        settings.workers = NonZero::<usize>::MIN;
+        settings.run.processes = NonZero::<usize>::MIN;
         settings.concurrency = NonZero::new(concurrency).unwrap();
         let running = Running::new((settings, folder));
         let mut connection = TcpStream::connect(running.address()).unwrap();
@@ -504,7 +504,7 @@ nested.deeper = Thing('deeper')
         std::fs::write(folder.path().join("a/b/sibling.py"), sibling).unwrap();
         settings.program.application = application.to_owned();
         settings.preload = preload;
-        settings.workers = NonZero::<usize>::MIN;
+        settings.run.processes = NonZero::<usize>::MIN;
         (settings, folder)
     };
     let cases = [
@@ -579,7 +579,7 @@ fn new_code_takes_over_and_broken_code_does_not() {
 fn a_python_that_is_too_old_is_refused() {
     let (mut settings, folder) = settings(Interface::Wsgi, "main.py", "");
     std::fs::write(folder.path().join("sitecustomize.py"), "import sys\nsys.version_info = (3, 8)").unwrap();
-    settings.environment.push(("PYTHONPATH".into(), folder.path().into()));
+    settings.run.environment.push(("PYTHONPATH".into(), folder.path().into()));
     let error = Application::new(settings, 1).run().unwrap_err();
     assert!(error.starts_with("Serow runs Python 3.9 and later, and this is "), "{error}");
 }

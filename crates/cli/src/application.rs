@@ -18,8 +18,8 @@ impl Application {
     /// How it is called in logs.
     pub(crate) fn name(&self) -> &str {
         match self {
-            Self::Bridged(application) => &application.settings().name,
-            Self::Program(program) => &program.settings().name,
+            Self::Bridged(application) => &application.settings().run.name,
+            Self::Program(program) => &program.settings().run.name,
         }
     }
 

@@ -8,6 +8,7 @@ mod folder;
 mod listeners;
 mod program;
 mod proxy;
+mod running;
 mod upstream;
 
 use std::time::Duration;

@@ -94,14 +94,14 @@ impl Copy {
         drop(command);
         let process = i32::try_from(child.id()).ok().and_then(Process::of);
         if let Some(process) = &process {
-            process.limit_files(settings.open_files);
+            process.limit_files(settings.run.open_files);
         }
         let last_lines = Rc::<RefCell<VecDeque<String>>>::default();
         let output = listen(shared, place, reader.into(), Rc::clone(&last_lines));
         let ended = process.as_ref().and_then(|process| process.as_fd().try_clone_to_owned().ok());
         spawn_local(watch(ended, pid(&child), output, number, words.clone()));
         let most_requests = settings.concurrency.map(|most| {
-            let copies = if matches!(entrance, Entrance::Inherited(_)) { settings.copies.get() } else { 1 };
+            let copies = if matches!(entrance, Entrance::Inherited(_)) { settings.run.processes.get() } else { 1 };
             most.get().saturating_mul(u32::try_from(copies).unwrap_or(u32::MAX))
         });
         let server = ServerSettings { most_requests, ..ServerSettings::new(entrance.address()) };
@@ -113,7 +113,7 @@ impl Copy {
             stage: Stage::Starting,
             born: Instant::now(),
             is_replaced: false,
-            lifetime: settings.lifetime.map(crate::Lifetime::random),
+            lifetime: settings.run.lifetime.map(crate::Lifetime::random),
             settings: server,
             server: None,
             child,
@@ -189,7 +189,7 @@ fn command(shared: &Shared, entrance: &Entrance) -> io::Result<Command> {
     let mut words = settings.launcher.iter().cloned().chain(arguments);
     let mut command = Command::new(words.next().ok_or(io::ErrorKind::InvalidInput)?);
     keep_own_sockets(&mut command);
-    command.args(words).current_dir(&settings.folder).envs(settings.environment.iter().cloned());
+    command.args(words).current_dir(&settings.run.folder).envs(settings.run.environment.iter().cloned());
     entrance.tell(&mut command);
     // Ctrl-C is the server's, which tells its copies.
     command.process_group(0);
@@ -206,7 +206,7 @@ fn listen(
     let shared = Arc::clone(shared);
     read_lines(pipe, move |line| {
         let settings = &shared.settings;
-        (settings.output.take)(&settings.name, place, line);
+        (settings.run.output.take)(&settings.run.name, place, line);
         let mut lines = last_lines.borrow_mut();
         if lines.len() == LAST_LINES {
             lines.pop_front();

@@ -88,13 +88,13 @@ impl Crew for CommandCrew {
 
     fn is_complete(&self) -> bool {
         let ready = self.copies.iter().filter(|copy| copy.stage == Stage::Ready).count();
-        ready >= self.shared.settings.copies.get()
+        ready >= self.shared.settings.run.processes.get()
     }
 
     fn lateness(&self) -> Option<String> {
         let settings = &self.shared.settings;
-        let late = self.copies.iter().find(|copy| is_late(copy, settings.start_timeout))?;
-        let limit = settings.start_timeout;
+        let limit = settings.run.start_timeout;
+        let late = self.copies.iter().find(|copy| is_late(copy, limit))?;
         let expected = match &settings.check_path {
             None => "accepts no connection".to_owned(),
             Some(path) => format!("does not answer {path} well"),
@@ -136,14 +136,14 @@ impl Crew for CommandCrew {
             if crew.phase != Phase::Retired
                 && let Err(error) = crew.fill(numbers)
             {
-                tracing::error!("{}: a copy cannot be started: {error}", crew.shared.settings.name);
+                tracing::error!("{}: a copy cannot be started: {error}", crew.shared.settings.run.name);
                 crew.backoff.fail(Instant::now());
             }
         }
     }
 
     fn name(shared: &Shared) -> &str {
-        &shared.settings.name
+        &shared.settings.run.name
     }
 }
 
@@ -153,7 +153,7 @@ impl CommandCrew {
         let ready = self.copies.iter_mut().filter(|copy| copy.stage == Stage::Ready);
         ready.for_each(|copy| copy.stage = Stage::Serving);
         let serving = self.copies.iter().filter(|copy| copy.stage == Stage::Serving).count();
-        let spare = serving.saturating_sub(self.shared.settings.copies.get());
+        let spare = serving.saturating_sub(self.shared.settings.run.processes.get());
         let replaced = self.copies.iter_mut().filter(|copy| copy.is_replaced && copy.stage == Stage::Serving);
         replaced.take(spare).for_each(|copy| copy.stage = Stage::Leaving(Instant::now()));
         self.publish();
@@ -178,7 +178,7 @@ impl CommandCrew {
     /// Copies that have finished what they had are told to end; those that do not are ended.
     fn dismiss(&mut self) {
         let settings = &self.shared.settings;
-        let (name, grace) = (&settings.name, settings.grace);
+        let (name, limit, grace) = (&settings.run.name, settings.run.start_timeout, settings.grace);
         for copy in &mut self.copies {
             match copy.stage {
                 Stage::Leaving(since) => {
@@ -189,8 +189,8 @@ impl CommandCrew {
                     }
                 }
                 Stage::Ending(since) if since.elapsed() >= grace => copy.kill(),
-                Stage::Starting if self.phase == Phase::Serving && is_late(copy, settings.start_timeout) => {
-                    tracing::error!("{name} {}: is not ready after {:?}; ended", copy.place, settings.start_timeout);
+                Stage::Starting if self.phase == Phase::Serving && is_late(copy, limit) => {
+                    tracing::error!("{name} {}: is not ready after {limit:?}; ended", copy.place);
                     copy.kill();
                 }
                 _ => {}
@@ -200,11 +200,11 @@ impl CommandCrew {
 
     /// Copies that are to be replaced: by their requests, or their memory.
     fn note_tired(&mut self) {
-        let settings = &self.shared.settings;
+        let run = &self.shared.settings.run;
         for copy in self.copies.iter_mut().filter(|copy| copy.stage == Stage::Serving && !copy.is_replaced) {
-            let memory = settings.memory_limit.and_then(|limit| copy.memory().filter(|bytes| *bytes > limit));
+            let memory = run.memory_limit.and_then(|limit| copy.memory().filter(|bytes| *bytes > limit));
             if let Some(bytes) = memory {
-                tracing::info!("{} {}: replaced, with {} MB", settings.name, copy.place, bytes >> 20);
+                tracing::info!("{} {}: replaced, with {} MB", run.name, copy.place, bytes >> 20);
             }
             let requests = copy.server.as_ref().map_or(0, |server| server.requests());
             copy.is_replaced = memory.is_some() || copy.lifetime.is_some_and(|most| requests >= most);
@@ -213,14 +213,14 @@ impl CommandCrew {
 
     /// Starts the copies that are missing.
     fn fill(&mut self, numbers: &mut u64) -> io::Result<()> {
-        let settings = &self.shared.settings;
+        let interval = self.shared.settings.run.spawn_interval;
         while !self.backoff.is_on(Instant::now()) && self.is_incomplete() {
             *numbers += 1;
             let place = (*numbers, self.free_place(), self.number);
             let copy = Copy::start(&self.shared, &self.entrances, place, &self.words)?;
             self.copies.push(copy);
-            if !settings.spawn_interval.is_zero() {
-                self.backoff.wait(settings.spawn_interval, Instant::now());
+            if !interval.is_zero() {
+                self.backoff.wait(interval, Instant::now());
             }
         }
         Ok(())
@@ -231,7 +231,7 @@ impl CommandCrew {
         let stays = |copy: &&Copy| matches!(copy.stage, Stage::Starting | Stage::Ready | Stage::Serving);
         let there = self.copies.iter().filter(stays).count();
         let replaced = self.copies.iter().filter(stays).filter(|copy| copy.is_replaced).count();
-        there < self.shared.settings.copies.get() + replaced.min(1)
+        there < self.shared.settings.run.processes.get() + replaced.min(1)
     }
 
     /// The lowest number that no copy has.
@@ -243,7 +243,7 @@ impl CommandCrew {
     /// A copy has ended. An error is why the program cannot be started.
     fn bury(&mut self, place: usize, numbers: &mut u64) -> Result<(), String> {
         let mut copy = self.copies.remove(place);
-        let (name, how) = (&self.shared.settings.name, copy.ending());
+        let (name, how) = (&self.shared.settings.run.name, copy.ending());
         match copy.stage {
             Stage::Leaving(_) | Stage::Ending(_) => {
                 tracing::debug!("{name} {}: has left ({how})", copy.place);

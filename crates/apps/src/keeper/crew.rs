@@ -11,7 +11,11 @@ use super::{
     output,
     worker::{self, Stage, Worker, WorkerWord},
 };
-use crate::{application::Shared, link::Link, settings::Lifetime};
+use crate::{
+    application::Shared,
+    link::Link,
+    settings::{Lifetime, RunSettings},
+};
 
 /// The application as it was loaded once by an interpreter with a bridge in it.
 #[derive(Debug)]
@@ -87,11 +91,11 @@ impl Crew for BridgedCrew {
 
     fn is_complete(&self) -> bool {
         let ready = self.workers.iter().filter(|worker| worker.stage == Stage::Ready).count();
-        ready >= self.shared.settings.workers.get()
+        ready >= self.shared.settings.run.processes.get()
     }
 
     fn lateness(&self) -> Option<String> {
-        let limit = self.shared.settings.start_timeout;
+        let limit = self.shared.settings.run.start_timeout;
         (self.started.elapsed() >= limit).then(|| format!("loading the application took longer than {limit:?}"))
     }
 
@@ -129,7 +133,7 @@ impl Crew for BridgedCrew {
     }
 
     fn name(shared: &Shared) -> &str {
-        &shared.settings.name
+        &shared.settings.run.name
     }
 }
 
@@ -154,7 +158,7 @@ impl BridgedCrew {
                 }
             }
             MoldWord::NotForked { number, error } => {
-                tracing::error!("{}: a worker cannot be forked: {error}", self.shared.settings.name);
+                tracing::error!("{}: a worker cannot be forked: {error}", self.shared.settings.run.name);
                 self.workers.retain(|worker| worker.link.number != number);
                 self.pause();
             }
@@ -212,12 +216,12 @@ impl BridgedCrew {
     fn put_to_work(&mut self) {
         for worker in self.workers.iter_mut().filter(|worker| worker.stage == Stage::Ready) {
             worker.stage = Stage::Serving;
-            self.shared.join(&worker.link, self.shared.settings.lifetime.map(Lifetime::random));
+            self.shared.join(&worker.link, self.shared.settings.run.lifetime.map(Lifetime::random));
         }
         let retired = self.workers.iter().filter(|worker| worker.is_replaced && worker.stage == Stage::Serving).count();
         let serving = self.workers.iter().filter(|worker| worker.stage == Stage::Serving).count();
         // Who has been waiting to be replaced goes, one for each that came.
-        let spare = serving.saturating_sub(self.shared.settings.workers.get()).min(retired);
+        let spare = serving.saturating_sub(self.shared.settings.run.processes.get()).min(retired);
         for worker in self.workers.iter_mut().filter(|worker| worker.is_replaced).take(spare) {
             worker.stage = Stage::Leaving;
             self.shared.retire(&worker.link);
@@ -238,16 +242,11 @@ impl BridgedCrew {
     /// Workers that are to be replaced: by their age, or their memory.
     fn note_tired(&mut self) {
         let aged = self.shared.aged();
-        let limit = self.shared.settings.memory_limit;
+        let RunSettings { name, memory_limit: limit, .. } = &self.shared.settings.run;
         for worker in self.workers.iter_mut().filter(|worker| worker.stage == Stage::Serving && !worker.is_replaced) {
             let memory = limit.and_then(|limit| worker.memory().filter(|bytes| *bytes > limit));
             if let Some(bytes) = memory {
-                tracing::info!(
-                    "{} {}: replaced, with {} MB",
-                    self.shared.settings.name,
-                    worker.link.place,
-                    bytes >> 20
-                );
+                tracing::info!("{name} {}: replaced, with {} MB", worker.link.place, bytes >> 20);
             }
             worker.is_replaced = memory.is_some() || aged.contains(&worker.link.number);
         }
@@ -257,8 +256,8 @@ impl BridgedCrew {
     fn end_overdue(&self, overdue: &[Arc<Link>]) {
         let is_overdue = |worker: &&Worker| overdue.iter().any(|link| link.number == worker.link.number);
         for worker in self.workers.iter().filter(is_overdue) {
-            let (name, limit) = (&self.shared.settings.name, self.shared.settings.timeout);
-            tracing::error!("{name} {}: a request took longer than {limit:?}; ended", worker.link.place);
+            let RunSettings { name, timeout, .. } = &self.shared.settings.run;
+            tracing::error!("{name} {}: a request took longer than {timeout:?}; ended", worker.link.place);
             worker.signal(Signal::KILL);
         }
     }
@@ -270,7 +269,7 @@ impl BridgedCrew {
         }
         if self.mold.is_none() {
             if let Err(error) = self.start_mold() {
-                tracing::error!("{}: the interpreter cannot be started: {error}", self.shared.settings.name);
+                tracing::error!("{}: the interpreter cannot be started: {error}", self.shared.settings.run.name);
                 self.pause();
             }
             return;
@@ -278,10 +277,10 @@ impl BridgedCrew {
         while self.is_mold_ready && self.is_incomplete() {
             *numbers += 1;
             if let Err(error) = self.fork(*numbers) {
-                tracing::error!("{}: a worker cannot be started: {error}", self.shared.settings.name);
+                tracing::error!("{}: a worker cannot be started: {error}", self.shared.settings.run.name);
                 return self.pause();
             }
-            let interval = self.shared.settings.spawn_interval;
+            let interval = self.shared.settings.run.spawn_interval;
             if !interval.is_zero() {
                 return self.backoff.wait(interval, Instant::now());
             }
@@ -293,7 +292,7 @@ impl BridgedCrew {
         let staying = |worker: &&Worker| worker.stage != Stage::Leaving;
         let there = self.workers.iter().filter(staying).count();
         let replaced = self.workers.iter().filter(staying).filter(|worker| worker.is_replaced).count();
-        there < self.shared.settings.workers.get() + replaced.min(1)
+        there < self.shared.settings.run.processes.get() + replaced.min(1)
     }
 
     fn fork(&mut self, number: u64) -> io::Result<()> {
@@ -302,7 +301,7 @@ impl BridgedCrew {
         worker::listen(&link, &self.words)?;
         let (reader, writer) = io::pipe()?;
         mold.fork(number, link.place, &ends, std::os::fd::AsFd::as_fd(&writer))?;
-        output::log(reader.into(), &self.shared.settings, link.place);
+        output::log(reader.into(), &self.shared.settings.run, link.place);
         self.workers.push(Worker::new(Arc::new(link)));
         Ok(())
     }
@@ -316,7 +315,7 @@ impl BridgedCrew {
     /// A worker has ended.
     fn bury(&mut self, place: usize, how: &str) {
         let worker = self.workers.remove(place);
-        let name = &self.shared.settings.name;
+        let name = &self.shared.settings.run.name;
         match worker.stage {
             Stage::Leaving => tracing::debug!("{name} {}: has left", worker.link.place),
             _ => tracing::error!("{name} {}: {how}", worker.link.place),
@@ -327,7 +326,7 @@ impl BridgedCrew {
             stage => {
                 self.young_deaths += 1;
                 // One that requests have killed is replaced at once.
-                if stage == Stage::Loading || self.young_deaths > self.shared.settings.workers.get() {
+                if stage == Stage::Loading || self.young_deaths > self.shared.settings.run.processes.get() {
                     self.pause();
                 }
             }

@@ -50,12 +50,12 @@ impl Mold {
     pub(super) fn start(settings: &ApplicationSettings, words: &Words<CrewWord>) -> io::Result<Self> {
         let (ours, theirs) = Channel::pair()?;
         let (reader, writer) = io::pipe()?;
-        let program = &settings.program;
+        let (program, run) = (&settings.program, &settings.run);
         let (interpreter, before) = program.interpreter.split_first().ok_or(io::ErrorKind::InvalidInput)?;
         let mut command = Command::new(interpreter);
         command.args(before).args(program.interface.loader());
-        command.current_dir(&settings.folder).envs(settings.environment.iter().cloned());
-        command.envs(locale::variable(program.interface, &settings.environment));
+        command.current_dir(&run.folder).envs(run.environment.iter().cloned());
+        command.envs(locale::variable(program.interface, &run.environment));
         command.stdin(Stdio::from(OwnedFd::from(theirs)));
         command.stdout(writer.try_clone()?).stderr(writer);
         // Ctrl-C is the server's, which tells its workers.
@@ -65,9 +65,9 @@ impl Mold {
         let child = command.spawn()?;
         if let Some(process) = i32::try_from(child.id()).ok().and_then(Process::of) {
             // Before it forks anything: that takes a word from here.
-            process.limit_files(settings.open_files);
+            process.limit_files(run.open_files);
         }
-        output::log(reader.into(), settings, 0);
+        output::log(reader.into(), run, 0);
         let channel = Rc::new(AsyncChannel::new(ours)?);
         spawn_local(listen(Rc::clone(&channel), words.clone()));
         Ok(Self { channel, child })
@@ -95,12 +95,12 @@ fn description(settings: &ApplicationSettings) -> Vec<u8> {
     let pairs = [
         ("interface", settings.program.interface.name().to_owned()),
         ("application", settings.program.application.clone()),
-        ("name", settings.name.clone()),
+        ("name", settings.run.name.clone()),
         ("preload", switch(settings.preload)),
         ("development", switch(settings.development)),
         ("concurrency", settings.concurrency.to_string()),
         ("collection", switch(settings.out_of_band_gc.is_some())),
-        ("workers", settings.workers.to_string()),
+        ("workers", settings.run.processes.to_string()),
     ];
     pairs.map(|(name, value)| format!("{name}\0{value}")).join("\0").into_bytes()
 }

@@ -8,7 +8,7 @@ use tokio::{
     task::{JoinHandle, spawn_local},
 };
 
-use crate::settings::ApplicationSettings;
+use crate::settings::RunSettings;
 
 /// Hands over the lines that come, until all who could write any are gone.
 pub(crate) fn read_lines(pipe: OwnedFd, mut take: impl FnMut(&str) + 'static) -> JoinHandle<()> {
@@ -29,7 +29,7 @@ pub(crate) fn read_lines(pipe: OwnedFd, mut take: impl FnMut(&str) + 'static) ->
 }
 
 /// Writes the lines that come to the log; `place` 0 is where workers are forked from.
-pub(super) fn log(pipe: OwnedFd, settings: &ApplicationSettings, place: usize) {
+pub(super) fn log(pipe: OwnedFd, settings: &RunSettings, place: usize) {
     let (name, output) = (settings.name.clone(), settings.output);
     drop(read_lines(pipe, move |line| (output.take)(&name, place, line)));
 }

@@ -40,7 +40,7 @@ pub fn settings(interface: Interface, file: &str, code: &str) -> (ApplicationSet
     };
     let program = Program { interface, application, interpreter: vec![interpreter(interface).into()] };
     let mut settings = ApplicationSettings::new("test", program, folder.path().to_owned());
-    settings.workers = NonZero::new(2).unwrap();
+    settings.run.processes = NonZero::new(2).unwrap();
     (settings, folder)
 }
 

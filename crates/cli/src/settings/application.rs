@@ -6,15 +6,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serow_apps::{ApplicationSettings, Interface, Interpreter, Lifetime, Output, Program};
-use serow_proxy::QueueSettings;
+use serow_apps::{ApplicationSettings, Interface, Interpreter, Program};
 
-use super::{Contradiction, ServerSettings, program, shares};
+use super::{Contradiction, ServerSettings, program, running::run_as_written, shares};
 use crate::{
-    announcement,
     application::Application,
     arguments::{AppArguments, ApplicationArguments, BindArgument, InterfaceArgument},
-    descriptors::limit_of_others,
     failure::Failure,
 };
 
@@ -65,41 +62,16 @@ pub(crate) fn application(
     if interpreter.is_empty() {
         return Err(Contradiction::new("interpreter", "`interpreter` is nothing: write a command, as in ruby"));
     }
-    let lifetime = lifetime(&written)?;
-    let processes = written.processes.map_or(threads, |processes| processes.in_memory());
     let program = Program { interface, application, interpreter };
     let mut settings = ApplicationSettings::new(name, program, folder);
-    settings.workers = NonZero::new(processes).unwrap_or(NonZero::<usize>::MIN);
+    settings.run.processes = NonZero::new(threads).unwrap_or(NonZero::<usize>::MIN);
+    run_as_written(&mut settings.run, &written)?;
     if let Some(threads) = written.threads {
         settings.concurrency = NonZero::new(threads.in_memory()).unwrap_or(NonZero::<usize>::MIN);
     }
-    settings.environment =
-        written.env.into_iter().map(|variable| (variable.name.into(), variable.value.into())).collect();
     settings.preload = written.preload;
-    settings.timeout = written.app_timeout.0;
-    settings.start_timeout = written.start_timeout.0;
-    settings.queue = QueueSettings { length: written.queue.in_memory(), patience: written.queue_timeout.0 };
-    settings.lifetime = lifetime;
-    settings.spawn_interval = written.spawn_interval.0;
-    settings.memory_limit = written.memory_limit.map(|size| size.0);
     settings.development = written.dev;
-    settings.open_files = limit_of_others();
-    settings.output = Output { take: announcement::of_worker };
     Ok(Application::Bridged(serow_apps::Application::new(settings, threads)))
-}
-
-pub(super) fn lifetime(written: &ApplicationArguments) -> Result<Option<Lifetime>, Contradiction> {
-    let number = |count: u32| u64::from(count);
-    let wrong = |text| Err(Contradiction::new("min-requests", text));
-    let least = written.min_requests.map(|least| number(least.get()));
-    match (least, written.max_requests.map(|most| number(most.get()))) {
-        (None, None) => Ok(None),
-        (Some(_), None) => wrong("`min-requests` needs `max-requests`: write both, or none"),
-        (Some(least), Some(most)) if least > most => {
-            wrong("`min-requests` is more than `max-requests`: write a smaller number")
-        }
-        (least, Some(most)) => Ok(Some(Lifetime { least: least.unwrap_or(most), most })),
-    }
 }
 
 /// What a name says of the interface. By Django's custom, a project has a module named for each of Python's.

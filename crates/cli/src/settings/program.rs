@@ -2,15 +2,12 @@
 
 use std::{ffi::OsString, num::NonZero, path::Path, time::Duration};
 
-use serow_apps::{Binding, CommandApplication, CommandSettings, Output};
-use serow_proxy::QueueSettings;
+use serow_apps::{Binding, CommandApplication, CommandSettings};
 
-use super::{Contradiction, application::lifetime};
+use super::{Contradiction, running::run_as_written};
 use crate::{
-    announcement,
     application::Application,
     arguments::{ApplicationArguments, BindArgument, InterfaceArgument},
-    descriptors::limit_of_others,
     supervise::program_launcher,
 };
 
@@ -22,7 +19,6 @@ pub(crate) fn program(
     grace: Duration,
 ) -> Result<Application, Contradiction> {
     refuse_meaningless(&written)?;
-    let lifetime = lifetime(&written)?;
     let folder = written.chdir.as_deref().unwrap_or(Path::new("."));
     let folder = folder.canonicalize().map_err(|error| {
         Contradiction::new("chdir", format!("the folder {} cannot be used: {error}", folder.display()))
@@ -34,11 +30,8 @@ pub(crate) fn program(
         return Err(Contradiction::new("check-path", "`check-path` has to begin with a slash, as in /up"));
     }
     let mut settings = CommandSettings::new(name, command, folder);
+    run_as_written(&mut settings.run, &written)?;
     settings.launcher = program_launcher();
-    settings.environment =
-        written.env.into_iter().map(|variable| (variable.name.into(), variable.value.into())).collect();
-    settings.copies =
-        written.processes.and_then(|count| NonZero::new(count.in_memory())).unwrap_or(NonZero::<usize>::MIN);
     settings.binding = match written.bind {
         BindArgument::Port => Binding::Port,
         BindArgument::Unix => Binding::Unix,
@@ -46,15 +39,7 @@ pub(crate) fn program(
     };
     settings.check_path = written.check_path;
     settings.concurrency = written.threads.and_then(|count| NonZero::new(count.get()));
-    settings.timeout = written.app_timeout.0;
-    settings.start_timeout = written.start_timeout.0;
-    settings.queue = QueueSettings { length: written.queue.in_memory(), patience: written.queue_timeout.0 };
-    settings.lifetime = lifetime;
-    settings.spawn_interval = written.spawn_interval.0;
-    settings.memory_limit = written.memory_limit.map(|size| size.0);
-    settings.open_files = limit_of_others();
     settings.grace = grace;
-    settings.output = Output { take: announcement::of_worker };
     Ok(Application::Program(CommandApplication::new(settings)))
 }
 

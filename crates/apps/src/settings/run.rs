@@ -1,0 +1,90 @@
+//! How an application is run, whatever it is.
+
+use std::{ffi::OsString, num::NonZero, path::PathBuf, time::Duration};
+
+use serow_proxy::{BufferSettings, QueueSettings};
+
+/// How the processes of an application are run, whether they are workers of an interpreter or copies of a program.
+#[derive(Clone, Debug)]
+pub struct RunSettings {
+    /// How it is called in logs and in the status.
+    pub name: String,
+    /// The folder it runs in.
+    pub folder: PathBuf,
+    /// What is added to its environment.
+    pub environment: Vec<(OsString, OsString)>,
+    /// How many processes there are.
+    pub processes: NonZero<usize>,
+    /// How long a request may take; 60 s, as Unicorn has it. A worker that takes longer is ended and replaced; a copy of a
+    /// program has so long until its response begins.
+    pub timeout: Duration,
+    /// How long a process may take until it can answer; 60 s.
+    pub start_timeout: Duration,
+    /// How requests wait while all processes have as many as they may.
+    pub queue: QueueSettings,
+    /// After how many requests a process is replaced; never by default.
+    pub lifetime: Option<Lifetime>,
+    /// The time between two processes' starts; none by default.
+    pub spawn_interval: Duration,
+    /// Bytes of memory (resident) after which a process is replaced; none by default.
+    pub memory_limit: Option<u64>,
+    /// How many files processes may have open (the soft limit), where that is not what this process may.
+    pub open_files: Option<u64>,
+    /// Where bodies of requests are kept until they are whole.
+    pub buffer: BufferSettings,
+    /// Where processes' lines go; to the log by default.
+    pub output: Output,
+}
+
+/// After how many requests a process is replaced: a random number between these, so that not all are replaced at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lifetime {
+    /// At least so many.
+    pub least: u64,
+    /// At most so many.
+    pub most: u64,
+}
+
+/// Where the lines go that processes write on their standard output and error.
+#[derive(Clone, Copy, Debug)]
+pub struct Output {
+    /// Takes the application's name, the process's number and the line. 0 is the process that workers are forked from.
+    pub take: fn(&str, usize, &str),
+}
+
+impl RunSettings {
+    /// The defaults for an application in this folder, with so many processes.
+    #[must_use]
+    pub fn new(name: impl Into<String>, folder: PathBuf, processes: NonZero<usize>) -> Self {
+        Self {
+            name: name.into(),
+            folder,
+            environment: Vec::new(),
+            processes,
+            timeout: Duration::from_secs(60),
+            start_timeout: Duration::from_secs(60),
+            queue: QueueSettings::default(),
+            lifetime: None,
+            spawn_interval: Duration::ZERO,
+            memory_limit: None,
+            open_files: None,
+            buffer: BufferSettings::default(),
+            output: Output::default(),
+        }
+    }
+}
+
+impl Lifetime {
+    /// A number within the bounds, another for each process.
+    pub(crate) fn random(self) -> u64 {
+        let span = self.most.saturating_sub(self.least).saturating_add(1).max(1);
+        let chance = std::hash::BuildHasher::hash_one(&std::collections::hash_map::RandomState::new(), 0_u8);
+        self.least + chance % span
+    }
+}
+
+impl Default for Output {
+    fn default() -> Self {
+        Self { take: |application, process, line| tracing::info!("{application} {process}: {line}") }
+    }
+}

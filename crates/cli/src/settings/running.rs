@@ -1,0 +1,39 @@
+//! How the processes of an application are run.
+
+use std::num::NonZero;
+
+use serow_apps::{Lifetime, Output, RunSettings};
+use serow_proxy::QueueSettings;
+
+use super::Contradiction;
+use crate::{announcement, arguments::ApplicationArguments, descriptors::limit_of_others};
+
+/// Has the processes run as it is written; there are as many as before where that says nothing of it.
+pub(super) fn run_as_written(run: &mut RunSettings, written: &ApplicationArguments) -> Result<(), Contradiction> {
+    let environment = written.env.iter().map(|variable| (variable.name.clone().into(), variable.value.clone().into()));
+    run.environment = environment.collect();
+    run.processes = written.processes.and_then(|count| NonZero::new(count.in_memory())).unwrap_or(run.processes);
+    run.timeout = written.app_timeout.0;
+    run.start_timeout = written.start_timeout.0;
+    run.queue = QueueSettings { length: written.queue.in_memory(), patience: written.queue_timeout.0 };
+    run.lifetime = lifetime(written)?;
+    run.spawn_interval = written.spawn_interval.0;
+    run.memory_limit = written.memory_limit.map(|size| size.0);
+    run.open_files = limit_of_others();
+    run.output = Output { take: announcement::of_worker };
+    Ok(())
+}
+
+fn lifetime(written: &ApplicationArguments) -> Result<Option<Lifetime>, Contradiction> {
+    let number = |count: u32| u64::from(count);
+    let wrong = |text| Err(Contradiction::new("min-requests", text));
+    let least = written.min_requests.map(|least| number(least.get()));
+    match (least, written.max_requests.map(|most| number(most.get()))) {
+        (None, None) => Ok(None),
+        (Some(_), None) => wrong("`min-requests` needs `max-requests`: write both, or none"),
+        (Some(least), Some(most)) if least > most => {
+            wrong("`min-requests` is more than `max-requests`: write a smaller number")
+        }
+        (least, Some(most)) => Ok(Some(Lifetime { least: least.unwrap_or(most), most })),
+    }
+}
