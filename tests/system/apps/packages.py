@@ -12,7 +12,7 @@ PACKAGES = REPOSITORY / "packages"
 RACK = "run ->(env) { [200, {}, [\"#{Process.pid} #{ENV['RACK_ENV']}\"]] }\n"
 PSGI = "sub { [200, [], [\"$$ $ENV{PLACK_ENV}\"]] };\n"
 # Rhebok's file.
-SETTINGS = "max_workers 2\nreuseport { true }\nmax_request_per_child 50\n"
+SETTINGS = "max_workers 2\nreuseport { true }\nmax_request_per_child 50\noobgc true\nmax_gc_per_request 7\n"
 
 
 class Command(Server):

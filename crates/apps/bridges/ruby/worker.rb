@@ -18,7 +18,7 @@ module Serow
         requests.send("failed\0#{Serow.describe(e)}", 0)
         exit!(1)
       end
-      # From Ruby 3.4 on, what takes long is left for the time between requests; before, it is only made rare.
+      # From Ruby 3.4 on, what takes long is left for the time behind responses; before, it is only made rare.
       GC.config(rgengc_allow_full_mark: false) if settings['collection'] == '1' && GC.respond_to?(:config)
       requests.send('ready', 0)
       new(app, settings, requests, replies).serve
@@ -84,6 +84,7 @@ module Serow
       @replies = worker.replies
       @shapes = {}
       @empty = input(+'')
+      @leaves_collections = GC.respond_to?(:config) && GC.config[:rgengc_allow_full_mark] == false
       @hints = method(:send_hints)
       @after_reply = []
       @finished = []
@@ -94,6 +95,8 @@ module Serow
       while @requests.recv(PACKET, 0, packet) && !packet.empty?
         take(packet)
         @ticket = nil
+        # Where Ruby leaves them to us it takes ever more memory until one is done; it may be long until nobody waits.
+        GC.start if @leaves_collections && GC.latest_gc_info(:need_major_by)
       end
     end
 

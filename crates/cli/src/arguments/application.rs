@@ -110,6 +110,13 @@ pub(crate) struct ApplicationArguments {
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory_limit: Option<Size>,
 
+    /// Ruby: a worker collects garbage after so many requests, while it and another one are idle, so that fewer requests wait for
+    /// that [default: when Ruby wants to]
+    ///
+    /// With Ruby 3.4 or later, long collections happen behind responses only; before, they become rare among requests.
+    #[arg(long, value_name = "N")]
+    pub(crate) out_of_band_gc: Option<Count<1, 0xffff_ffff>>,
+
     /// For development: errors are shown to the client, and changed files reload the application.
     #[arg(long)]
     pub(crate) dev: bool,

@@ -13,6 +13,7 @@ use crate::{
     application::Application,
     arguments::{AppArguments, ApplicationArguments, BindArgument, InterfaceArgument},
     failure::Failure,
+    written::Count,
 };
 
 /// What `serow app` runs, and how.
@@ -63,6 +64,10 @@ pub(crate) fn application(
         return Err(Contradiction::new("interpreter", "`interpreter` is nothing: write a command, as in ruby"));
     }
     let program = Program { interface, application, interpreter };
+    if written.out_of_band_gc.is_some() && interface != Interface::Rack {
+        let text = "`out-of-band-gc` is for Ruby only: leave it out";
+        return Err(Contradiction::new("out-of-band-gc", text));
+    }
     let mut settings = ApplicationSettings::new(name, program, folder);
     settings.run.processes = NonZero::new(threads).unwrap_or(NonZero::<usize>::MIN);
     run_as_written(&mut settings.run, &written)?;
@@ -70,6 +75,7 @@ pub(crate) fn application(
         settings.concurrency = NonZero::new(threads.in_memory()).unwrap_or(NonZero::<usize>::MIN);
     }
     settings.preload = written.preload;
+    settings.out_of_band_gc = written.out_of_band_gc.map(Count::get);
     settings.development = written.dev;
     Ok(Application::Bridged(serow_apps::Application::new(settings, threads)))
 }

@@ -7,15 +7,15 @@ module Serow
     WORDS = {
       'MaxWorkers' => 'processes', 'MaxRequestPerChild' => 'max-requests', 'MinRequestPerChild' => 'min-requests',
       'Timeout' => 'app-timeout', 'SpawnInterval' => 'spawn-interval', 'BackLog' => 'backlog', 'ReusePort' => 'reuse-port',
-      'Threads' => 'threads', 'Preload' => 'preload'
+      'Threads' => 'threads', 'Preload' => 'preload', 'MaxGCPerRequest' => 'out-of-band-gc'
     }.freeze
     SECONDS = %w[app-timeout spawn-interval].freeze
     SWITCHES = %w[reuse-port preload].freeze
     # Rhebok's defaults, where they are others than Serow's.
-    DEFAULTS = { 'processes' => '5', 'app-timeout' => '300s', 'max-requests' => '1000' }.freeze
+    DEFAULTS = { 'processes' => '5', 'app-timeout' => '300s', 'max-requests' => '1000', 'out-of-band-gc' => '5' }.freeze
     # What rackup itself adds, and what Serow does by itself.
     PASSED_OVER = %w[
-      Host Port Path ConfigFile OobGC MaxGCPerRequest MinGCPerRequest Chunked_Transfer ChunkedTransfer ErrRespawnInterval
+      Host Port Path ConfigFile OobGC MinGCPerRequest Chunked_Transfer ChunkedTransfer ErrRespawnInterval
       environment pid config AccessLog daemonize warn debug quiet server profile_file profile_mode heapfile require include
     ].freeze
 
@@ -64,6 +64,8 @@ module Serow
         'MinRequestPerChild=NUM' => 'after a random number between this and MaxRequestPerChild',
         'Timeout=SECONDS' => 'How long a request may take (default: 300)',
         'SpawnInterval=SECONDS' => "The time between two workers' starts",
+        'OobGC=BOOL' => 'Collect garbage while a worker is idle (default: false)',
+        'MaxGCPerRequest=NUM' => 'after so many requests (default: 5)',
         'Path=PATH' => 'Listen at a unix socket',
         'ConfigFile=FILE' => "Rhebok's file of settings"
       }
@@ -75,16 +77,22 @@ module Serow
       chosen = DEFAULTS.merge(translated(options))
       chosen.delete('max-requests') if chosen['max-requests'].to_s == '0'
       chosen.delete('min-requests') unless chosen['max-requests']
+      chosen.delete('out-of-band-gc') unless true?(options['OobGC'])
       words = [ENV['SEROW'] || 'serow', 'app', options['config'] || 'config.ru', '--interface', 'rack']
       chosen.sort.each do |word, value|
         if SWITCHES.include?(word)
-          words << "--#{word}" if %w[true yes 1].include?(value.to_s)
+          words << "--#{word}" if true?(value)
         else
           words << "--#{word}" << value.to_s
         end
       end
       words + listener(options)
     end
+
+    def self.true?(value)
+      %w[true yes 1].include?(value.to_s)
+    end
+    private_class_method :true?
 
     def self.translated(options)
       options.each_with_object({}) do |(name, value), chosen|

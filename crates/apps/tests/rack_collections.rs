@@ -1,0 +1,57 @@
+//! Garbage of Ruby's applications, collected while nobody waits for that.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+
+mod support;
+
+use serow_apps::Interface;
+use support::{Running, content, settings};
+
+/// Answers with the collections since it was loaded, of which Ruby itself begins none.
+const COUNTING: &str = "GC.disable\nloaded = GC.count\nrun ->(env) { [200, {}, [(GC.count - loaded).to_s]] }\n";
+
+fn counts(out_of_band_gc: Option<u32>, workers: usize) -> [u32; 60] {
+    let (mut settings, folder) = settings(Interface::Rack, "config.ru", COUNTING);
+    settings.out_of_band_gc = out_of_band_gc;
+    settings.run.processes = workers.try_into().unwrap();
+    let running = Running::new((settings, folder));
+    std::array::from_fn(|_| content(&running.get("/")).parse().unwrap())
+}
+
+#[test]
+fn idle_workers_collect_after_so_many_requests() {
+    let counts = counts(Some(3), 2);
+    // Workers take turns.
+    assert_eq!(counts[..6], [0; 6]);
+    assert!(counts.iter().any(|count| *count > 0), "{counts:?}");
+}
+
+#[test]
+fn nobody_collects_where_that_is_not_wished_or_all_would_wait() {
+    assert_eq!(counts(None, 2), [0; 60]);
+    assert_eq!(counts(Some(3), 1), [0; 60]);
+}
+
+/// As Ruby 3.4 has them: what the bridge asks of its collector.
+const OF_LATER_RUBY: &str = r#"
+class << GC
+  attr_accessor :wanted
+  def config(options = nil) = options ? @config = options : @config || {}
+  def latest_gc_info(key) = (wanted if key == :need_major_by)
+end
+GC.disable
+loaded = GC.count
+run ->(env) do
+  GC.wanted = (:oldmalloc if env['PATH_INFO'] == '/waste')
+  [200, {}, [(GC.count - loaded).to_s]]
+end
+"#;
+
+#[test]
+fn what_ruby_leaves_to_the_bridge_is_done_behind_responses() {
+    let (mut settings, folder) = settings(Interface::Rack, "config.ru", OF_LATER_RUBY);
+    settings.out_of_band_gc = Some(1000);
+    settings.run.processes = std::num::NonZero::<usize>::MIN;
+    let running = Running::new((settings, folder));
+    let counts = ["/", "/", "/waste", "/", "/waste", "/waste", "/"].map(|path| content(&running.get(path)));
+    assert_eq!(counts, ["0", "0", "0", "1", "1", "2", "3"]);
+}
