@@ -3,7 +3,7 @@
 use std::num::NonZero;
 
 use serow::Server;
-use serow_apps::{Application, ApplicationSettings, Interface, Program};
+use serow_apps::{Application, ApplicationSettings, Interface, Interpreter, Program};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     tracing_subscriber::fmt().compact().with_target(false).with_writer(std::io::stderr).init();
@@ -17,8 +17,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Some(name) if name.starts_with("asgi") => Interface::Asgi,
         _ => Interface::Wsgi,
     };
-    let program = Program { interface, application: file, interpreter: vec![interface.interpreter().into()] };
-    let mut settings = ApplicationSettings::new("app", program, std::env::current_dir()?);
+    let folder = std::env::current_dir()?;
+    let program = Program { interface, application: file, interpreter: Interpreter::of(interface, &folder) };
+    let mut settings = ApplicationSettings::new("app", program, folder);
     if let Some(workers) = arguments.next() {
         settings.run.processes = workers.parse::<NonZero<usize>>()?;
     }

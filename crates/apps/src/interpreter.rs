@@ -1,13 +1,19 @@
 //! Which interpreter runs an application, by what stands in its folder.
 
 use std::{
+    borrow::Cow,
     env,
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     fmt,
     path::{Path, PathBuf},
+    process::{Command, Stdio},
 };
 
-use crate::program::Interface;
+use crate::{
+    locale,
+    program::Interface,
+    settings::{ApplicationSettings, RunSettings},
+};
 
 /// The interpreter for an application, and why it is this one.
 ///
@@ -26,6 +32,8 @@ pub struct Interpreter {
 /// Why it is this one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Reason {
+    /// Somebody chose it.
+    Written,
     /// Nothing says otherwise: the one of that name in PATH, which may be a shim of rbenv, plenv or pyenv.
     Path,
     /// These stand in the folder.
@@ -40,6 +48,12 @@ impl Interpreter {
     #[must_use]
     pub fn of(interface: Interface, folder: &Path) -> Self {
         Self::in_environment(interface, folder, env::var_os(VIRTUAL_ENV).filter(|path| !path.is_empty()))
+    }
+
+    /// This command, which somebody chose: the interpreter, and what is to stand before it, as in `bundle exec ruby`.
+    #[must_use]
+    pub fn written(command: impl IntoIterator<Item = impl Into<OsString>>) -> Self {
+        Self { command: command.into_iter().map(Into::into).collect(), reason: Reason::Written }
     }
 
     fn in_environment(interface: Interface, folder: &Path, active: Option<OsString>) -> Self {
@@ -62,10 +76,49 @@ impl Interpreter {
         Self { command, reason }
     }
 
-    /// The command, as [`Program`](crate::Program) has it.
-    #[must_use]
-    pub fn into_command(self) -> Vec<OsString> {
-        self.command
+    /// The first word of its command.
+    pub(crate) fn name(&self) -> Cow<'_, str> {
+        self.command.first().map(|word| word.to_string_lossy()).unwrap_or_default()
+    }
+
+    /// What starts it; more arguments may follow.
+    fn command(&self) -> Command {
+        let mut words = self.command.iter();
+        // That of nothing is refused by the system.
+        let mut command = Command::new(words.next().map_or(OsStr::new(""), OsString::as_os_str));
+        command.args(words);
+        command
+    }
+}
+
+impl ApplicationSettings {
+    /// What starts the interpreter as workers have it.
+    pub(crate) fn interpreter_command(&self) -> Command {
+        let RunSettings { folder, environment, .. } = &self.run;
+        let mut command = self.program.interpreter.command();
+        command.current_dir(folder).envs(environment.iter().cloned());
+        command.envs(locale::variable(self.program.interface, environment));
+        command
+    }
+
+    /// Starts the interpreter as workers have it, and has it say which version it is, as in `ruby 3.1.2 with Rack 2.2.6`.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be started, and what to do; in its own words where it has some.
+    pub fn interpreter_version(&self) -> Result<String, String> {
+        let interpreter = &self.program.interpreter;
+        let mut command = self.interpreter_command();
+        let output = command.args(self.program.interface.version_asked()).stdin(Stdio::null()).output();
+        let output = output.map_err(|error| {
+            let name = interpreter.name();
+            format!("{name} cannot be started: {error}; install it, or write another `interpreter`")
+        })?;
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+        match output.status.success() {
+            true => Ok(text(&output.stdout)),
+            false => Err(format!("{interpreter} cannot run it ({}):\n{}", output.status, text(&output.stderr))),
+        }
     }
 }
 
@@ -74,6 +127,7 @@ impl fmt::Display for Interpreter {
         let command: Vec<_> = self.command.iter().map(|word| word.to_string_lossy()).collect();
         write!(formatter, "{} (", command.join(" "))?;
         match self.reason {
+            Reason::Written => formatter.write_str("as is written)"),
             Reason::Path => formatter.write_str("as found in PATH)"),
             Reason::Files(files) => write!(formatter, "{files} in the folder)"),
             Reason::Variable(name) => write!(formatter, "{name} is set)"),

@@ -1,6 +1,8 @@
 //! What an application is written in, and what runs it.
 
-use std::{ffi::OsString, num::NonZero};
+use std::num::NonZero;
+
+use crate::interpreter::Interpreter;
 
 /// What is run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -9,8 +11,8 @@ pub struct Program {
     pub interface: Interface,
     /// The file of the application, or for Python `module:callable`.
     pub application: String,
-    /// The interpreter, and what is to stand before it, as in `bundle exec ruby`.
-    pub interpreter: Vec<OsString>,
+    /// What runs it.
+    pub interpreter: Interpreter,
 }
 
 /// How a server calls an application.
@@ -72,6 +74,15 @@ impl Interface {
                 "binmode STDIN; sysread STDIN, my $code, 262144; eval qq{#line 1 \"serow.pl\"\\n$code}; die $@ if $@",
             ],
             Self::Wsgi | Self::Asgi => ["-c", PYTHON_LOADER],
+        }
+    }
+
+    /// The interpreter's options that make it say which version it is, or what it lacks.
+    pub(crate) fn version_asked(self) -> [&'static str; 2] {
+        match self {
+            Self::Rack => ["-e", "require 'rack'; puts \"ruby #{RUBY_VERSION} with Rack #{Rack.release}\""],
+            Self::Psgi => ["-e", "printf qq{perl %vd\\n}, $^V"],
+            Self::Wsgi | Self::Asgi => ["-c", "import sys; print('Python', sys.version.split()[0])"],
         }
     }
 

@@ -80,7 +80,7 @@ fn a_bundle_and_what_is_done_around_forks() {
     std::fs::create_dir(folder.path().join("config")).unwrap();
     let hooks = "Serow.before_fork { $before = 1 }\nafter_fork { |server, worker| $after = worker.nr }\n";
     std::fs::write(folder.path().join("config/serow.rb"), hooks).unwrap();
-    settings.program.interpreter = Interpreter::of(Interface::Rack, folder.path()).into_command();
+    settings.program.interpreter = Interpreter::of(Interface::Rack, folder.path());
     settings.run.processes = std::num::NonZero::<usize>::MIN;
     let running = Running::new((settings, folder));
     assert_eq!(content(&running.get("/")), "[true, 1, 0]");

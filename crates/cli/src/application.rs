@@ -37,6 +37,26 @@ impl Application {
         }
     }
 
+    /// What runs it and why that does, and which version that is; of a program, where it is found. Or why it cannot be run, and
+    /// what to do.
+    pub(crate) fn interpreter(&self) -> Result<String, String> {
+        match self {
+            Self::Bridged(application) => {
+                let settings = application.settings();
+                let version = settings.interpreter_version()?;
+                Ok(format!("{}, {version}", settings.program.interpreter))
+            }
+            Self::Program(program) => {
+                let settings = program.settings();
+                let path = settings.executable().ok_or_else(|| {
+                    let name = settings.command.first().map(|word| word.to_string_lossy()).unwrap_or_default();
+                    format!("there is no program {name}: install it, or write its path")
+                })?;
+                Ok(path.display().to_string())
+            }
+        }
+    }
+
     /// Loads it and waits until it can answer, or says why it cannot.
     pub(crate) fn run(&self) -> Result<Workers, String> {
         match self {

@@ -17,6 +17,8 @@ use tempfile::TempDir;
 
 const CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/configuration");
 const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
+/// What stands for the interpreters that a machine may have.
+const INTERPRETERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/interpreters");
 const DASHES: &str = "----------\n";
 
 /// A folder with what the cases and examples name.
@@ -35,6 +37,10 @@ fn surroundings() -> TempDir {
     let read = |name| fs::read(folder.path().join(name)).unwrap();
     fs::write(folder.path().join("both.pem"), [read("site.pem"), read("site.key")].concat()).unwrap();
     fs::write(folder.path().join("app/config.ru"), "").unwrap();
+    fs::create_dir(folder.path().join("bundled")).unwrap();
+    for name in ["config.ru", "Gemfile"] {
+        fs::write(folder.path().join("bundled").join(name), "").unwrap();
+    }
     fs::write(folder.path().join("token.txt"), "0123456789abcdef\n").unwrap();
     fs::write(folder.path().join("text.txt"), "nothing of use").unwrap();
     folder
@@ -43,7 +49,7 @@ fn surroundings() -> TempDir {
 /// What `serow check --explain` says of a settings file in a folder.
 fn check(folder: &Path, text: impl AsRef<[u8]>) -> Output {
     fs::write(folder.join("serow.toml"), text).unwrap();
-    serow(["check", "--explain"]).current_dir(folder).output().unwrap()
+    serow(["check", "--explain"]).current_dir(folder).env("PATH", INTERPRETERS).output().unwrap()
 }
 
 /// What it says, on whichever stream is the right one.
@@ -54,7 +60,7 @@ fn said(output: Output) -> String {
         other => panic!("{other:?} {output:?}"),
     };
     assert!(silent.is_empty());
-    String::from_utf8(said).unwrap()
+    String::from_utf8(said).unwrap().replace(INTERPRETERS, "/usr/bin")
 }
 
 /// The settings files of a folder and the like.
@@ -146,6 +152,27 @@ fn the_file_is_named_as_it_was_given() {
     fs::write(&file, "tls = \"site.pem,site.key\"\n[[site]]\nfiles = { root = \"public\" }\n").unwrap();
     let output = serow(["check", "--config", file.to_str().unwrap()]).current_dir("/").output().unwrap();
     assert!(said(output).ends_with("serow.toml is right: 1 listener, 1 site, 1 route\n"));
+}
+
+#[test]
+fn what_runs_an_application_has_to_be_there() {
+    let folder = surroundings();
+    let cases = [
+        ("application = \"app/config.ru\"", "app/config.ru: ruby cannot be started: No such file or directory"),
+        (
+            "application = \"app/config.ru\", interpreter = \"/bin/false\"",
+            "app/config.ru: /bin/false (as is written) cannot run it (exit status: 1):\n",
+        ),
+        ("command = [\"no-such-program\"]", "no-such-program: there is no program no-such-program: install it"),
+        ("command = [\"./index.html\"], chdir = \"app\"", "./index.html: there is no program ./index.html: install"),
+    ];
+    for (app, expected) in cases {
+        fs::write(folder.path().join("serow.toml"), format!("[[site]]\napp = {{ {app} }}\n")).unwrap();
+        let output = serow(["check"]).current_dir(folder.path()).env("PATH", "/nowhere").output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(said.starts_with(&format!("serow: {expected}")), "{said}");
+        assert_eq!((output.status.code(), &*output.stdout), (Some(1), &b""[..]));
+    }
 }
 
 #[test]

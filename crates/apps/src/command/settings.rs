@@ -1,6 +1,8 @@
 //! What can be set of a program.
 
-use std::{ffi::OsString, num::NonZero, path::PathBuf, time::Duration};
+use std::{env, ffi::OsString, num::NonZero, os::unix::ffi::OsStrExt, path::PathBuf, time::Duration};
+
+use rustix::fs::{Access, access};
 
 use crate::settings::RunSettings;
 
@@ -51,5 +53,18 @@ impl CommandSettings {
             concurrency: None,
             grace: Duration::from_secs(30),
         }
+    }
+
+    /// Where the program is found: as the system does, in PATH unless its name has a slash; nothing where it is not.
+    #[must_use]
+    pub fn executable(&self) -> Option<PathBuf> {
+        let program = self.command.first()?;
+        let is_there = |path: &PathBuf| path.is_file() && access(path, Access::EXEC_OK).is_ok();
+        if program.as_bytes().contains(&b'/') {
+            return Some(self.run.folder.join(program)).filter(is_there);
+        }
+        let written = self.run.environment.iter().rev().find(|(name, _)| name == "PATH");
+        let path = written.map(|(_, path)| path.clone()).or_else(|| env::var_os("PATH"))?;
+        env::split_paths(&path).map(|folder| self.run.folder.join(folder).join(program)).find(is_there)
     }
 }

@@ -71,9 +71,7 @@ impl Crew for BridgedCrew {
             young_deaths: 0,
         };
         crew.start_mold().map_err(|error| {
-            let program = &shared.settings.program;
-            let interpreter = program.interpreter.first().map(|word| word.to_string_lossy()).unwrap_or_default();
-            format!("{interpreter} cannot be started: {error}; is it installed?")
+            format!("{} cannot be started: {error}; is it installed?", shared.settings.program.interpreter.name())
         })?;
         Ok(crew)
     }

@@ -7,7 +7,7 @@ use std::{
         fd::{AsFd, BorrowedFd, OwnedFd},
         unix::process::CommandExt,
     },
-    process::{Child, Command, Stdio},
+    process::{Child, Stdio},
     rc::Rc,
 };
 
@@ -15,7 +15,7 @@ use serow_net::channel::{AsyncChannel, Channel};
 use tokio::task::spawn_local;
 
 use super::{Process, Words, crew::CrewWord, output};
-use crate::{link::WorkerEnds, locale, settings::ApplicationSettings};
+use crate::{link::WorkerEnds, settings::ApplicationSettings};
 
 /// A process that workers are forked from. When this is dropped it ends.
 #[derive(Debug)]
@@ -51,11 +51,8 @@ impl Mold {
         let (ours, theirs) = Channel::pair()?;
         let (reader, writer) = io::pipe()?;
         let (program, run) = (&settings.program, &settings.run);
-        let (interpreter, before) = program.interpreter.split_first().ok_or(io::ErrorKind::InvalidInput)?;
-        let mut command = Command::new(interpreter);
-        command.args(before).args(program.interface.loader());
-        command.current_dir(&run.folder).envs(run.environment.iter().cloned());
-        command.envs(locale::variable(program.interface, &run.environment));
+        let mut command = settings.interpreter_command();
+        command.args(program.interface.loader());
         command.stdin(Stdio::from(OwnedFd::from(theirs)));
         command.stdout(writer.try_clone()?).stderr(writer);
         // Ctrl-C is the server's, which tells its workers.

@@ -57,12 +57,12 @@ pub(crate) fn application(
     }
     let (interface, folder, application) = find(application, &written)?;
     let interpreter = match &written.interpreter {
-        Some(words) => words.split_whitespace().map(Into::into).collect(),
-        None => Interpreter::of(interface, &folder).into_command(),
+        Some(words) if words.trim().is_empty() => {
+            return Err(Contradiction::new("interpreter", "`interpreter` is nothing: write a command, as in ruby"));
+        }
+        Some(words) => Interpreter::written(words.split_whitespace()),
+        None => Interpreter::of(interface, &folder),
     };
-    if interpreter.is_empty() {
-        return Err(Contradiction::new("interpreter", "`interpreter` is nothing: write a command, as in ruby"));
-    }
     let program = Program { interface, application, interpreter };
     if written.out_of_band_gc.is_some() && interface != Interface::Rack {
         let text = "`out-of-band-gc` is for Ruby only: leave it out";
