@@ -4,7 +4,7 @@ use std::{
     cell::RefCell,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU32, AtomicUsize, Ordering},
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -23,6 +23,7 @@ use crate::{
     pool::{Ahead, Asked, Census, Forgotten, Placement, Pool, Ticket, Turn},
     program::Interface,
     replies,
+    report::Changes,
     settings::ApplicationSettings,
     words::{self, MOST_THREADS},
 };
@@ -44,7 +45,9 @@ pub(crate) struct Shared {
     /// The one lock on the way of a request: one queue for all threads and workers is what makes balancing exact. It is held
     /// for as long as it takes to find a place in a short list.
     pool: Mutex<Pool<Arc<Sent>, Arc<Link>>>,
-    next_ticket: AtomicU32,
+    /// How many have been given. They are numbered by that, as far as it goes.
+    tickets: AtomicU64,
+    pub(crate) changes: Changes,
     threads: Vec<Port>,
     next_thread: AtomicUsize,
 }
@@ -79,7 +82,8 @@ impl Shared {
         Self {
             number: NEXT.fetch_add(1, Ordering::Relaxed),
             pool: Mutex::new(Pool::new(settings.run.queue.length, ahead).collect_after(collection)),
-            next_ticket: AtomicU32::new(1),
+            tickets: AtomicU64::new(0),
+            changes: Changes::default(),
             threads: (0..threads).map(|_| Port::default()).collect(),
             next_thread: AtomicUsize::new(0),
             settings,
@@ -120,7 +124,12 @@ impl Shared {
     }
 
     pub(crate) fn ticket(&self) -> Ticket {
-        self.next_ticket.fetch_add(1, Ordering::Relaxed)
+        self.tickets.fetch_add(1, Ordering::Relaxed) as Ticket
+    }
+
+    /// How many requests have asked for a worker.
+    pub(crate) fn requests(&self) -> u64 {
+        self.tickets.load(Ordering::Relaxed)
     }
 
     /// A worker is ready for requests.

@@ -36,6 +36,7 @@ mod outbox;
 mod pool;
 mod program;
 mod replies;
+mod report;
 mod running;
 mod settings;
 mod takeover;
@@ -50,6 +51,7 @@ pub use self::{
     interpreter::Interpreter,
     pool::Census,
     program::{Interface, Program},
+    report::ApplicationReport,
     running::{Application, Reloader, Workers},
     settings::{ApplicationSettings, Lifetime, Output, RunSettings},
 };

@@ -7,6 +7,7 @@ use crate::{
     handler::ApplicationHandler,
     keeper::{self, BridgedCrew, KeeperHandle},
     pool::Census,
+    report::ApplicationReport,
     settings::ApplicationSettings,
     watching::Watching,
 };
@@ -63,6 +64,12 @@ impl Application {
     #[must_use]
     pub fn settings(&self) -> &ApplicationSettings {
         &self.shared.settings
+    }
+
+    /// How it is doing.
+    #[must_use]
+    pub fn report(&self) -> ApplicationReport {
+        ApplicationReport::of(&self.shared)
     }
 
     /// How many workers take requests, how many of them are at work, and how many requests wait.

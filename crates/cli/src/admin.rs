@@ -6,12 +6,16 @@
 //! | what is behind it: a second server, on a thread of its own | `admin/door.rs`, `admin/pages.rs` |
 //! | whose numbers: those of this process, or of all generations, added up | `admin/subject.rs`, `admin/total.rs` |
 //! | where the numbers come from; as JSON, and for Prometheus | `admin/sources.rs`; `admin/document.rs`, `admin/metrics.rs`, `admin/server_metrics.rs` |
+//! | applications: what all generations counted of them; for Prometheus | `admin/applications.rs`; `admin/application_metrics.rs` |
 //! | the servers that are asked: as a page and as Tengine lists them; what all generations counted of them | `admin/upstreams.rs`; `admin/servers.rs` |
 //! | what is wanted of them, and who may want it over TCP | `admin/wish.rs`, `admin/token.rs` |
 //! | what each field means, the only place that says so | `admin/fields.rs` |
-//! | `serow status`, `reload`, `drain`, `up` …: ask, and print the answer for people | `admin/question.rs`, `admin/summary.rs`, `admin/server_table.rs`, `admin/units.rs` |
+//! | `serow status`, `reload`, `drain`, `up` …: ask, and print the answer for people | `admin/question.rs`, `admin/summary.rs`, `admin/server_table.rs`, `admin/application_table.rs`, `admin/table.rs`, `admin/units.rs` |
 
 mod address;
+mod application_metrics;
+mod application_table;
+mod applications;
 pub(crate) mod document;
 mod door;
 mod fields;
@@ -24,6 +28,7 @@ mod servers;
 mod sources;
 mod subject;
 mod summary;
+mod table;
 mod token;
 pub(crate) mod total;
 mod units;

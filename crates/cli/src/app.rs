@@ -31,7 +31,8 @@ pub(crate) fn serve(settings: AppSettings) -> Result<(), Failure> {
     thread::Builder::new().name("serow-reload".to_owned()).spawn(wait).map_err(Failure::System)?;
     let upstreams = application.upstream().cloned().into_iter().collect();
     let name = application.description();
-    serving.serve(application.handler(), Served { name: &name, upstreams, reloader: Some(reloader) })
+    let handler = application.handler();
+    serving.serve(handler, Served { name: &name, upstreams, application: Some(application), reloader: Some(reloader) })
 }
 
 /// HUP, which means that the application is to be loaded anew.

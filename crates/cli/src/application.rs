@@ -1,6 +1,6 @@
 //! An application, whatever runs it.
 
-use serow_apps::{CommandApplication, Workers};
+use serow_apps::{ApplicationReport, CommandApplication, Workers};
 use serow_proxy::Upstream;
 
 use crate::configuration::RouteHandler;
@@ -70,6 +70,14 @@ impl Application {
         match self {
             Self::Bridged(application) => RouteHandler::App(application.handler()),
             Self::Program(program) => RouteHandler::Proxy(program.handler()),
+        }
+    }
+
+    /// How its workers are doing; nothing of a program, whose copies are servers.
+    pub(crate) fn report(&self) -> Option<ApplicationReport> {
+        match self {
+            Self::Bridged(application) => Some(application.report()),
+            Self::Program(_) => None,
         }
     }
 

@@ -8,6 +8,7 @@ use crate::{
     access_log::AccessLogWriter,
     admin::{AdminAddress, Door, Sources, Subject},
     announcement::{self, announce},
+    application::Application,
     encryption::{self, Encryption},
     failure::Failure,
     settings::ServerSettings,
@@ -29,6 +30,8 @@ pub(crate) struct Served<'a> {
     pub(crate) name: &'a str,
     /// What it asks.
     pub(crate) upstreams: Vec<Upstream>,
+    /// The application that it runs.
+    pub(crate) application: Option<Application>,
     /// What is loaded anew where that is wished.
     pub(crate) reloader: Option<Reloader>,
 }
@@ -48,9 +51,10 @@ impl Serving {
     /// Serves with this handler until TERM or INT.
     pub(crate) fn serve<H: Handler + Send>(self, handler: H, served: Served<'_>) -> Result<(), Failure> {
         let Self { server, encryption, admin, admin_token, log } = self;
-        let Served { name, upstreams, reloader } = served;
+        let Served { name, upstreams, application, reloader } = served;
+        let applications = application.into_iter().collect();
         let subject = Subject::Server {
-            sources: Sources { status: server.status(), log: log.counter(), upstreams },
+            sources: Sources { status: server.status(), log: log.counter(), upstreams, applications },
             stopper: server.stopper(),
             reloader,
         };

@@ -216,11 +216,11 @@ impl BridgedCrew {
             worker.stage = Stage::Serving;
             self.shared.join(&worker.link, self.shared.settings.run.lifetime.map(Lifetime::random));
         }
-        let retired = self.workers.iter().filter(|worker| worker.is_replaced && worker.stage == Stage::Serving).count();
+        let is_tired = |worker: &&mut Worker| worker.is_replaced && worker.stage == Stage::Serving;
         let serving = self.workers.iter().filter(|worker| worker.stage == Stage::Serving).count();
         // Who has been waiting to be replaced goes, one for each that came.
-        let spare = serving.saturating_sub(self.shared.settings.run.processes.get()).min(retired);
-        for worker in self.workers.iter_mut().filter(|worker| worker.is_replaced).take(spare) {
+        let spare = serving.saturating_sub(self.shared.settings.run.processes.get());
+        for worker in self.workers.iter_mut().filter(is_tired).take(spare) {
             worker.stage = Stage::Leaving;
             self.shared.retire(&worker.link);
         }
@@ -315,8 +315,16 @@ impl BridgedCrew {
         let worker = self.workers.remove(place);
         let name = &self.shared.settings.run.name;
         match worker.stage {
-            Stage::Leaving => tracing::debug!("{name} {}: has left", worker.link.place),
-            _ => tracing::error!("{name} {}: {how}", worker.link.place),
+            Stage::Leaving => {
+                if self.phase == Phase::Serving {
+                    self.shared.changes.count_replaced();
+                }
+                tracing::debug!("{name} {}: has left", worker.link.place);
+            }
+            _ => {
+                self.shared.changes.count_death();
+                tracing::error!("{name} {}: {how}", worker.link.place);
+            }
         }
         match worker.stage {
             Stage::Leaving => {}

@@ -4,12 +4,18 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::{Map, Value, json};
 use serow::{ConnectionCounts, ConnectionError, DelayCounts, RequestCounts, StatusReport, StreamCounts};
+use serow_apps::ApplicationReport;
 use serow_proxy::{CheckReport, ServerReport, UpstreamReport};
 
 use crate::access_log::LineCounts;
 
 /// The document.
-pub(crate) fn value(report: &StatusReport, log: LineCounts, upstreams: &[UpstreamReport]) -> Value {
+pub(crate) fn value(
+    report: &StatusReport,
+    log: LineCounts,
+    applications: &[ApplicationReport],
+    upstreams: &[UpstreamReport],
+) -> Value {
     let started = report.started.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     json!({
         "version": report.version,
@@ -27,6 +33,7 @@ pub(crate) fn value(report: &StatusReport, log: LineCounts, upstreams: &[Upstrea
             "lines": log.lines,
             "lost": log.lost,
         },
+        "applications": applications.iter().map(application).collect::<Vec<_>>(),
         "upstreams": upstreams.iter().map(upstream).collect::<Vec<_>>(),
     })
 }
@@ -95,6 +102,19 @@ fn delays(counts: &DelayCounts) -> Value {
     })
 }
 
+fn application(report: &ApplicationReport) -> Value {
+    json!({
+        "name": report.name,
+        "wanted": report.wanted,
+        "workers": report.census.workers,
+        "busy": report.census.busy,
+        "waiting": report.census.queued,
+        "requests": report.requests,
+        "replaced": report.replaced,
+        "deaths": report.deaths,
+    })
+}
+
 fn upstream(report: &UpstreamReport) -> Value {
     json!({
         "name": report.name,
@@ -137,6 +157,7 @@ fn microseconds(delay: Duration) -> u64 {
 mod tests {
     use std::collections::BTreeSet;
 
+    use serow_apps::{Application, ApplicationSettings, Interface, Interpreter, Program};
     use serow_proxy::{CheckKind, CheckSettings, ServerSettings, Upstream, UpstreamSettings};
     use serow_supervisor::master::{GenerationReport, Report};
 
@@ -149,6 +170,15 @@ mod tests {
         let mut settings = UpstreamSettings::new("app", vec![server]);
         settings.check = Some(CheckSettings::new(CheckKind::Tcp));
         vec![Upstream::new(settings).report()]
+    }
+
+    fn applications() -> Vec<ApplicationReport> {
+        let program = Program {
+            interface: Interface::Rack,
+            application: "config.ru".into(),
+            interpreter: Interpreter::written(["ruby"]),
+        };
+        vec![Application::new(ApplicationSettings::new("app", program, "/".into()), 1).report()]
     }
 
     /// The path of each number, with dots between; those of a list's elements with `[]`.
@@ -169,10 +199,10 @@ mod tests {
         let mut report = serow::Server::new().listen("127.0.0.1:0").bind().unwrap().status().report();
         report.pacing.queue_delay.buckets.push((Duration::from_micros(7), 3));
         let mut found = BTreeSet::new();
-        paths(&value(&report, LineCounts::default(), &upstreams()), "", &mut found);
+        paths(&value(&report, LineCounts::default(), &applications(), &upstreams()), "", &mut found);
         assert_eq!(explained(FIELDS.split_once(OF_RUN).unwrap().0), found);
         let mut of_run = Report::default();
-        let report = Some(value(&report, LineCounts::default(), &upstreams()));
+        let report = Some(value(&report, LineCounts::default(), &applications(), &upstreams()));
         of_run
             .remembered
             .push(json!({ "upstream": "a", "server": "b", "action": "weight", "weight": 1, "persist": true }));
@@ -196,7 +226,7 @@ mod tests {
         report.http2.connection_errors[0].1 = 9;
         report.pacing.queue_delay.p99 = Some(Duration::from_millis(3));
         let log = LineCounts { lines: 11, lost: 2 };
-        let read = value(&report, log, &[]);
+        let read = value(&report, log, &[], &[]);
         assert_eq!((&read["access_log"]["lines"], &read["access_log"]["lost"]), (&11.into(), &2.into()));
         assert_eq!(read["requests"]["status_499"], 7);
         assert_eq!(read["http2"]["connection_errors"]["protocol_error"], 9);

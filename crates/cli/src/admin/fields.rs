@@ -64,6 +64,14 @@ The fields of the JSON; all count since the server began, where nothing else is 
                                      bytes in that class; classes without any are left out
   access_log.lines                   lines of the access log that were written, or handed to whoever reads them
   access_log.lost                    lines that were not, since that failed or was too slow
+  applications[].name                the applications in Ruby, Perl and Python
+  applications[].wanted              how many workers each is to have
+  applications[].workers             how many it has that take requests
+  applications[].busy                how many of them have one just now
+  applications[].waiting             requests that wait until a worker has room
+  applications[].requests            requests that asked for a worker
+  applications[].replaced            workers that gave way to others, for their age or memory, or since they wished to
+  applications[].deaths              workers that ended unasked, and those that took too long for a request
   upstreams[].name                   the upstreams: groups of servers that are asked
   upstreams[].generation             counts the changes of its servers and of what is wanted of them, from 1
   upstreams[].waiting                requests that wait until a server has room

@@ -2,7 +2,10 @@
 
 use serde_json::Value;
 
-use super::units::{count, rough_time, short_time};
+use super::{
+    table,
+    units::{count, rough_time, short_time},
+};
 use crate::failure::on_one_line;
 
 /// A table for each upstream; nothing where there is none.
@@ -19,28 +22,15 @@ fn of_upstream(upstream: &Value) -> String {
     let servers: Vec<_> = upstream["servers"].as_array().into_iter().flatten().collect();
     let mut rows = vec![HEADINGS.map(str::to_owned)];
     rows.extend(servers.iter().map(|server| row(server)));
-    let widths: Vec<_> = (0..HEADINGS.len()).map(|column| width(&rows, column)).collect();
     let mut text = format!("\nupstream {}{waiting}\n", name(upstream));
-    for (number, row) in rows.iter().enumerate() {
-        text.push_str(&line(row, &widths));
+    for (number, line) in table::lines(&rows, WORDS).iter().enumerate() {
+        text.push_str(line);
         let server = number.checked_sub(1).and_then(|number| servers.get(number));
         if let Some(notes) = server.and_then(|server| notes(server)) {
             text.push_str(&format!("    {notes}\n"));
         }
     }
     text
-}
-
-/// A row; a name that is too long for its column has a line of its own.
-fn line(row: &[String; 7], widths: &[usize]) -> String {
-    let long_name = row.first().filter(|name| name.chars().count() > LONGEST_NAME);
-    let before = long_name.map(|name| format!("  {name}\n")).unwrap_or_default();
-    let cells = row.iter().zip(widths).enumerate().map(|(column, (cell, width))| match column {
-        0 if long_name.is_some() => format!("  {:width$}", ""),
-        0..WORDS => format!("  {cell:width$}"),
-        _ => format!("  {cell:>width$}"),
-    });
-    format!("{before}{}\n", cells.collect::<String>().trim_end())
 }
 
 fn row(server: &Value) -> [String; 7] {
@@ -84,19 +74,10 @@ fn name(value: &Value) -> String {
     on_one_line(value["name"].as_str().unwrap_or_default())
 }
 
-/// What the widest cell takes that is within its column.
-fn width(rows: &[[String; 7]], column: usize) -> usize {
-    let widths = rows.iter().map(|row| row.get(column).map_or(0, |cell| cell.chars().count()));
-    widths.filter(|width| column > 0 || *width <= LONGEST_NAME).max().unwrap_or(0)
-}
-
 const HEADINGS: [&str; 7] = ["server", "state", "weight", "active", "requests", "failed", "latency"];
 
 /// The first columns are words, the others numbers.
 const WORDS: usize = 2;
-
-/// With that, a table fits into 80 columns.
-const LONGEST_NAME: usize = 18;
 
 #[cfg(test)]
 mod tests {

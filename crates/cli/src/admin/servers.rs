@@ -27,7 +27,7 @@ pub(super) fn identify(total: &mut Value, serving: Option<&Value>) {
     fields.insert("upstreams".to_owned(), upstreams.unwrap_or_else(|| Value::Array(Vec::new())));
 }
 
-fn take_sum(of_serving: &mut Value, sum: &Value, keys: &[&str]) {
+pub(super) fn take_sum(of_serving: &mut Value, sum: &Value, keys: &[&str]) {
     for key in keys {
         if sum[*key].is_u64() {
             set(of_serving, key, sum[*key].clone());
@@ -35,7 +35,7 @@ fn take_sum(of_serving: &mut Value, sum: &Value, keys: &[&str]) {
     }
 }
 
-fn named<'v>(list: &'v Value, name: &Value, place: usize) -> Option<&'v Value> {
+pub(super) fn named<'v>(list: &'v Value, name: &Value, place: usize) -> Option<&'v Value> {
     let list = list.as_array()?;
     list.get(place_of(list, name, place)?)
 }
@@ -46,11 +46,11 @@ pub(super) fn place_of(list: &[Value], name: &Value, here: usize) -> Option<usiz
     if list.get(here).is_some_and(is_it) { Some(here) } else { list.iter().position(is_it) }
 }
 
-fn list<'v>(value: &'v mut Value, key: &str) -> impl Iterator<Item = &'v mut Value> {
+pub(super) fn list<'v>(value: &'v mut Value, key: &str) -> impl Iterator<Item = &'v mut Value> {
     value.get_mut(key).and_then(Value::as_array_mut).into_iter().flatten()
 }
 
-fn set(value: &mut Value, key: &str, number: Value) {
+pub(super) fn set(value: &mut Value, key: &str, number: Value) {
     if let Some(place) = value.get_mut(key) {
         *place = number;
     }

@@ -5,7 +5,7 @@ use serow::Status;
 use serow_proxy::Upstream;
 
 use super::document;
-use crate::access_log::LineCounter;
+use crate::{access_log::LineCounter, application::Application};
 
 /// Where the numbers of one server come from.
 #[derive(Clone)]
@@ -16,12 +16,15 @@ pub(crate) struct Sources {
     pub(crate) log: LineCounter,
     /// The servers that it asks.
     pub(crate) upstreams: Vec<Upstream>,
+    /// The applications that it runs.
+    pub(crate) applications: Vec<Application>,
 }
 
 impl Sources {
     /// The numbers as they are now, in JSON.
     pub(crate) fn document(&self) -> Value {
         let upstreams: Vec<_> = self.upstreams.iter().map(Upstream::report).collect();
-        document::value(&self.status.report(), self.log.counts(), &upstreams)
+        let applications: Vec<_> = self.applications.iter().filter_map(Application::report).collect();
+        document::value(&self.status.report(), self.log.counts(), &applications, &upstreams)
     }
 }

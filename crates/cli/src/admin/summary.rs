@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{
-    server_table,
+    application_table, server_table,
     units::{bytes, count, long_time, short_time},
 };
 use crate::failure::on_one_line;
@@ -14,7 +14,7 @@ pub(crate) fn of(json: &str) -> Option<String> {
     let lines = lines(&Numbers(&status))?;
     let width = lines.iter().map(|(name, _)| name.len()).max()?;
     let lines: String = lines.iter().map(|(name, text)| format!("{name:width$}  {text}\n")).collect();
-    Some(lines + &server_table::of(&status))
+    Some(lines + &application_table::of(&status) + &server_table::of(&status))
 }
 
 fn lines(status: &Numbers<'_>) -> Option<Vec<(&'static str, String)>> {
@@ -227,7 +227,7 @@ mod tests {
             report.version
         );
         let log = LineCounts { lines: 12_000, lost: 345 };
-        assert_eq!(of(&document::value(&report, log, &[]).to_string()).unwrap(), expected);
+        assert_eq!(of(&document::value(&report, log, &[], &[]).to_string()).unwrap(), expected);
     }
 
     #[test]

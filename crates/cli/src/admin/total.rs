@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::servers;
+use super::{applications, servers};
 
 /// Adds what a generation that has ended reported last. What it had open or under way at that time is no more, though it may
 /// not have come to say so.
@@ -13,6 +13,7 @@ pub(crate) fn add_ended(total: &mut Value, report: &Value) {
             *number = 0.into();
         }
     }
+    applications::end(&mut report);
     servers::end(&mut report);
     add(total, &report);
 }
@@ -83,6 +84,7 @@ pub(super) fn identify(total: &mut Value, serving: Option<&Value>, now: u64) {
         }
         fields.insert("uptime_seconds".to_owned(), now.saturating_sub(started).into());
     }
+    applications::identify(total, serving);
     servers::identify(total, serving);
     if let Some(Value::Object(delays)) = total.pointer_mut("/pacing/queue_delay") {
         set_quantiles(delays);

@@ -84,8 +84,9 @@ impl Generation {
 
     fn serve(self, parent: Parent) -> Result<(), Failure> {
         let Self { configuration, admin, server, log, upkeep, workers } = self;
-        let Configuration { server: settings, router, upstreams, sites, reload_grace, .. } = configuration;
-        let sources = Sources { status: server.status(), log: log.counter(), upstreams };
+        let Configuration { server: settings, router, upstreams, applications, sites, reload_grace, .. } =
+            configuration;
+        let sources = Sources { status: server.status(), log: log.counter(), upstreams, applications };
         let orders = ServerOrders {
             stopper: server.stopper(),
             sources: sources.clone(),
