@@ -59,9 +59,11 @@ run ->(env) { [200, {}, [env.values_at(*NAMES).join(' ')]] }
 #[test]
 fn a_failure_is_a_response_and_the_worker_goes_on() {
     let running = run("n = 0\nrun ->(env) { raise 'no' if (n += 1) == 1; [200, {}, [\"#{n}\"]] }\n");
-    let answers: Vec<_> = (0..4).map(|_| running.get("/")).collect();
-    let failed = answers.iter().filter(|answer| answer.starts_with("HTTP/1.1 500 ")).count();
-    assert_eq!((failed, &*content(&answers[3])), (2, "2"), "{answers:?}");
+    let answers: Vec<_> = (0..6).map(|_| running.get("/")).collect();
+    let count = |begin: &str| answers.iter().filter(|answer| answer.starts_with(begin)).count();
+    // Each of the two workers fails once at most, whichever of them answers the rest.
+    let failed = count("HTTP/1.1 500 ");
+    assert!((1..=2).contains(&failed) && count("HTTP/1.1 200 ") == 6 - failed, "{answers:?}");
 }
 
 #[test]

@@ -98,7 +98,8 @@ fn what_is_said_before_and_done_after() {
 run ->(env) do
   case env['PATH_INFO']
   when '/hints'
-    env['rack.early_hints'].call('link' => "</a.css>; rel=preload\n</b.js>; rel=preload")
+    links = ['</a.css>; rel=preload', '</b.js>; rel=preload']
+    env['rack.early_hints'].call('link' => Rack.release < '3' ? links.join("\n") : links)
     [200, { 'x-id' => env['HTTP_X_REQUEST_ID'] }, ['.']]
   when '/after'
     env['rack.after_reply'] << -> { File.write('after', 'reply') }
