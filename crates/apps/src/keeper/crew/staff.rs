@@ -1,0 +1,156 @@
+//! Workers that come and go: the missing are started, the tired replaced, the dead buried.
+
+use std::{io, sync::Arc, time::Instant};
+
+use rustix::process::Signal;
+
+use super::{
+    super::{
+        backoff::RESTART,
+        output,
+        worker::{self, Stage, Worker},
+    },
+    BridgedCrew, Phase,
+};
+use crate::{
+    link::Link,
+    settings::{Lifetime, RunSettings},
+};
+
+impl BridgedCrew {
+    /// Workers that are ready take requests, and those that they replace do not any more.
+    pub(super) fn put_to_work(&mut self) {
+        for worker in self.workers.iter_mut().filter(|worker| worker.stage == Stage::Ready) {
+            worker.stage = Stage::Serving;
+            self.shared.join(&worker.link, self.shared.settings.run.lifetime.map(Lifetime::random));
+        }
+        let is_tired = |worker: &&mut Worker| worker.is_replaced && worker.stage == Stage::Serving;
+        let serving = self.workers.iter().filter(|worker| worker.stage == Stage::Serving).count();
+        // Who has been waiting to be replaced goes, one for each that came.
+        let spare = serving.saturating_sub(self.shared.settings.run.processes.get());
+        for worker in self.workers.iter_mut().filter(is_tired).take(spare) {
+            worker.stage = Stage::Leaving;
+            self.shared.retire(&worker.link);
+        }
+    }
+
+    /// The dead are noticed, the tired replaced, the missing started.
+    pub(super) fn replace(&mut self, numbers: &mut u64) {
+        while let Some(place) = self.workers.iter().position(|worker| self.mold.is_none() && worker.is_gone()) {
+            self.bury(place, "ended");
+        }
+        if self.phase == Phase::Serving {
+            self.note_tired();
+        }
+        self.fill(numbers);
+    }
+
+    /// Workers that are to be replaced: by their age, or their memory.
+    fn note_tired(&mut self) {
+        let aged = self.shared.aged();
+        let RunSettings { name, memory_limit: limit, .. } = &self.shared.settings.run;
+        for worker in self.workers.iter_mut().filter(|worker| worker.stage == Stage::Serving && !worker.is_replaced) {
+            let memory = limit.and_then(|limit| worker.memory().filter(|bytes| *bytes > limit));
+            if let Some(bytes) = memory {
+                tracing::info!("{name} {}: replaced, with {} MB", worker.link.place, bytes >> 20);
+            }
+            worker.is_replaced = memory.is_some() || aged.contains(&worker.link.number);
+        }
+    }
+
+    /// Workers that take too long are ended.
+    pub(super) fn end_overdue(&self, overdue: &[Arc<Link>]) {
+        let is_overdue = |worker: &&Worker| overdue.iter().any(|link| link.number == worker.link.number);
+        for worker in self.workers.iter().filter(is_overdue) {
+            let RunSettings { name, timeout, .. } = &self.shared.settings.run;
+            tracing::error!("{name} {}: a request took longer than {timeout:?}; ended", worker.link.place);
+            worker.signal(Signal::KILL);
+        }
+    }
+
+    /// Starts the workers that are missing.
+    pub(super) fn fill(&mut self, numbers: &mut u64) {
+        if self.phase == Phase::Retired || self.backoff.is_on(Instant::now()) {
+            return;
+        }
+        if self.mold.is_none() {
+            if let Err(error) = self.start_mold() {
+                tracing::error!("{}: the interpreter cannot be started: {error}", self.shared.settings.run.name);
+                self.pause();
+            }
+            return;
+        }
+        while self.is_mold_ready && self.is_incomplete() {
+            *numbers += 1;
+            if let Err(error) = self.fork(*numbers) {
+                tracing::error!("{}: a worker cannot be started: {error}", self.shared.settings.run.name);
+                return self.pause();
+            }
+            let interval = self.shared.settings.run.spawn_interval;
+            if !interval.is_zero() {
+                return self.backoff.wait(interval, Instant::now());
+            }
+        }
+    }
+
+    /// Whether a worker is missing. One that is to be replaced counts until the other is there, and only one is replaced at a time.
+    fn is_incomplete(&self) -> bool {
+        let staying = |worker: &&Worker| worker.stage != Stage::Leaving;
+        let there = self.workers.iter().filter(staying).count();
+        let replaced = self.workers.iter().filter(staying).filter(|worker| worker.is_replaced).count();
+        there < self.shared.settings.run.processes.get() + replaced.min(1)
+    }
+
+    fn fork(&mut self, number: u64) -> io::Result<()> {
+        let Some(mold) = &self.mold else { return Ok(()) };
+        let (link, ends) = Link::new(number, self.free_place(), self.shared.threads())?;
+        worker::listen(&link, &self.words)?;
+        let (reader, writer) = io::pipe()?;
+        mold.fork(number, link.place, &ends, std::os::fd::AsFd::as_fd(&writer))?;
+        output::log(reader.into(), &self.shared.settings.run, link.place);
+        self.workers.push(Worker::new(Arc::new(link)));
+        Ok(())
+    }
+
+    /// The lowest number that no worker has.
+    fn free_place(&self) -> usize {
+        let taken = |place: &usize| self.workers.iter().any(|worker| worker.link.place == *place);
+        (1..).find(|place| !taken(place)).unwrap_or(1)
+    }
+
+    /// A worker has ended.
+    pub(super) fn bury(&mut self, place: usize, how: &str) {
+        let worker = self.workers.remove(place);
+        let name = &self.shared.settings.run.name;
+        match worker.stage {
+            Stage::Leaving => {
+                if self.phase == Phase::Serving {
+                    self.shared.changes.count_replaced();
+                }
+                tracing::debug!("{name} {}: has left", worker.link.place);
+            }
+            _ => {
+                self.shared.changes.count_death();
+                tracing::error!("{name} {}: {how}", worker.link.place);
+            }
+        }
+        match worker.stage {
+            Stage::Leaving => {}
+            _ if worker.age() >= RESTART => self.young_deaths = 0,
+            stage => {
+                self.young_deaths += 1;
+                // One that requests have killed is replaced at once.
+                if stage == Stage::Loading || self.young_deaths > self.shared.settings.run.processes.get() {
+                    self.pause();
+                }
+            }
+        }
+        if worker.link.end() {
+            self.shared.lose(&worker.link);
+        }
+    }
+
+    pub(super) fn pause(&mut self) {
+        self.backoff.wait(RESTART, Instant::now());
+    }
+}
