@@ -9,6 +9,7 @@ mod asgi;
 mod marshal;
 mod psgi;
 mod rack;
+mod variable;
 mod wsgi;
 
 use std::{
@@ -20,6 +21,7 @@ use std::{
 
 use bytes::Bytes;
 use serow_message::{Headers, Known, Peer, Request, Scheme, Version, percent};
+use smallvec::SmallVec;
 
 use crate::{
     pool::Ticket,
@@ -106,6 +108,12 @@ pub(crate) struct Facts<'a> {
     pub(crate) has_repeated: bool,
 }
 
+/// Name, which well-known name that is, and value.
+type Field<'a> = (&'a [u8], Option<Known>, &'a [u8]);
+
+/// Browsers send some fifteen; more are allocated.
+type Fields<'a> = SmallVec<[Field<'a>; 20]>;
+
 /// A port as text or number, whichever it came as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Port<'a> {
@@ -121,9 +129,10 @@ impl<'a> Facts<'a> {
             Scheme::Http => ("http", 80),
             Scheme::Https => ("https", 443),
         };
-        let (server_name, port) = host_and_port(request.host().unwrap_or_default());
+        let host = request.host();
+        let (server_name, port) = host_and_port(host.unwrap_or_default());
         let local = connection.local();
-        let server_port = match (port, request.host(), local) {
+        let server_port = match (port, host, local) {
             (Some(port), ..) => Port::Text(port),
             (None, None, Some(local)) => Port::Number(local.port()),
             (None, ..) => Port::Number(default_port),
@@ -159,9 +168,19 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Names, which well-known names those are, and values of the fields that applications see, each name once. The length of
-    /// the body is not among them, nor how it was sent.
-    pub(crate) fn fields(&self) -> impl Iterator<Item = (&'a [u8], Option<Known>, &'a [u8])> {
+    /// The fields that applications see, each name once. The length of the body is not among them, nor how it was sent.
+    fn fields_once(&self) -> Fields<'a> {
+        let mut once = Fields::new();
+        for field in self.fields() {
+            if !self.has_repeated || !once.iter().any(|(other, ..)| other.eq_ignore_ascii_case(field.0)) {
+                once.push(field);
+            }
+        }
+        once
+    }
+
+    /// The fields that applications see, in order.
+    fn fields(&self) -> impl Iterator<Item = Field<'a>> {
         self.headers.iter_known().filter(|(name, known, _)| match known {
             Some(known) => !matches!(known, Known::ContentLength | Known::TransferEncoding),
             None => !name.contains(&b'_') && !name.eq_ignore_ascii_case(b"proxy"),
@@ -213,21 +232,14 @@ fn has_repeated(headers: &Headers) -> bool {
     })
 }
 
-/// Writes `HTTP_ACCEPT_LANGUAGE` for `Accept-Language`; two names have no prefix (RFC 3875 §4.1).
-fn write_variable(name: &[u8], known: Option<Known>, output: &mut Vec<u8>) {
-    if !matches!(known, Some(Known::ContentType | Known::ContentLength)) {
-        output.extend_from_slice(b"HTTP_");
-    }
-    output.extend(name.iter().map(|byte| match byte {
-        b'-' => b'_',
-        other => other.to_ascii_uppercase(),
-    }));
-}
-
 /// Writes all values of a field as one (RFC 9110 §5.3; cookies: RFC 6265 §5.4).
-fn write_values(headers: &Headers, name: &[u8], known: Option<Known>, output: &mut Vec<u8>) {
+fn write_values(facts: &Facts<'_>, (name, known, value): Field<'_>, output: &mut Vec<u8>) {
+    if !facts.has_repeated {
+        output.extend_from_slice(value);
+        return;
+    }
     let separator: &[u8] = if known == Some(Known::Cookie) { b"; " } else { b", " };
-    for (place, value) in headers.get_all(name).enumerate() {
+    for (place, value) in facts.headers.get_all(name).enumerate() {
         if place > 0 {
             output.extend_from_slice(separator);
         }

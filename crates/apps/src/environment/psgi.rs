@@ -1,6 +1,6 @@
 //! Requests for Perl: names and values, each behind two bytes with its length, which one `unpack` puts into a hash.
 
-use super::{Facts, decoded, write_text, write_values, write_variable};
+use super::{Facts, decoded, variable, write_text, write_values};
 
 /// The variables of CGI, and the one of PSGI that differs between requests; the bridge knows the others.
 pub(super) fn write(facts: &Facts<'_>, packet: &mut Vec<u8>) {
@@ -21,20 +21,9 @@ pub(super) fn write(facts: &Facts<'_>, packet: &mut Vec<u8>) {
     if let Some(length) = facts.content_length {
         pairs.pair("CONTENT_LENGTH", |output| write_text(length, output));
     }
-    write_fields(facts, &mut pairs);
-}
-
-fn write_fields(facts: &Facts<'_>, pairs: &mut Pairs<'_>) {
-    let mut written: Vec<&[u8]> = Vec::new();
-    for (name, known, value) in facts.fields() {
-        if !facts.has_repeated {
-            pairs.part(|output| write_variable(name, known, output));
-            pairs.part(|output| output.extend_from_slice(value));
-        } else if !written.iter().any(|other| other.eq_ignore_ascii_case(name)) {
-            written.push(name);
-            pairs.part(|output| write_variable(name, known, output));
-            pairs.part(|output| write_values(facts.headers, name, known, output));
-        }
+    for field in facts.fields_once() {
+        pairs.part(|output| variable::write(field.0, output));
+        pairs.part(|output| write_values(facts, field, output));
     }
 }
 

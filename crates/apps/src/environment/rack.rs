@@ -3,22 +3,18 @@
 //! The first value is the ticket, the second the names of the header's variables with commas between them. Requests with the same names are
 //! made by the same block of Ruby: a literal hash that was compiled when the first of them came.
 
-use super::{Facts, write_text, write_values, write_variable};
+use super::{Facts, variable, write_text, write_values};
 
 /// Behind the ticket: names, method, path, query, protocol, scheme, server's name and port, client's address and port, target,
 /// length of the body, then the fields' values.
 pub(super) fn write(facts: &Facts<'_>, packet: &mut Vec<u8>) {
     packet.push(0);
-    let mut names = Vec::with_capacity(20);
-    for (name, known, value) in facts.fields() {
-        if facts.has_repeated && names.iter().any(|(other, ..): &(&[u8], _, _)| other.eq_ignore_ascii_case(name)) {
-            continue;
-        }
-        if !names.is_empty() {
+    let fields = facts.fields_once();
+    for (place, (name, ..)) in fields.iter().enumerate() {
+        if place > 0 {
             packet.push(b',');
         }
-        write_variable(name, known, packet);
-        names.push((name, known, value));
+        variable::write(name, packet);
     }
     // `OPTIONS *` asks for no path, and Rack has no other word for that.
     let path = if facts.path.starts_with('/') { facts.path } else { "" };
@@ -40,12 +36,8 @@ pub(super) fn write(facts: &Facts<'_>, packet: &mut Vec<u8>) {
     if let Some(length) = facts.content_length {
         write_text(length, packet);
     }
-    for (name, known, value) in names {
+    for field in fields {
         packet.push(0);
-        if facts.has_repeated {
-            write_values(facts.headers, name, known, packet);
-        } else {
-            packet.extend_from_slice(value);
-        }
+        write_values(facts, field, packet);
     }
 }

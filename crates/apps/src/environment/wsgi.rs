@@ -4,22 +4,20 @@
 //! request has. Requests with the same names get a copy of the same dict, in which the values are replaced; that takes two
 //! thirds of what a dict of its own would.
 
-use serow_message::Known;
-
-use super::{Facts, decoded, marshal::Marshal, write_text, write_values, write_variable};
+use super::{Facts, decoded, marshal::Marshal, variable, write_text, write_values};
 
 /// The fixed values stand in the order of FIXED in bridges/python/wsgi.py.
 pub(super) fn write(facts: &Facts<'_>, packet: &mut Vec<u8>) {
-    let fields = fields(facts);
+    let fields = facts.fields_once();
     let mut text = Vec::with_capacity(512);
     if facts.content_length.is_some() {
         text.extend_from_slice(b"CONTENT_LENGTH");
     }
-    for (name, known, _) in &fields {
+    for (name, ..) in &fields {
         if !text.is_empty() {
             text.push(b',');
         }
-        write_variable(name, *known, &mut text);
+        variable::write(name, &mut text);
     }
     let mut marshal = Marshal(packet);
     marshal.tuple(2);
@@ -38,25 +36,9 @@ pub(super) fn write(facts: &Facts<'_>, packet: &mut Vec<u8>) {
     add(&|text| facts.remote_address.iter().for_each(|address| write_text(address, text)));
     add(&|text| write_text(facts.remote_port, text));
     facts.content_length.iter().for_each(|length| add(&|text| write_text(length, text)));
-    for (name, known, value) in fields {
-        match facts.has_repeated {
-            true => add(&|text| write_values(facts.headers, name, known, text)),
-            false => add(&|text| text.extend_from_slice(value)),
-        }
+    for field in fields {
+        add(&|text| write_values(facts, field, text));
     }
-}
-
-type Field<'a> = (&'a [u8], Option<Known>, &'a [u8]);
-
-/// Each name once.
-fn fields<'a>(facts: &Facts<'a>) -> Vec<Field<'a>> {
-    let mut fields: Vec<Field<'_>> = Vec::with_capacity(20);
-    for field in facts.fields() {
-        if !facts.has_repeated || !fields.iter().any(|(other, ..)| other.eq_ignore_ascii_case(field.0)) {
-            fields.push(field);
-        }
-    }
-    fields
 }
 
 /// Values that each request has.
