@@ -9,7 +9,6 @@ use std::{
     time::Duration,
 };
 
-use bytes::Bytes;
 use serow_net::monotonic;
 use tokio::{
     sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
@@ -31,7 +30,7 @@ use crate::{
 /// What a request is for the pool: what is sent, and who waits.
 #[derive(Debug)]
 pub(crate) struct Sent {
-    pub(crate) packet: Bytes,
+    pub(crate) packet: Vec<u8>,
     pub(crate) exchange: Arc<Exchange>,
     /// Whether another worker may have it when one has died with it (RFC 9110 §9.2.2).
     pub(crate) is_repeatable: bool,

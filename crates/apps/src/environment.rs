@@ -19,7 +19,6 @@ use std::{
     net::{IpAddr, SocketAddr},
 };
 
-use bytes::Bytes;
 use serow_message::{Headers, Known, Peer, Request, Scheme, Version, percent};
 use smallvec::SmallVec;
 
@@ -41,7 +40,7 @@ pub(crate) fn lay_out(
     upload: &Upload,
     thread: usize,
     ticket: Ticket,
-) -> io::Result<Bytes> {
+) -> io::Result<Vec<u8>> {
     let mut packet = Vec::with_capacity(1024);
     let kind = match upload {
         Upload::Nothing => PLAIN,
@@ -76,7 +75,7 @@ pub(crate) fn lay_out(
             packet.extend_from_slice(name(file, folder)?.as_os_str().as_encoded_bytes());
         }
     }
-    Ok(packet.into())
+    Ok(packet)
 }
 
 /// What stands before a request with a body: how long the request is without it.

@@ -23,7 +23,7 @@ pub(crate) struct Exchange {
 
 #[derive(Debug, Default)]
 struct State {
-    events: VecDeque<Event>,
+    events: Events,
     /// Bytes of pieces among them.
     waiting: usize,
     /// Whether a response has begun, so that the request cannot be asked again.
@@ -36,6 +36,13 @@ struct State {
     reader: Option<Waker>,
     /// Whoever waits for room, on either side.
     feeder: Option<Waker>,
+}
+
+/// What has happened and is not told yet. Mostly it is one thing, which needs no memory of its own.
+#[derive(Debug, Default)]
+struct Events {
+    first: Option<Event>,
+    others: VecDeque<Event>,
 }
 
 /// What happened.
@@ -81,7 +88,7 @@ impl Exchange {
             Event::Head { .. } | Event::Takeover(_) => state.has_begun = true,
             _ => {}
         }
-        state.events.push_back(event);
+        state.events.push(event);
         if let Some(reader) = state.reader.take() {
             drop(state);
             reader.wake();
@@ -101,7 +108,7 @@ impl Exchange {
     /// What happens next.
     pub(crate) fn poll_next(&self, context: &mut Context<'_>) -> Poll<Event> {
         let mut state = self.lock();
-        let Some(event) = state.events.pop_front() else {
+        let Some(event) = state.events.pop() else {
             state.reader = Some(context.waker().clone());
             return Poll::Pending;
         };
@@ -118,7 +125,7 @@ impl Exchange {
     pub(crate) fn abandon(&self) {
         let mut state = self.lock();
         (state.is_settled, state.is_abandoned) = (true, true);
-        state.events.clear();
+        state.events = Events::default();
         let feeder = state.feeder.take();
         drop(state);
         wake(feeder);
@@ -167,6 +174,19 @@ impl Exchange {
     /// No code panics while it holds this lock, so a poisoned one is as good as any.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Events {
+    fn push(&mut self, event: Event) {
+        match self.first {
+            None => self.first = Some(event),
+            Some(_) => self.others.push_back(event),
+        }
+    }
+
+    fn pop(&mut self) -> Option<Event> {
+        mem::replace(&mut self.first, self.others.pop_front())
     }
 }
 

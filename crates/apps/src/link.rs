@@ -5,7 +5,6 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use bytes::Bytes;
 use serow_net::channel::Channel;
 use tokio::sync::watch;
 
@@ -65,7 +64,7 @@ impl Link {
     }
 
     /// Sends a packet. Where that fails the worker is about to end, and its keeper gives its requests to others.
-    pub(crate) fn send(&self, packet: &Bytes) {
+    pub(crate) fn send(&self, packet: &[u8]) {
         if let Err(error) = self.outbox.send(&self.requests, packet) {
             tracing::debug!(worker = self.place, %error, "a worker cannot be reached");
         }
@@ -76,7 +75,7 @@ impl Link {
         let mut packet = Vec::with_capacity(words::TICKET_LENGTH + content.len());
         words::write_ticket(kind, 0, ticket, &mut packet);
         packet.extend_from_slice(content);
-        self.send(&packet.into());
+        self.send(&packet);
     }
 
     /// The worker gets no more requests.

@@ -8,7 +8,6 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use bytes::Bytes;
 use serow_net::channel::{AsyncChannel, Channel};
 use tokio::sync::Notify;
 
@@ -22,7 +21,7 @@ pub(crate) struct Outbox {
 
 #[derive(Debug, Default)]
 struct State {
-    waiting: VecDeque<Bytes>,
+    waiting: VecDeque<Vec<u8>>,
     is_closed: bool,
 }
 
@@ -32,7 +31,7 @@ impl Outbox {
     /// # Errors
     ///
     /// Those of [`Channel::send`]; the worker is gone then.
-    pub(crate) fn send(&self, channel: &Channel, packet: &Bytes) -> io::Result<()> {
+    pub(crate) fn send(&self, channel: &Channel, packet: &[u8]) -> io::Result<()> {
         let mut state = self.lock();
         if state.waiting.is_empty() {
             match channel.send(packet, &[]) {
@@ -40,7 +39,7 @@ impl Outbox {
                 other => return other,
             }
         }
-        state.waiting.push_back(packet.clone());
+        state.waiting.push_back(packet.to_vec());
         self.changed.notify_one();
         Ok(())
     }
@@ -69,7 +68,7 @@ impl Outbox {
     }
 
     /// The worker is gone: gives what it was never sent.
-    pub(crate) fn close(&self) -> VecDeque<Bytes> {
+    pub(crate) fn close(&self) -> VecDeque<Vec<u8>> {
         let mut state = self.lock();
         state.is_closed = true;
         self.changed.notify_one();
