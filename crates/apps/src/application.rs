@@ -305,6 +305,11 @@ impl Shared {
         self.pool().aged()
     }
 
+    /// The worker that has had most requests, where those are so many at least.
+    pub(crate) fn warmest(&self, least: u64) -> Option<u64> {
+        self.pool().warmest(least)
+    }
+
     /// How many requests and workers there are.
     pub(crate) fn census(&self) -> Census {
         self.pool().census()

@@ -44,6 +44,8 @@ struct Life {
 #[derive(Debug)]
 pub(crate) struct WorkerEnds {
     pub(crate) requests: Channel,
+    /// Where it hears and speaks as a mold, should it become one.
+    pub(crate) control: Option<Channel>,
     pub(crate) replies: Vec<Channel>,
 }
 
@@ -60,7 +62,7 @@ impl Link {
         let untaken = theirs.try_clone()?;
         let (outbox, life) = (Arc::default(), Mutex::default());
         let link = Self { number, place, requests, untaken, replies, outbox, life, leaving: watch::Sender::new(false) };
-        Ok((link, WorkerEnds { requests: theirs, replies: their_replies }))
+        Ok((link, WorkerEnds { requests: theirs, control: None, replies: their_replies }))
     }
 
     /// Sends a packet. Where that fails the worker is about to end, and its keeper gives its requests to others.

@@ -306,6 +306,12 @@ impl<T: Clone, W: Clone> Pool<T, W> {
         self.workers.iter_mut().filter(aged).map(|worker| worker.number).collect()
     }
 
+    /// The worker that has had most requests, where those are so many at least.
+    pub(crate) fn warmest(&self, least: u64) -> Option<WorkerNumber> {
+        let staying = self.workers.iter().filter(|worker| !worker.leaving && worker.begun >= least);
+        staying.max_by_key(|worker| worker.begun).map(|worker| worker.number)
+    }
+
     /// A worker is gone.
     pub(crate) fn lost(&mut self, number: WorkerNumber) -> Lost<T> {
         let Some(place) = self.workers.iter().position(|worker| worker.number == number) else {

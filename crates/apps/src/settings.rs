@@ -22,6 +22,10 @@ pub struct ApplicationSettings {
     /// After how many requests a worker collects garbage while it and another one are idle, so that fewer requests wait for
     /// that; for Ruby only, and never by default.
     pub out_of_band_gc: Option<u32>,
+    /// After how many requests of one worker the others are forked from it anew, one after the other, so that they share what it
+    /// has warmed up: the first number for the first time, the last one for all times that follow. For Ruby with `preload` and
+    /// one request at a time only; never by default.
+    pub refork_after: Vec<u64>,
     /// Whether clients are shown what the application says of its failures, and files that change reload it.
     pub development: bool,
 }
@@ -37,6 +41,7 @@ impl ApplicationSettings {
             program,
             preload: false,
             out_of_band_gc: None,
+            refork_after: Vec::new(),
             development: false,
         }
     }

@@ -9,6 +9,7 @@
 //! | `f`, ticket | eight digits: the length of the request; that; the path of a file, which is the body and is the worker's to delete |
 //! | `c`, ticket | nobody waits for the response any more |
 //! | `g`, ticket | the worker is to collect garbage, and says `D` once more of the request that it answered last |
+//! | `m`, ticket | the worker is to fork the process that others are forked from; the ticket is none |
 //!
 //! A worker that answers many at once hears of each as well:
 //!
@@ -101,6 +102,8 @@ pub(crate) const WITH_FILE: u8 = b'f';
 pub(crate) const CANCEL: u8 = b'c';
 /// Time to collect garbage.
 pub(crate) const COLLECT: u8 = b'g';
+/// Others are to be forked from what this worker has become.
+pub(crate) const REFORK: u8 = b'm';
 /// There is room for more of the body.
 pub(crate) const ROOM: u8 = b'w';
 /// The request is to be given up.

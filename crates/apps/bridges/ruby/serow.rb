@@ -16,6 +16,13 @@ module Serow
     error.full_message(highlight: false, order: :top)
   end
 
+  # What is said from now on goes there.
+  def self.write_to(output)
+    $stdout.reopen(output)
+    $stderr.reopen(output)
+    output.close
+  end
+
   # What was written by others.
   module Application
     def self.load(path)
@@ -39,6 +46,15 @@ module Serow
       new(control, settings).run
     end
 
+    # In a process that a worker has forked: what is warm there is shared by those that are forked from now on.
+    def self.succeed(app, control, settings)
+      mold = new(control, settings)
+      mold.title("#{settings['name']}: mold")
+      mold.serve(app)
+    ensure
+      exit!(0)
+    end
+
     def initialize(control, settings)
       @control = control
       @settings = settings
@@ -54,15 +70,25 @@ module Serow
       rescue Exception => e # rubocop:disable Lint/RescueException -- a SyntaxError is one of them
         return @control.send("failed\0#{Serow.describe(e)}", 0)
       end
+      serve(app)
+    end
+
+    # Forks workers until Serow hangs up.
+    def serve(app)
       # What has been loaded is settled before it is shared.
       Process.respond_to?(:warmup) ? Process.warmup : GC.start
       trap('CHLD') { reap }
-      @control.send('ready', 0)
+      @control.send("ready\0#{Process.pid}", 0)
       while (order = receive)
         word, number, place = order[0].split("\0")
         start(app, number, place, order[1]) if word == 'fork'
+        Serow.write_to(order[1][0]) if word == 'output'
         reap
       end
+    end
+
+    def title(text)
+      Process.setproctitle("serow #{text}")
     end
 
     private
@@ -106,10 +132,6 @@ module Serow
       end
     rescue SystemCallError
       nil
-    end
-
-    def title(text)
-      Process.setproctitle("serow #{text}")
     end
   end
 end

@@ -8,9 +8,8 @@ module Serow
 
     def self.run(app, settings, place, sockets)
       requests, output, *replies = sockets
-      $stdout.reopen(output)
-      $stderr.reopen(output)
-      output.close
+      control = replies.shift if settings['refork'] == '1'
+      Serow.write_to(output)
       begin
         Serow.run_hooks(:after_fork, place)
         app ||= Application.load(settings['application'])
@@ -21,12 +20,15 @@ module Serow
       # From Ruby 3.4 on, what takes long is left for the time behind responses; before, it is only made rare.
       GC.config(rgengc_allow_full_mark: false) if settings['collection'] == '1' && GC.respond_to?(:config)
       requests.send('ready', 0)
-      new(app, settings, requests, replies).serve
+      new(app, settings, place, requests, control, replies).serve
     end
 
-    def initialize(app, settings, requests, replies)
+    def initialize(app, settings, place, requests, control, replies)
       @app = app
+      @settings = settings
+      @place = place
       @requests = requests
+      @control = control
       @replies = replies
       @attendants = Array.new(settings['concurrency'].to_i.clamp(1, 1000)) { Attendant.new(self) }
     end
@@ -58,6 +60,20 @@ module Serow
       false
     end
 
+    # Forks the mold that others are forked from, as warm as this one is. As before any fork, what should not be shared is closed.
+    def refork
+      Serow.run_hooks(:before_fork, @place)
+      begin
+        Process.detach(fork_mold)
+      ensure
+        Serow.run_hooks(:after_fork, @place)
+      end
+    rescue StandardError, NotImplementedError => e
+      warn Serow.describe(e)
+    ensure
+      @control.close
+    end
+
     # Nobody waits for the response that this packet speaks of.
     def note_gone(packet)
       @attendants.find { |attendant| attendant.answers?(packet) }&.note_gone
@@ -65,6 +81,13 @@ module Serow
     end
 
     private
+
+    def fork_mold
+      fork do
+        [@requests, *@replies].each(&:close)
+        Mold.succeed(@app, @control, @settings)
+      end
+    end
 
     def cancel?(packet)
       packet.is_a?(String) && packet.getbyte(0) == 99
@@ -109,6 +132,7 @@ module Serow
       when 102 then with_body(packet) { |rest| file(rest) } # f
       when 99 then @worker.note_gone(packet) # c
       when 103 then collect(packet) # g
+      when 109 then @worker.refork # m
       end
     end
 

@@ -1,14 +1,16 @@
 //! A mold and the workers that were forked from it: the application as it was loaded once.
 
+mod molds;
 mod staff;
 
-use std::{io, sync::Arc, time::Instant};
+use std::{sync::Arc, time::Instant};
 
 use rustix::process::Signal;
 
+use self::molds::{Loss, Molds};
 use super::{
     Backoff, Crew, Words,
-    mold::{Mold, MoldWord},
+    mold::MoldWord,
     worker::{Stage, Worker, WorkerWord},
 };
 use crate::application::Shared;
@@ -19,8 +21,7 @@ pub(crate) struct BridgedCrew {
     number: u64,
     shared: Arc<Shared>,
     words: Words<CrewWord>,
-    mold: Option<Mold>,
-    is_mold_ready: bool,
+    molds: Molds,
     workers: Vec<Worker>,
     phase: Phase,
     backoff: Backoff,
@@ -32,8 +33,8 @@ pub(crate) struct BridgedCrew {
 /// What is heard of a crew.
 #[derive(Debug)]
 pub(crate) enum CrewWord {
-    /// The mold said something.
-    Mold(MoldWord),
+    /// A mold said something.
+    Mold { number: u64, word: MoldWord },
     /// A worker did.
     Worker { number: u64, word: WorkerWord },
 }
@@ -58,15 +59,14 @@ impl Crew for BridgedCrew {
             number,
             shared: Arc::clone(shared),
             words,
-            mold: None,
-            is_mold_ready: false,
+            molds: Molds::default(),
             workers: Vec::new(),
             phase: Phase::Loading,
             backoff: Backoff::default(),
             started: Instant::now(),
             young_deaths: 0,
         };
-        crew.start_mold().map_err(|error| {
+        crew.molds.start(&shared.settings, &crew.words).map_err(|error| {
             format!("{} cannot be started: {error}; is it installed?", shared.settings.program.interpreter.name())
         })?;
         Ok(crew)
@@ -78,7 +78,7 @@ impl Crew for BridgedCrew {
 
     fn hear(&mut self, word: CrewWord, numbers: &mut u64) -> Result<(), String> {
         match word {
-            CrewWord::Mold(word) => self.hear_mold(word, numbers),
+            CrewWord::Mold { number, word } => self.hear_mold(number, word, numbers),
             CrewWord::Worker { number, word } => self.hear_worker(number, word, numbers),
         }
     }
@@ -132,17 +132,13 @@ impl Crew for BridgedCrew {
 }
 
 impl BridgedCrew {
-    fn start_mold(&mut self) -> io::Result<()> {
-        self.mold = Some(Mold::start(&self.shared.settings, &self.words)?);
-        self.is_mold_ready = false;
-        Ok(())
-    }
-
-    /// The mold said something. An error is why the application cannot be loaded.
-    fn hear_mold(&mut self, word: MoldWord, numbers: &mut u64) -> Result<(), String> {
+    /// A mold said something. An error is why the application cannot be loaded.
+    fn hear_mold(&mut self, mold: u64, word: MoldWord, numbers: &mut u64) -> Result<(), String> {
         match word {
-            MoldWord::Ready => {
-                self.is_mold_ready = true;
+            MoldWord::Ready { pid } => {
+                if self.molds.begin(mold, pid) {
+                    self.renew_workers(mold);
+                }
                 self.fill(numbers);
             }
             MoldWord::Failed(why) => return Err(why),
@@ -163,14 +159,21 @@ impl BridgedCrew {
                     self.words.say(CrewWord::Worker { number: worker.link.number, word: WorkerWord::Ended(how) });
                 }
             }
-            MoldWord::Gone => {
-                self.mold = None;
-                self.is_mold_ready = false;
-                self.pause();
-                if self.phase == Phase::Loading {
-                    return Err("the interpreter ended while the application was loaded".to_owned());
+            MoldWord::Gone => match self.molds.lose(mold) {
+                Loss::Current => {
+                    self.pause();
+                    if self.phase == Phase::Loading {
+                        return Err("the interpreter ended while the application was loaded".to_owned());
+                    }
                 }
-            }
+                Loss::Successor => {
+                    tracing::error!(
+                        "{}: workers cannot be forked anew; the old mold stays",
+                        self.shared.settings.run.name
+                    );
+                }
+                Loss::Former => {}
+            },
         }
         Ok(())
     }

@@ -1,5 +1,5 @@
 //! The process that workers are forked from. It has the interpreter and the bridge loaded, and the application as well where
-//! that is to be loaded once for all.
+//! that is to be loaded once for all. Where that is wished, a worker that has had many requests forks its successor.
 
 use std::{
     io,
@@ -9,10 +9,12 @@ use std::{
     },
     process::{Child, Stdio},
     rc::Rc,
+    time::Instant,
 };
 
+use rustix::process::Signal;
 use serow_net::channel::{AsyncChannel, Channel};
-use tokio::task::spawn_local;
+use tokio::task::{AbortHandle, spawn_local};
 
 use super::{Process, Words, crew::CrewWord, output};
 use crate::{link::WorkerEnds, settings::ApplicationSettings};
@@ -20,15 +22,30 @@ use crate::{link::WorkerEnds, settings::ApplicationSettings};
 /// A process that workers are forked from. When this is dropped it ends.
 #[derive(Debug)]
 pub(super) struct Mold {
+    /// Which one of its crew it is.
+    pub(super) number: u64,
+    /// Whether it can fork.
+    pub(super) is_ready: bool,
+    pub(super) born: Instant,
     channel: Rc<AsyncChannel>,
-    child: Child,
+    listening: AbortHandle,
+    origin: Origin,
+}
+
+/// Where a mold comes from.
+#[derive(Debug)]
+enum Origin {
+    /// It was started.
+    Started(Child),
+    /// A worker has forked it, and perhaps it has said which process it is.
+    Forked(Option<Process>),
 }
 
 /// What it says.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum MoldWord {
-    /// It can fork.
-    Ready,
+    /// It can fork. One that a worker has forked says which process it is.
+    Ready { pid: Option<i32> },
     /// The application cannot be loaded; why.
     Failed(String),
     /// It has forked the worker with this number.
@@ -47,7 +64,7 @@ impl Mold {
     /// # Errors
     ///
     /// Where the interpreter cannot be started.
-    pub(super) fn start(settings: &ApplicationSettings, words: &Words<CrewWord>) -> io::Result<Self> {
+    pub(super) fn start(number: u64, settings: &ApplicationSettings, words: &Words<CrewWord>) -> io::Result<Self> {
         let (ours, theirs) = Channel::pair()?;
         let (reader, writer) = io::pipe()?;
         let (program, run) = (&settings.program, &settings.run);
@@ -65,14 +82,44 @@ impl Mold {
             process.limit_files(run.open_files);
         }
         output::log(reader.into(), run, 0);
-        let channel = Rc::new(AsyncChannel::new(ours)?);
-        spawn_local(listen(Rc::clone(&channel), words.clone()));
-        Ok(Self { channel, child })
+        Self::reached(number, ours, Origin::Started(child), words)
+    }
+
+    /// The one that a worker forks when it is told to, and that is reached there.
+    ///
+    /// # Errors
+    ///
+    /// Where this process may open no more descriptors.
+    pub(super) fn forked(
+        number: u64,
+        control: Channel,
+        settings: &ApplicationSettings,
+        words: &Words<CrewWord>,
+    ) -> io::Result<Self> {
+        let (reader, writer) = io::pipe()?;
+        control.send(b"output", &[writer.as_fd()])?;
+        output::log(reader.into(), &settings.run, 0);
+        Self::reached(number, control, Origin::Forked(None), words)
+    }
+
+    fn reached(number: u64, channel: Channel, origin: Origin, words: &Words<CrewWord>) -> io::Result<Self> {
+        let channel = Rc::new(AsyncChannel::new(channel)?);
+        let listening = spawn_local(listen(number, Rc::clone(&channel), words.clone())).abort_handle();
+        Ok(Self { number, is_ready: false, born: Instant::now(), channel, listening, origin })
+    }
+
+    /// It can fork, and is this process, if it has said so.
+    pub(super) fn begin(&mut self, pid: Option<i32>) {
+        self.is_ready = true;
+        if let Origin::Forked(process) = &mut self.origin {
+            *process = pid.and_then(Process::of);
+        }
     }
 
     /// Has it fork a worker, which gets these sockets and writes what it has to say here.
     pub(super) fn fork(&self, number: u64, place: usize, ends: &WorkerEnds, output: BorrowedFd<'_>) -> io::Result<()> {
         let mut descriptors = vec![ends.requests.as_fd(), output];
+        descriptors.extend(ends.control.iter().map(AsFd::as_fd));
         descriptors.extend(ends.replies.iter().map(AsFd::as_fd));
         self.channel.send(format!("fork\0{number}\0{place}").as_bytes(), &descriptors)
     }
@@ -80,9 +127,18 @@ impl Mold {
 
 impl Drop for Mold {
     fn drop(&mut self) {
-        // Its workers have ended, or never begun; it has nothing to finish.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        // Its workers have ended, or never begun; it has nothing to finish, and sees that nobody listens.
+        self.listening.abort();
+        match &mut self.origin {
+            Origin::Started(child) => {
+                let _ = child.kill();
+                let _ = child.wait();
+            }
+            // It is not for us to wait for.
+            Origin::Forked(process) => {
+                process.iter().for_each(|process| process.signal(Signal::KILL));
+            }
+        }
     }
 }
 
@@ -96,19 +152,20 @@ fn description(settings: &ApplicationSettings) -> Vec<u8> {
         ("preload", switch(settings.preload)),
         ("development", switch(settings.development)),
         ("concurrency", settings.concurrency.to_string()),
+        ("refork", switch(!settings.refork_after.is_empty())),
         ("collection", switch(settings.out_of_band_gc.is_some())),
         ("workers", settings.run.processes.to_string()),
     ];
     pairs.map(|(name, value)| format!("{name}\0{value}")).join("\0").into_bytes()
 }
 
-async fn listen(channel: Rc<AsyncChannel>, words: Words<CrewWord>) {
+async fn listen(number: u64, channel: Rc<AsyncChannel>, words: Words<CrewWord>) {
     while let Ok(Some(message)) = channel.receive().await {
         if let Some(word) = MoldWord::parse(&String::from_utf8_lossy(&message.bytes)) {
-            words.say(CrewWord::Mold(word));
+            words.say(CrewWord::Mold { number, word });
         }
     }
-    words.say(CrewWord::Mold(MoldWord::Gone));
+    words.say(CrewWord::Mold { number, word: MoldWord::Gone });
 }
 
 impl MoldWord {
@@ -116,7 +173,7 @@ impl MoldWord {
         let mut parts = text.splitn(3, '\0');
         let (word, first, second) = (parts.next()?, parts.next(), parts.next());
         Some(match word {
-            "ready" => Self::Ready,
+            "ready" => Self::Ready { pid: first.and_then(|pid| pid.parse().ok()) },
             "failed" => Self::Failed(text.split_once('\0')?.1.to_owned()),
             "forked" => Self::Forked { number: first?.parse().ok()?, pid: second?.parse().ok()? },
             "unforked" => Self::NotForked { number: first?.parse().ok()?, error: second?.to_owned() },

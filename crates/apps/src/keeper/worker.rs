@@ -6,7 +6,7 @@ use std::{
 };
 
 use rustix::process::Signal;
-use serow_net::channel::AsyncChannel;
+use serow_net::channel::{AsyncChannel, Channel};
 use tokio::task::spawn_local;
 
 use super::{Process, Words, crew::CrewWord};
@@ -16,6 +16,10 @@ use crate::{link::Link, outbox};
 #[derive(Debug)]
 pub(super) struct Worker {
     pub(super) link: Arc<Link>,
+    /// The number of the mold that it was forked from.
+    pub(super) mold: u64,
+    /// Where it is reached as a mold, should it become one.
+    pub(super) control: Option<Channel>,
     pub(super) pid: Option<i32>,
     process: Option<Process>,
     pub(super) stage: Stage,
@@ -51,8 +55,18 @@ pub(crate) enum WorkerWord {
 }
 
 impl Worker {
-    pub(super) fn new(link: Arc<Link>) -> Self {
-        Self { link, pid: None, process: None, stage: Stage::Loading, born: Instant::now(), is_replaced: false }
+    /// One that is forked from this mold.
+    pub(super) fn new(link: Arc<Link>, mold: u64, control: Option<Channel>) -> Self {
+        Self {
+            link,
+            mold,
+            control,
+            pid: None,
+            process: None,
+            stage: Stage::Loading,
+            born: Instant::now(),
+            is_replaced: false,
+        }
     }
 
     /// It is this process.

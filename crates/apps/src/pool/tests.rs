@@ -270,3 +270,17 @@ fn garbage_is_collected_while_another_worker_is_idle() {
     assert_eq!(pool.finished(worker, f, NOW).collect, Some(f));
     assert!(pool.lost(worker).under_way.is_empty());
 }
+
+#[test]
+fn the_warmest_worker_has_had_most_requests_and_stays() {
+    let mut pool = with_workers(3);
+    let finish = |pool: &mut Pool<char, WorkerNumber>, name: char| {
+        let (ticket, worker) = ask(pool, name);
+        pool.finished(worker.unwrap(), ticket, NOW);
+    };
+    "abcd".chars().for_each(|name| finish(&mut pool, name));
+    assert_eq!((pool.warmest(2), pool.warmest(3)), (Some(1), None));
+    finish(&mut pool, 'e');
+    pool.retire(1);
+    assert_eq!(pool.warmest(2), Some(2));
+}

@@ -117,6 +117,14 @@ pub(crate) struct ApplicationArguments {
     #[arg(long, value_name = "N")]
     pub(crate) out_of_band_gc: Option<Count<1, 0xffff_ffff>>,
 
+    /// Ruby, with --preload: fork workers anew from the one that has had so many requests, so that they share what it has warmed
+    /// up (repeatable) [default: never]
+    ///
+    /// The first number is for the first time, the last for all that follow, as in 50,1000. Caches, compiled code and what is loaded late are shared memory then. What the application has open when a worker forks
+    /// is shared as well, where config/serow.rb does not close it (before_fork).
+    #[arg(long, value_name = "N,…", value_delimiter = ',')]
+    pub(crate) refork_after: Vec<Count<1, 0xffff_ffff>>,
+
     /// For development: errors are shown to the client, and changed files reload the application.
     #[arg(long)]
     pub(crate) dev: bool,

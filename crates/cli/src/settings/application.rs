@@ -68,6 +68,9 @@ pub(crate) fn application(
         let text = "`out-of-band-gc` is for Ruby only: leave it out";
         return Err(Contradiction::new("out-of-band-gc", text));
     }
+    if !written.refork_after.is_empty() {
+        refuse_reforking(&written, interface)?;
+    }
     let mut settings = ApplicationSettings::new(name, program, folder);
     settings.run.processes = NonZero::new(threads).unwrap_or(NonZero::<usize>::MIN);
     run_as_written(&mut settings.run, &written)?;
@@ -76,8 +79,22 @@ pub(crate) fn application(
     }
     settings.preload = written.preload;
     settings.out_of_band_gc = written.out_of_band_gc.map(Count::get);
+    settings.refork_after = written.refork_after.into_iter().map(|count| count.get().into()).collect();
     settings.development = written.dev;
     Ok(Application::Bridged(serow_apps::Application::new(settings, threads)))
+}
+
+/// Where workers cannot be forked anew.
+fn refuse_reforking(written: &ApplicationArguments, interface: Interface) -> Result<(), Contradiction> {
+    let text = match interface {
+        Interface::Rack if !written.preload => "`refork-after` needs `preload`: write both, or none",
+        Interface::Rack if written.threads.is_some_and(|threads| threads.get() > 1) => {
+            "`refork-after` is for one request at a time: leave out `threads`, since a fork takes one thread along only"
+        }
+        Interface::Rack => return Ok(()),
+        _ => "`refork-after` is for Ruby only: leave it out",
+    };
+    Err(Contradiction::new("refork-after", text))
 }
 
 /// What a name says of the interface. By Django's custom, a project has a module named for each of Python's.

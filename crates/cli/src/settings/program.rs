@@ -49,6 +49,7 @@ fn refuse_meaningless(written: &ApplicationArguments) -> Result<(), Contradictio
         ("interface", written.interface != InterfaceArgument::Auto),
         ("interpreter", written.interpreter.is_some()),
         ("preload", written.preload),
+        ("refork-after", !written.refork_after.is_empty()),
         ("out-of-band-gc", written.out_of_band_gc.is_some()),
         ("dev", written.dev),
     ];

@@ -3,6 +3,7 @@
 use std::{io, sync::Arc, time::Instant};
 
 use rustix::process::Signal;
+use serow_net::channel::Channel;
 
 use super::{
     super::{
@@ -11,6 +12,7 @@ use super::{
         worker::{self, Stage, Worker},
     },
     BridgedCrew, Phase,
+    molds::Molds,
 };
 use crate::{
     link::Link,
@@ -36,11 +38,15 @@ impl BridgedCrew {
 
     /// The dead are noticed, the tired replaced, the missing started.
     pub(super) fn replace(&mut self, numbers: &mut u64) {
-        while let Some(place) = self.workers.iter().position(|worker| self.mold.is_none() && worker.is_gone()) {
+        // Of the others, their molds tell.
+        let is_gone = |molds: &Molds, worker: &Worker| !molds.has(worker.mold) && worker.is_gone();
+        while let Some(place) = self.workers.iter().position(|worker| is_gone(&self.molds, worker)) {
             self.bury(place, "ended");
         }
+        self.molds.dismiss_former(|mold| self.workers.iter().any(|worker| worker.mold == mold));
         if self.phase == Phase::Serving {
             self.note_tired();
+            self.refork();
         }
         self.fill(numbers);
     }
@@ -73,14 +79,14 @@ impl BridgedCrew {
         if self.phase == Phase::Retired || self.backoff.is_on(Instant::now()) {
             return;
         }
-        if self.mold.is_none() {
-            if let Err(error) = self.start_mold() {
+        if self.molds.is_missing() {
+            if let Err(error) = self.molds.start(&self.shared.settings, &self.words) {
                 tracing::error!("{}: the interpreter cannot be started: {error}", self.shared.settings.run.name);
                 self.pause();
             }
             return;
         }
-        while self.is_mold_ready && self.is_incomplete() {
+        while self.molds.ready().is_some() && self.is_incomplete() {
             *numbers += 1;
             if let Err(error) = self.fork(*numbers) {
                 tracing::error!("{}: a worker cannot be started: {error}", self.shared.settings.run.name);
@@ -102,13 +108,18 @@ impl BridgedCrew {
     }
 
     fn fork(&mut self, number: u64) -> io::Result<()> {
-        let Some(mold) = &self.mold else { return Ok(()) };
-        let (link, ends) = Link::new(number, self.free_place(), self.shared.threads())?;
+        let Some(mold) = self.molds.ready() else { return Ok(()) };
+        let (link, mut ends) = Link::new(number, self.free_place(), self.shared.threads())?;
         worker::listen(&link, &self.words)?;
+        let mut control = None;
+        if !self.shared.settings.refork_after.is_empty() {
+            let (ours, theirs) = Channel::pair()?;
+            (control, ends.control) = (Some(ours), Some(theirs));
+        }
         let (reader, writer) = io::pipe()?;
         mold.fork(number, link.place, &ends, std::os::fd::AsFd::as_fd(&writer))?;
         output::log(reader.into(), &self.shared.settings.run, link.place);
-        self.workers.push(Worker::new(Arc::new(link)));
+        self.workers.push(Worker::new(Arc::new(link), mold.number, control));
         Ok(())
     }
 
