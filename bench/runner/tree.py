@@ -39,8 +39,10 @@ def started(command: list, path: pathlib.Path, folder: pathlib.Path, where: path
     path.unlink(missing_ok=True)
     log = (folder / f"{path.name}.log").open("w+")
     try:
+        # A group of its own, so that all of it can be stopped, and no session: Linux gives sessions equal shares of a busy processor,
+        # and a server in front that is a program of its own would have one more.
         process = subprocess.Popen([str(word) for word in command], cwd=where, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                   start_new_session=True, env=os.environ | (environment or {}))
+                                   process_group=0, env=os.environ | (environment or {}))
     except OSError as error:
         raise Broken(f"{command[0]}: {error}") from error
     try:
@@ -59,7 +61,7 @@ def started(command: list, path: pathlib.Path, folder: pathlib.Path, where: path
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-        # Its group is its own (start_new_session): whatever is left of it goes now.
+        # Whatever is left of it goes now.
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         log.close()
