@@ -107,7 +107,15 @@ impl Interface {
                 )
             }
             Self::Asgi => {
-                concat!(include_str!("../bridges/python/serow.py"), include_str!("../bridges/python/asgi.py"))
+                concat!(
+                    include_str!("../bridges/python/serow.py"),
+                    include_str!("../bridges/python/asgi_body.py"),
+                    include_str!("../bridges/python/asgi_reply.py"),
+                    include_str!("../bridges/python/asgi_http.py"),
+                    include_str!("../bridges/python/asgi_websocket.py"),
+                    include_str!("../bridges/python/asgi_lifespan.py"),
+                    include_str!("../bridges/python/asgi.py"),
+                )
             }
         }
     }

@@ -1,0 +1,180 @@
+# The part for ASGI 3: requests and their responses.
+
+import asyncio
+
+DISCONNECTED = {'type': 'http.disconnect'}
+
+
+class Gone(OSError):
+    """The client has gone, or nobody waits for it any more."""
+
+
+class Http:
+    """One request on its way to becoming a response."""
+
+    __slots__ = ('ticket', 'reply', 'body', 'task', 'head', 'phase', 'room', 'is_gone', 'news')
+
+    NEW, STARTED, STREAMING, TRAILING, ENDED = range(5)
+
+    def __init__(self, ticket, reply, body):
+        self.ticket = ticket
+        self.reply = reply
+        self.body = body or b''
+        self.phase = 0
+        self.room = WINDOW
+        self.is_gone = False
+        self.news = None
+
+    async def receive(self):
+        body = self.body
+        if body.__class__ is bytes:
+            self.body = None
+            return {'type': 'http.request', 'body': body, 'more_body': False}
+        if body:
+            piece = body.read() if body.__class__ is Uploaded else await body.next(self)
+            if piece is not None:
+                if body.is_over():
+                    self.body = None
+                return {'type': 'http.request', 'body': piece, 'more_body': self.body is not None}
+        while not self.is_gone and self.phase != Http.ENDED:
+            await self.wait()
+        return DISCONNECTED.copy()
+
+    async def send(self, message):
+        kind = message['type']
+        if self.is_gone:
+            raise Gone('the client has gone')
+        phase = self.phase
+        if kind == 'http.response.body' and phase == 1:  # STARTED
+            body = message.get('body', b'')
+            if message.get('more_body') or len(body) > PIECE or self.head.get('trailers'):
+                self.phase = Http.STREAMING
+                await self.begin_body(body, bool(message.get('more_body')))
+                if not message.get('more_body'):
+                    self.end_body()
+            else:
+                packet = self.packed(b'R', body)
+                self.phase = Http.ENDED
+                self.reply.send(packet)
+                self.wake()
+        elif kind == 'http.response.start' and phase == 0:  # NEW
+            self.head = message
+            self.phase = 1
+        elif kind == 'http.response.body' and phase == 2:  # STREAMING
+            await self.send_pieces(message.get('body', b''), 0)
+            if not message.get('more_body'):
+                self.end_body()
+        else:
+            self.send_other(kind, message)
+
+    def send_other(self, kind, message):
+        if kind == 'http.response.pathsend' and self.phase == Http.STARTED:
+            packet = self.packed(b'F', os.path.abspath(os.fsencode(message['path'])))
+            self.phase = Http.ENDED
+            self.reply.send(packet)
+            self.wake()
+        elif kind == 'http.response.trailers' and self.phase == Http.TRAILING:
+            if not message.get('more_trailers'):
+                packet = packed(b'L' + self.ticket, message.get('headers', ()), b'')
+                self.phase = Http.ENDED
+                self.reply.send(packet)
+                self.wake()
+        elif kind == 'http.response.early_hint' and self.phase == Http.NEW:
+            links = [(b'link', link) for link in message['links']]
+            self.reply.send(packed(b'I' + self.ticket + b'\x00103', links, b''))
+        else:
+            raise RuntimeError(f"'{kind}' was sent where it has no place")
+
+    def packed(self, kind, body):
+        return packed(begin_of(kind, self.ticket, self.head), self.head.get('headers', ()), body)
+
+    async def begin_body(self, body, is_first_of_many):
+        headers = list(self.head.get('headers', ()))
+        if not is_first_of_many and not self.head.get('trailers') and not has_length(headers):
+            headers.append((b'content-length', b'%d' % len(body)))
+        self.reply.send(packed(begin_of(b'H', self.ticket, self.head), headers, body[:PIECE]))
+        self.room -= len(body[:PIECE])
+        if len(body) > PIECE:
+            await self.send_pieces(body, PIECE)
+
+    async def send_pieces(self, body, begin):
+        kind = b'B' + self.ticket
+        view = memoryview(body)
+        while begin < len(view):
+            while self.room <= 0:
+                await self.wait()
+                if self.is_gone:
+                    raise Gone('the client has gone')
+            piece = view[begin : begin + PIECE]
+            self.room -= len(piece)
+            begin += PIECE
+            self.reply.send(b''.join((kind, piece)))
+
+    def end_body(self):
+        if self.head.get('trailers'):
+            self.phase = Http.TRAILING
+        else:
+            self.phase = Http.ENDED
+            self.reply.send(b'E' + self.ticket)
+            self.wake()
+
+    def hear(self, kind, content):
+        if kind == 119:  # w
+            self.room += int(content)
+        elif kind == 112:  # p
+            if self.body:
+                self.body.pieces.append(content)
+        elif kind == 101:  # e
+            if self.body:
+                self.body.is_complete = True
+        elif kind == 99:  # c
+            self.is_gone = True
+        elif kind == 107:  # k
+            self.is_gone = True
+            self.abandon()
+            self.task.cancel()
+        self.wake()
+
+    def returned(self):
+        if self.phase == Http.ENDED:
+            return
+        if self.is_gone:
+            return self.abandon()
+        how = 'without a response' if self.phase == Http.NEW else 'before its response was complete'
+        self.fail(RuntimeError(f'the application returned {how}'))
+
+    def fail(self, error):
+        was_told = self.is_gone and (isinstance(error, asyncio.CancelledError) or is_about(error, Gone))
+        text = describe(error)
+        if not was_told:
+            print(text, file=sys.stderr)
+        if self.phase == Http.ENDED:
+            return
+        if self.is_gone:
+            return self.abandon()
+        self.phase = Http.ENDED
+        self.reply.send(b'X' + self.ticket + text.encode(errors='backslashreplace')[:PIECE])
+        self.wake()
+
+    def abandon(self):
+        if self.phase != Http.ENDED:
+            self.phase = Http.ENDED
+            self.reply.send(b'D' + self.ticket)
+
+    async def wait(self):
+        """Waits until something happens."""
+        if self.news is None:
+            self.news = asyncio.Event()
+        self.news.clear()
+        await self.news.wait()
+
+    def wake(self):
+        if self.news:
+            self.news.set()
+
+
+def is_about(error, kind):
+    """Whether an error is of this kind, or happened because of one that is."""
+    while error and not isinstance(error, kind):
+        error = error.__cause__ or error.__context__
+    return error is not None
