@@ -11,7 +11,10 @@ use std::{
 
 use serow_net::monotonic;
 use tokio::{
-    sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
+    sync::{
+        mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
+        watch,
+    },
     task::spawn_local,
 };
 
@@ -49,6 +52,8 @@ pub(crate) struct Shared {
     pub(crate) changes: Changes,
     threads: Vec<Port>,
     next_thread: AtomicUsize,
+    /// Whether the server stops, for those who would otherwise go on for ever.
+    stopping: watch::Sender<bool>,
 }
 
 /// Where a thread is told of workers that come.
@@ -85,6 +90,7 @@ impl Shared {
             changes: Changes::default(),
             threads: (0..threads).map(|_| Port::default()).collect(),
             next_thread: AtomicUsize::new(0),
+            stopping: watch::Sender::new(false),
             settings,
         }
     }
@@ -287,6 +293,16 @@ impl Shared {
         if self.pool().retire(link.number) {
             link.dismiss();
         }
+    }
+
+    /// The server stops.
+    pub(crate) fn stop(&self) {
+        self.stopping.send_replace(true);
+    }
+
+    /// Where it is told that the server stops.
+    pub(crate) fn stopping(&self) -> watch::Receiver<bool> {
+        self.stopping.subscribe()
     }
 
     /// This worker takes nothing more; what was sent ahead to it goes to others.

@@ -11,7 +11,10 @@ use std::{
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 use serow_message::{Body, BoxError, Handler, Headers, Method, Request, Response, StatusCode, content};
-use tokio::task::{AbortHandle, spawn_local};
+use tokio::{
+    sync::watch,
+    task::{AbortHandle, spawn_local},
+};
 
 use crate::{
     application::{Sent, Shared},
@@ -154,6 +157,11 @@ impl Waiting {
     pub(crate) fn leave(mut self, content: &[u8]) {
         self.is_over = true;
         self.shared.forget(self.ticket, &self.exchange, content);
+    }
+
+    /// Where it is told that the server stops.
+    pub(crate) fn stopping(&self) -> watch::Receiver<bool> {
+        self.shared.stopping()
     }
 
     /// The name of the application.

@@ -60,6 +60,12 @@ impl Application {
         ApplicationHandler::new(Arc::clone(&self.shared))
     }
 
+    /// Closes its WebSockets, those that come from now on as well, with 1012 (Service Restart): the server stops, and would wait
+    /// for them as long as it may.
+    pub fn close_websockets(&self) {
+        self.shared.stop();
+    }
+
     /// What it is.
     #[must_use]
     pub fn settings(&self) -> &ApplicationSettings {

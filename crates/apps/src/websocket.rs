@@ -6,7 +6,11 @@ use std::{future::poll_fn, time::Duration};
 
 use futures_util::{SinkExt, StreamExt};
 use serow_message::{Headers, Known, Method, OnUpgrade, Request, Response, StatusCode, Upgraded, websocket};
-use tokio::{io::AsyncReadExt, task::spawn_local, time::timeout};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    task::spawn_local,
+    time::timeout,
+};
 use tokio_tungstenite::{
     WebSocketStream,
     tungstenite::{
@@ -100,14 +104,14 @@ enum Happening {
     Application(Event),
     /// The application has received so many bytes.
     Room(usize),
-    /// The worker is to leave.
+    /// The worker is to leave, or the server stops.
     Leaving,
 }
 
 impl Socket {
     async fn run(mut self) {
         let Some(link) = self.waiting.exchange.link().cloned() else { return };
-        let mut leaving = link.leaving();
+        let (mut leaving, mut stopping) = (link.leaving(), self.waiting.stopping());
         let (code, reason) = loop {
             let exchange = &self.waiting.exchange;
             let happening = tokio::select! {
@@ -116,6 +120,7 @@ impl Socket {
                 said = self.stream.next(), if self.under_way < words::WINDOW => Happening::Client(said),
                 // A link that is gone has failed all that it had.
                 _ = leaving.wait_for(|is_leaving| *is_leaving) => Happening::Leaving,
+                _ = stopping.wait_for(|is_stopping| *is_stopping) => Happening::Leaving,
             };
             match happening {
                 Happening::Client(said) => {
@@ -205,7 +210,12 @@ impl Socket {
         let end = self.close(code, String::new()).await;
         let stream = self.stream.get_mut();
         let mut passed_over = [0; READ_BUFFER];
-        let rest = async { while stream.read(&mut passed_over).await.is_ok_and(|count| count > 0) {} };
+        let rest = async {
+            // When the client has sent what it had begun, it waits for the end of the connection (RFC 6455 §7.1.1).
+            while let Ok(Ok(1..)) = timeout(PAUSE, stream.read(&mut passed_over)).await {}
+            let _ = stream.shutdown().await;
+            while stream.read(&mut passed_over).await.is_ok_and(|count| count > 0) {}
+        };
         let _ = timeout(CLOSE_PATIENCE, rest).await;
         end
     }
@@ -258,6 +268,10 @@ const READ_BUFFER: usize = 8 * 1024;
 
 /// How long a client may take to agree that all is over.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long a client says nothing when it has sent what it had begun. Clients that are cut while they send do not always learn
+/// why.
+const PAUSE: Duration = Duration::from_millis(500);
 
 /// The version of the protocol (RFC 6455 §4.1).
 const VERSION: &str = "13";

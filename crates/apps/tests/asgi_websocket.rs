@@ -253,6 +253,9 @@ fn what_is_no_websocket_is_closed_with_its_code() {
         let mut client = Client::open(&running, "/");
         frames.iter().for_each(|(first, content)| client.send(*first, content));
         assert_eq!(client.receive_close(), code, "{name}");
+        // Who waits for the server to end the connection need not wait for long.
+        client.connection.set_read_timeout(Some(Duration::from_secs(3))).unwrap();
+        assert_eq!(client.connection.read(&mut [0]).unwrap(), 0, "{name}");
         drop(client);
         assert_eq!(support::content(&running.get("/")), format!("({code}, '')"), "{name}");
     }
@@ -297,4 +300,15 @@ fn a_worker_that_is_replaced_tells_its_clients() {
     let mut client = Client::open(&running, "/");
     client.send(TEXT, b"new");
     assert_eq!(client.receive_message(), (1, b"new".to_vec()));
+}
+
+#[test]
+fn a_server_that_stops_tells_its_clients() {
+    let running = run();
+    let mut client = Client::open(&running, "/");
+    running.application.close_websockets();
+    assert_eq!(client.receive_close(), 1012);
+    drop(client);
+    assert_eq!(support::content(&running.get("/")), "(1012, '')");
+    assert_eq!(Client::open(&running, "/").receive_close(), 1012);
 }

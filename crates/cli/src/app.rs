@@ -2,6 +2,7 @@
 
 use std::{io, thread};
 
+use serow::Stopper;
 use serow_apps::Reloader;
 use tokio::{
     runtime::{Builder, Runtime},
@@ -10,6 +11,7 @@ use tokio::{
 
 use crate::{
     announcement::announce,
+    application::Application,
     error_log,
     failure::Failure,
     serving::{Served, Serving},
@@ -26,8 +28,8 @@ pub(crate) fn serve(settings: AppSettings) -> Result<(), Failure> {
     let serving = Serving::bind(server)?;
     let workers = application.run().map_err(Failure::NotStarted)?;
     let reloader = workers.reloader();
-    let reloading = reloader.clone();
-    let wait = move || hangups.reload(&reloading);
+    let (reloading, stopper, leaving) = (reloader.clone(), serving.stopper(), application.clone());
+    let wait = move || hangups.reload(&reloading, &stopper, &leaving);
     thread::Builder::new().name("serow-reload".to_owned()).spawn(wait).map_err(Failure::System)?;
     let upstreams = application.upstream().cloned().into_iter().collect();
     let name = application.description();
@@ -51,14 +53,20 @@ impl Hangups {
         Ok(Self { signal, runtime })
     }
 
-    /// Loads the application anew at each of them.
-    fn reload(mut self, reloader: &Reloader) {
-        self.runtime.block_on(async {
+    /// Loads the application anew at each of them. When the server stops, its WebSockets are closed, and this ends.
+    fn reload(mut self, reloader: &Reloader, stopper: &Stopper, application: &Application) {
+        let reload = async {
             while self.signal.recv().await.is_some() {
                 match reloader.reload().await {
                     Ok(()) => announce("The application is loaded anew"),
                     Err(why) => tracing::error!("the application cannot be loaded, the old one stays: {why}"),
                 }
+            }
+        };
+        self.runtime.block_on(async {
+            tokio::select! {
+                () = reload => {}
+                () = stopper.stopping() => application.close_websockets(),
             }
         });
     }

@@ -73,6 +73,13 @@ impl Application {
         }
     }
 
+    /// Closes WebSockets that would keep a server that stops; those to a program are the program's.
+    pub(crate) fn close_websockets(&self) {
+        if let Self::Bridged(application) = self {
+            application.close_websockets();
+        }
+    }
+
     /// How its workers are doing; nothing of a program, whose copies are servers.
     pub(crate) fn report(&self) -> Option<ApplicationReport> {
         match self {

@@ -1,6 +1,6 @@
 //! Serving until the process is told to stop, whatever is served: for `serow files`, `serow proxy` and `serow app`.
 
-use serow::{BoundServer, Handler};
+use serow::{BoundServer, Handler, Stopper};
 use serow_apps::Reloader;
 use serow_proxy::Upstream;
 
@@ -46,6 +46,11 @@ impl Serving {
             server = server.access_log(move || log.for_worker());
         }
         Ok(Self { server: server.bind()?, encryption, admin, admin_token, log })
+    }
+
+    /// Stops the server from elsewhere.
+    pub(crate) fn stopper(&self) -> Stopper {
+        self.server.stopper()
     }
 
     /// Serves with this handler until TERM or INT.

@@ -59,6 +59,12 @@ impl Stopper {
         self.phase.send_modify(|phase| *phase = Phase::Ended);
     }
 
+    /// Waits until the server is told to stop.
+    pub async fn stopping(&self) {
+        // There is a sender for as long as there is this.
+        let _ = self.watch().wait_for(|phase| phase.is_stopping()).await;
+    }
+
     pub(crate) fn watch(&self) -> watch::Receiver<Phase> {
         self.phase.subscribe()
     }

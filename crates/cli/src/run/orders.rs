@@ -8,7 +8,10 @@ use serde_json::Value;
 use serow::Stopper;
 use serow_supervisor::master::{Orders, Why};
 
-use crate::admin::{Sources, Wish};
+use crate::{
+    admin::{Sources, Wish},
+    application::Application,
+};
 
 /// Obeys for the server of this process.
 pub(super) struct ServerOrders {
@@ -25,10 +28,15 @@ impl Orders for ServerOrders {
         if why == Why::Orphaned {
             tracing::error!("the master is gone: finishing what runs, then ending");
         }
-        self.stopper.stop_within(match why {
+        let grace = match why {
+            // What goes on for ever may go on beside the other generation.
             Why::Replaced => self.replaced,
-            Why::Stopped | Why::Orphaned => self.stopped,
-        });
+            Why::Stopped | Why::Orphaned => {
+                self.sources.applications.iter().for_each(Application::close_websockets);
+                self.stopped
+            }
+        };
+        self.stopper.stop_within(grace);
     }
 
     fn end(&mut self) {
