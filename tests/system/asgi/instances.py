@@ -33,7 +33,7 @@ class DaphneTestingInstance(BaseDaphneTestingInstance):
         self.options = ("--app-timeout", f"{http_timeout}s") if http_timeout else ()
 
     def __enter__(self) -> "DaphneTestingInstance":
-        self.host, self.port = SERVERS.with_options(*self.options).address
+        self.host, self.port = SERVERS.telling(*self.options).address
         self.folder: pathlib.Path = SERVERS.meet()
         return self
 

@@ -1,42 +1,42 @@
-"""The servers of a run: one for each set of options, for all cases that want these."""
+"""The servers of a run."""
 
 from __future__ import annotations
 
 import itertools
 import pathlib
 import tempfile
+import time
 from collections.abc import Iterator
 
 from ..server import Server, free_port, program
 
-APPLICATION = pathlib.Path(__file__).parent / "application.py"
+SECONDS = 10.0
+HERE = pathlib.Path(__file__).parent
 
 
 class Servers:
-    """They run while the `with` block does, and tell their application in which folder it meets the case."""
+    """They run while the `with` block does."""
 
     def __enter__(self) -> "Servers":
         self.folder = tempfile.TemporaryDirectory()
-        self.servers: dict[tuple[str, ...], Server] = {}
+        self.servers: list[Server] = []
+        self.told: dict[tuple[str, ...], Server] = {}
         self.numbers = itertools.count(1)
         return self
 
     def __exit__(self, *_) -> None:
-        for server in self.servers.values():
+        for server in self.servers:
             server.__exit__()
         self.folder.cleanup()
 
     def __iter__(self) -> Iterator[Server]:
-        return iter(self.servers.values())
+        return iter(self.servers)
 
-    def with_options(self, *options: str) -> Server:
-        if options not in self.servers:
-            port = free_port()
-            command = [program("serow"), "app", f"{APPLICATION}:app", "--interface", "asgi", "--listen", f"127.0.0.1:{port}",
-                       "--interpreter", "/usr/bin/python3", "--env", f"MEETING={self.folder.name}", "--processes", "1",
-                       "--access-log", "off", *options]
-            self.servers[options] = Server(command, port).__enter__()
-        return self.servers[options]
+    def telling(self, *options: str) -> Server:
+        """One with these options, whose application tells what it gets; it meets its case in a folder."""
+        if options not in self.told:
+            self.told[options] = self.start("application.py", free_port(), f"MEETING={self.folder.name}", *options)
+        return self.told[options]
 
     def meet(self) -> pathlib.Path:
         """A new folder, in which applications that begin from now on meet their case."""
@@ -46,3 +46,18 @@ class Servers:
         (place / "next").symlink_to(folder)
         (place / "next").rename(place / "current")
         return folder
+
+    def relaying(self, port: int, path: pathlib.Path) -> Server:
+        """One whose application is behind a unix socket."""
+        return self.start("relay.py", port, f"APPLICATION={path}")
+
+    def start(self, application: str, port: int, variable: str, *options: str) -> Server:
+        command = [program("serow"), "app", f"{HERE / application}:app", "--interface", "asgi", "--listen", f"127.0.0.1:{port}",
+                   "--interpreter", "/usr/bin/python3", "--env", variable, "--processes", "1", "--access-log", "off", *options]
+        server = Server(command, port)
+        self.servers.append(server.__enter__())
+        # It listens before it has loaded the application.
+        deadline = time.monotonic() + SECONDS
+        while "Serving" not in server.said() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        return server
