@@ -12,7 +12,6 @@ use std::{
     time::Instant,
 };
 
-use rustix::process::Signal;
 use serow_net::channel::{AsyncChannel, Channel};
 use tokio::task::{AbortHandle, spawn_local};
 
@@ -134,10 +133,7 @@ impl Drop for Mold {
                 let _ = child.kill();
                 let _ = child.wait();
             }
-            // It is not for us to wait for.
-            Origin::Forked(process) => {
-                process.iter().for_each(|process| process.signal(Signal::KILL));
-            }
+            Origin::Forked(process) => process.iter().for_each(Process::kill),
         }
     }
 }

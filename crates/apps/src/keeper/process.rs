@@ -4,7 +4,10 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
-    process::{Pid, PidfdFlags, Resource, Rlimit, Signal, getrlimit, pidfd_open, pidfd_send_signal, prlimit},
+    process::{
+        Pid, PidfdFlags, Resource, Rlimit, Signal, WaitId, WaitIdOptions, getrlimit, pidfd_open, pidfd_send_signal,
+        prlimit, waitid,
+    },
 };
 
 /// A process that was started here.
@@ -25,6 +28,13 @@ impl Process {
     /// Sends it a signal; one that is gone gets none.
     pub(crate) fn signal(&self, signal: Signal) {
         let _ = pidfd_send_signal(&self.descriptor, signal);
+    }
+
+    /// Ends it. Where its parent has ended before and this process is PID 1, as in containers, it is ours to be waited for.
+    pub(crate) fn kill(&self) {
+        self.signal(Signal::KILL);
+        // Those of others are refused at once.
+        let _ = waitid(WaitId::PidFd(self.descriptor.as_fd()), WaitIdOptions::EXITED);
     }
 
     /// Whether it has ended.
