@@ -96,6 +96,8 @@ module Serow
 
   # A thread of a worker, which answers one request at a time.
   class Attendant
+    TICKET = Worker::TICKET
+
     include Environment
     include Response
     include Takeover
@@ -106,6 +108,7 @@ module Serow
       @requests = worker.requests
       @replies = worker.replies
       @shapes = {}
+      @formats = Hash.new { |formats, count| formats[count] = "a#{TICKET}x4#{'Z*' * count.to_i}" }
       @empty = input(+'')
       @leaves_collections = GC.respond_to?(:config) && GC.config[:rgengc_allow_full_mark] == false
       @hints = method(:send_hints)
@@ -127,7 +130,7 @@ module Serow
       case packet.getbyte(0)
       when 114 # r
         @empty = input(+'') if @empty.closed?
-        answer(packet.split("\0", -1), @empty)
+        answer(packet.unpack(@formats[packet.byteslice(TICKET, 4)]), @empty)
       when 98 then with_body(packet) { |rest| input(rest) } # b
       when 102 then with_body(packet) { |rest| file(rest) } # f
       when 99 then @worker.note_gone(packet) # c
@@ -163,7 +166,9 @@ module Serow
 
     def with_body(packet)
       head = packet.byteslice(10, 8).to_i
-      values = packet.byteslice(18, head).split("\0", -1)
+      # With ten bytes before it, as where there is no body.
+      request = packet.byteslice(8, TICKET + head)
+      values = request.unpack(@formats[request.byteslice(TICKET, 4)])
       values[0] = packet.byteslice(0, 10)
       input = yield packet.byteslice(18 + head, packet.bytesize)
       answer(values, input)
