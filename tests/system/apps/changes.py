@@ -22,7 +22,16 @@ TARGETS = ("/bytes/100", "/bytes/3000")
 
 def replaced(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
     """Each worker is replaced after 20 to 40 requests."""
-    with Serow(folder, "--max-requests", "40", "--min-requests", "20") as server:
+    one_after_the_other(verdict, folder, short, "replaced", "--max-requests", "40", "--min-requests", "20")
+
+
+def reforked(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
+    """All workers are forked anew as soon as one of them has had 40 requests."""
+    one_after_the_other(verdict, folder, short, "forked anew", "--preload", "--refork-after", "40")
+
+
+def one_after_the_other(verdict: Verdict, folder: pathlib.Path, short: bool, how: str, *options: str) -> None:
+    with Serow(folder, *options) as server:
         seen = set(workers(server))
         with Load(server.address, CONNECTIONS, pause=0.02, targets=TARGETS) as load:
             deadline = time.monotonic() + (60 if short else 900)
@@ -31,9 +40,9 @@ def replaced(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
                 time.sleep(0.02)
     row = row_of(load, server, 0)
     verdict.check(len(seen) >= REPLACEMENTS[short], f"only {len(seen)} workers have been there")
-    verdict.check(row.gets_failed + row.posts_failed == 0, f"workers were replaced: {row.kinds}")
+    verdict.check(row.gets_failed + row.posts_failed == 0, f"workers were {how}: {row.kinds}")
     verdict.check(row.twice == 0, f"{row.twice} POSTs were carried out twice")
-    verdict.figure(f"{len(seen)} workers one after the other, {row.gets + row.posts} requests, none failed, longest {row.longest:.2f} s")
+    verdict.figure(f"{len(seen)} workers {how} one after the other, {row.gets + row.posts} requests, none failed, longest {row.longest:.2f} s")
 
 
 def rack_deployed(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
@@ -77,4 +86,4 @@ def is_served(server: Serow) -> str:
     return answer(server, "GET", "/version")[1]
 
 
-CASES = (replaced, rack_deployed, psgi_deployed)
+CASES = (replaced, reforked, rack_deployed, psgi_deployed)
