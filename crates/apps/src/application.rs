@@ -1,20 +1,16 @@
 //! An application: what its threads, its workers and their keeper share.
 
 use std::{
-    cell::RefCell,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
 
 use serow_net::monotonic;
 use tokio::{
-    sync::{
-        mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
-        watch,
-    },
+    sync::{mpsc::UnboundedReceiver, watch},
     task::spawn_local,
 };
 
@@ -27,7 +23,8 @@ use crate::{
     replies,
     report::Changes,
     settings::ApplicationSettings,
-    words::{self, MOST_THREADS},
+    threads::{ThisThread, Threads},
+    words,
 };
 
 /// What a request is for the pool: what is sent, and who waits.
@@ -42,7 +39,6 @@ pub(crate) struct Sent {
 /// What is shared.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    number: usize,
     pub(crate) settings: ApplicationSettings,
     /// The one lock on the way of a request: one queue for all threads and workers is what makes balancing exact. It is held
     /// for as long as it takes to find a place in a short list.
@@ -50,46 +46,22 @@ pub(crate) struct Shared {
     /// How many have been given. They are numbered by that, as far as it goes.
     tickets: AtomicU64,
     pub(crate) changes: Changes,
-    threads: Vec<Port>,
-    next_thread: AtomicUsize,
+    threads: Threads,
     /// Whether the server stops, for those who would otherwise go on for ever.
     stopping: watch::Sender<bool>,
-}
-
-/// Where a thread is told of workers that come.
-#[derive(Debug, Default)]
-struct Port {
-    arrivals: Mutex<Arrivals>,
-}
-
-#[derive(Debug, Default)]
-struct Arrivals {
-    /// Those who are there.
-    links: Vec<Arc<Link>>,
-    /// The thread, once it has asked for the first time.
-    thread: Option<UnboundedSender<Arc<Link>>>,
-}
-
-thread_local! {
-    /// Which thread this is for each application, by their numbers.
-    static THREADS: RefCell<Vec<Option<usize>>> = const { RefCell::new(Vec::new()) };
 }
 
 impl Shared {
     /// What is shared of an application that so many threads ask.
     pub(crate) fn new(settings: ApplicationSettings, threads: usize) -> Self {
-        static NEXT: AtomicUsize = AtomicUsize::new(0);
-        let threads = threads.clamp(1, MOST_THREADS);
         let ahead = if settings.program.interface.is_concurrent() { Ahead::None } else { Ahead::Some };
         // Python and Perl count references, and have little to collect.
         let collection = settings.out_of_band_gc.filter(|_| settings.program.interface == Interface::Rack);
         Self {
-            number: NEXT.fetch_add(1, Ordering::Relaxed),
             pool: Mutex::new(Pool::new(settings.run.queue.length, ahead).collect_after(collection)),
             tickets: AtomicU64::new(0),
             changes: Changes::default(),
-            threads: (0..threads).map(|_| Port::default()).collect(),
-            next_thread: AtomicUsize::new(0),
+            threads: Threads::new(threads),
             stopping: watch::Sender::new(false),
             settings,
         }
@@ -97,35 +69,18 @@ impl Shared {
 
     /// How many threads may ask.
     pub(crate) fn threads(&self) -> usize {
-        self.threads.len()
+        self.threads.count()
     }
 
     /// Which thread this is. With its first request it begins to read what workers reply to it.
     pub(crate) fn thread(self: &Arc<Self>) -> Result<usize, Failure> {
-        let known = THREADS.with_borrow(|threads| threads.get(self.number).copied().flatten());
-        if let Some(thread) = known {
-            return Ok(thread);
-        }
-        let thread = self.next_thread.fetch_add(1, Ordering::Relaxed);
-        let port = self.threads.get(thread).ok_or(Failure::Threads)?;
-        let (sender, receiver) = unbounded_channel();
-        {
-            let mut arrivals = lock(&port.arrivals);
-            for link in arrivals.links.drain(..) {
-                link.begin_reading();
-                // The receiver is ours and open.
-                let _ = sender.send(link);
+        match self.threads.this()? {
+            ThisThread::Known(thread) => Ok(thread),
+            ThisThread::New(thread, links) => {
+                spawn_local(receive_links(Arc::clone(self), thread, links));
+                Ok(thread)
             }
-            arrivals.thread = Some(sender);
         }
-        spawn_local(receive_links(Arc::clone(self), thread, receiver));
-        THREADS.with_borrow_mut(|threads| {
-            if threads.len() <= self.number {
-                threads.resize(self.number + 1, None);
-            }
-            threads[self.number] = Some(thread);
-        });
-        Ok(thread)
     }
 
     pub(crate) fn ticket(&self) -> Ticket {
@@ -139,21 +94,7 @@ impl Shared {
 
     /// A worker is ready for requests.
     pub(crate) fn join(&self, link: &Arc<Link>, lifetime: Option<u64>) {
-        for port in &self.threads {
-            let mut arrivals = lock(&port.arrivals);
-            match &arrivals.thread {
-                Some(thread) => {
-                    link.begin_reading();
-                    if thread.send(Arc::clone(link)).is_err() {
-                        link.end_reading();
-                    }
-                }
-                None => {
-                    arrivals.links.retain(|link| !link.is_over());
-                    arrivals.links.push(Arc::clone(link));
-                }
-            }
-        }
+        self.threads.tell(link);
         let concurrency = self.settings.concurrency.get();
         self.pool().join(link.number, Arc::clone(link), concurrency, lifetime);
         self.send_queued();
@@ -333,7 +274,7 @@ impl Shared {
 
     /// No code panics while it holds this lock, so a poisoned one is as good as any.
     pub(crate) fn pool(&self) -> MutexGuard<'_, Pool<Arc<Sent>, Arc<Link>>> {
-        lock(&self.pool)
+        self.pool.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -369,10 +310,6 @@ fn untaken(link: &Link) -> Option<Ticket> {
 /// Hands a request to a worker.
 fn send(link: &Link, sent: &Sent) {
     link.send(&sent.packet);
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// How many workers may die with a request before it is taken for the reason.

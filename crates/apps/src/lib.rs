@@ -8,7 +8,7 @@
 //! | it is laid out as its language unpacks it fastest: one packet | `environment.rs`, `environment/` |
 //! | the pool finds a worker that is idle, or will be first; otherwise it waits in the one queue | `pool.rs`, `application.rs` |
 //! | the packet goes to the worker; the bridge in it calls the application | `link.rs`, `bridges/` |
-//! | what the worker says comes to the thread that asked; the worker gets its next request | `replies.rs`, `words.rs` |
+//! | what the worker says comes to the thread that asked; the worker gets its next request | `threads.rs`, `replies.rs`, `words.rs` |
 //! | it becomes the response | `exchange.rs`, `handler.rs`, `chunks.rs` |
 //! | or the application writes it to a socket of its own | `takeover.rs` |
 //! | or the client is told why there is none | `failure.rs` |
@@ -40,6 +40,7 @@ mod report;
 mod running;
 mod settings;
 mod takeover;
+mod threads;
 mod upload;
 mod watching;
 mod websocket;
