@@ -1,6 +1,7 @@
 //! An application: what its threads, its workers and their keeper share.
 
 use std::{
+    iter,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -118,7 +119,7 @@ impl Shared {
             send(link, &sent);
         }
         if let Some((_, other)) = turn.relieve {
-            self.take_back(&other);
+            self.ask_again(self.take_back(&other));
         }
         if turn.has_next {
             self.send_queued();
@@ -138,22 +139,25 @@ impl Shared {
         }
     }
 
-    /// Takes what a worker has not taken yet, and gives it to whoever is idle; says whether there was something.
-    fn take_back(&self, link: &Link) -> bool {
+    /// Takes the first request back that a worker has not taken yet and that somebody waits for.
+    fn take_back(&self, link: &Link) -> Option<Asked<Arc<Sent>>> {
         while let Some(ticket) = untaken(link) {
             let asked = self.pool().taken_back(link.number, ticket, monotonic());
-            let Some(asked) = asked.filter(|asked| !asked.content.exchange.is_settled()) else { continue };
-            self.ask_again(asked);
-            return true;
+            if let Some(asked) = asked.filter(|asked| !asked.content.exchange.is_settled()) {
+                return Some(asked);
+            }
         }
-        false
+        None
     }
 
-    fn ask_again(&self, asked: Asked<Arc<Sent>>) {
+    /// Takes all of them back.
+    fn take_all_back(&self, link: &Link) -> Vec<Asked<Arc<Sent>>> {
+        iter::from_fn(|| self.take_back(link)).collect()
+    }
+
+    fn ask_again(&self, asked: impl IntoIterator<Item = Asked<Arc<Sent>>>) {
         let placed = self.pool().ask_again(asked, monotonic());
-        if let Some((link, sent)) = placed {
-            send(&link, &sent);
-        }
+        placed.iter().for_each(|(link, sent)| send(link, sent));
     }
 
     /// Nobody waits for this response any more; of a WebSocket, the worker is told code and reason.
@@ -162,17 +166,16 @@ impl Shared {
         exchange.abandon();
         let forgotten = self.pool().forget(ticket, monotonic());
         match forgotten {
-            Forgotten::SentAhead(_, link) => drop(self.take_back(&link)),
+            // It need not be the first of those that wait there.
+            Forgotten::SentAhead(link) => self.ask_again(self.take_all_back(&link)),
             Forgotten::UnderWay(link) if self.settings.program.interface.is_concurrent() => {
                 link.tell(words::CANCEL, ticket, content);
             }
             // A worker that sends a long response is told; what stands before that in its socket is put behind it.
             Forgotten::UnderWay(link) if has_begun => {
-                let untaken = untaken(&link);
+                let others = self.take_all_back(&link);
                 link.tell(words::CANCEL, ticket, b"");
-                let asked = untaken.and_then(|ticket| self.pool().taken_back(link.number, ticket, monotonic()));
-                let asked = asked.filter(|asked| !asked.content.exchange.is_settled());
-                asked.into_iter().for_each(|asked| self.ask_again(asked));
+                self.ask_again(others);
             }
             Forgotten::UnderWay(_) | Forgotten::Unseen | Forgotten::Unknown => {}
         }
@@ -185,21 +188,22 @@ impl Shared {
         while let Ok(Some(message)) = link.untaken.try_receive() {
             untaken.extend(words::ticket_of(&message.bytes));
         }
-        // In front of the queue, the first of them last.
-        for mut asked in lost.under_way.into_iter().chain(lost.ahead).rev() {
+        let mut again = Vec::new();
+        for mut asked in lost.under_way.into_iter().chain(lost.ahead) {
             let sent = &asked.content;
             if sent.exchange.is_settled() {
                 continue;
             }
             if untaken.contains(&asked.ticket) {
-                self.ask_again(asked);
+                again.push(asked);
             } else if sent.is_repeatable && !sent.exchange.has_begun() && asked.deaths < MOST_DEATHS {
                 asked.deaths += 1;
-                self.ask_again(asked);
+                again.push(asked);
             } else {
                 sent.exchange.push(Event::Failed(Failure::Died));
             }
         }
+        self.ask_again(again);
     }
 
     /// Fails what has waited for too long; says which workers take too long, after their requests have failed.
@@ -249,7 +253,7 @@ impl Shared {
     /// This worker takes nothing more; what was sent ahead to it goes to others.
     pub(crate) fn leave(&self, link: &Link) {
         self.pool().retire(link.number);
-        while self.take_back(link) {}
+        self.ask_again(self.take_all_back(link));
     }
 
     /// Whether this worker takes requests, or has some.

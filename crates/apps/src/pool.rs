@@ -61,7 +61,7 @@ pub(crate) enum Forgotten<W> {
     /// No worker has seen it.
     Unseen,
     /// It was sent ahead to this worker and may be taken back.
-    SentAhead(WorkerNumber, W),
+    SentAhead(W),
     /// This worker is at work on it.
     UnderWay(W),
     /// It had ended.
@@ -153,9 +153,21 @@ impl<T: Clone, W: Clone> Pool<T, W> {
         }
     }
 
-    /// A request that a worker had is asked again, before all others.
-    pub(crate) fn ask_again(&mut self, asked: Asked<T>, now: Duration) -> Option<(W, T)> {
-        self.place(asked, now).map_err(|asked| self.queue.push_front(asked)).ok()
+    /// Requests that a worker had are asked again, in their order and before all others.
+    pub(crate) fn ask_again(&mut self, again: impl IntoIterator<Item = Asked<T>>, now: Duration) -> Vec<(W, T)> {
+        let mut again: VecDeque<_> = again.into_iter().collect();
+        let mut placed = Vec::new();
+        while let Some(asked) = again.pop_front() {
+            match self.place(asked, now) {
+                Ok(place) => placed.push(place),
+                Err(asked) => {
+                    again.push_front(asked);
+                    break;
+                }
+            }
+        }
+        again.into_iter().rev().for_each(|asked| self.queue.push_front(asked));
+        placed
     }
 
     /// The next request of the queue that a worker can take now, for when workers have joined.
@@ -276,7 +288,7 @@ impl<T: Clone, W: Clone> Pool<T, W> {
         }
         for worker in &mut self.workers {
             if worker.ahead.iter().any(|asked| asked.ticket == ticket) {
-                return Forgotten::SentAhead(worker.number, worker.handle.clone());
+                return Forgotten::SentAhead(worker.handle.clone());
             }
             if let Some(one) = worker.under_way.iter_mut().find(|one| one.asked.ticket == ticket) {
                 if one.progress == Progress::Streaming {

@@ -217,11 +217,48 @@ run ->(env) { [200, {}, env['PATH_INFO'] == '/endless' ? Endless.new : ["%s %s" 
     }
 }
 
+/// So quick is the worker that several of those who wait stand in its socket already.
+#[test]
+fn a_body_ends_when_its_client_is_gone_though_others_wait_behind_it() {
+    let (mut settings, folder) = settings(
+        Interface::Rack,
+        "config.ru",
+        r#"
+class Endless
+  def each = loop { yield 'x' * 100; sleep 0.01 }
+end
+run ->(env) { [200, {}, env['PATH_INFO'] == '/endless' ? Endless.new : ['.']] }
+"#,
+    );
+    settings.run.processes = NonZero::<usize>::MIN;
+    let running = Running::new((settings, folder));
+    let mut warm = TcpStream::connect(running.address()).unwrap();
+    for _ in 0..100 {
+        ask(&mut warm, "/");
+        read_until(&mut warm, "\r\n\r\n.");
+    }
+    let connect = || TcpStream::connect(running.address()).unwrap();
+    let mut endless = connect();
+    let mut others: Vec<_> = (0..6).map(|_| connect()).collect();
+    ask(&mut endless, "/endless");
+    others.iter_mut().for_each(|other| ask(other, "/"));
+    read_until(&mut endless, "\r\n\r\n");
+    drop(endless);
+    for mut other in others {
+        other.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        read_until(&mut other, "\r\n\r\n.");
+    }
+}
+
+fn ask(connection: &mut TcpStream, path: &str) {
+    connection.write_all(format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n").as_bytes()).unwrap();
+}
+
 /// A client that has the beginning of a response that never ends.
 fn begin(running: &Running) -> TcpStream {
     let mut connection = TcpStream::connect(running.address()).unwrap();
     connection.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
-    connection.write_all(b"GET /endless HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    ask(&mut connection, "/endless");
     read_until(&mut connection, "\r\n\r\n");
     connection
 }

@@ -43,7 +43,7 @@ fn idle_workers_first_then_one_ahead_of_each_then_the_queue() {
     let turn = pool.finished(1, a, NOW);
     assert_eq!((turn.send, turn.relieve, turn.dismiss), (Some('e'), None, false));
     assert_eq!(pool.under_way(1, c), Some('c'));
-    assert_eq!(pool.forget(e, NOW), Forgotten::SentAhead(1, 1));
+    assert_eq!(pool.forget(e, NOW), Forgotten::SentAhead(1));
     assert_eq!(pool.forget(b, NOW), Forgotten::UnderWay(2));
     assert_eq!(pool.census(), Census { workers: 2, busy: 2, queued: 1 });
 }
@@ -59,7 +59,7 @@ fn a_request_that_was_sent_ahead_goes_to_whoever_is_idle_first() {
     assert_eq!((turn.send, turn.relieve), (None, Some((1, 1))));
     let asked = pool.taken_back(1, ahead, NOW).unwrap();
     assert_eq!(asked.ticket, ahead);
-    assert_eq!(pool.ask_again(asked, NOW), Some((2, 'a')));
+    assert_eq!(pool.ask_again([asked], NOW), [(2, 'a')]);
     assert!(pool.taken_back(1, ahead, NOW).is_none());
 }
 
@@ -119,6 +119,20 @@ fn what_waits_behind_a_slow_request_is_taken_before_the_queue() {
     assert_eq!((turn.send, turn.relieve), (None, None), "it has a request ahead itself");
     let turn = pool.finished(2, 'c' as Ticket, later);
     assert_eq!((turn.send, turn.relieve, turn.has_next), (None, Some((1, 1)), false));
+}
+
+#[test]
+fn those_that_are_asked_again_keep_their_order() {
+    let mut pool = with_workers(1);
+    show_pace(&mut pool, 40, Duration::from_micros(20));
+    let _: Vec<_> = ('a'..='f').map(|name| ask(&mut pool, name)).collect();
+    let again: Vec<_> = ('b'..='e').filter_map(|name| pool.taken_back(1, name as Ticket, NOW)).collect();
+    assert_eq!(again.len(), 4);
+    // The one under way is slow by now, so one is sent ahead again, and the others wait before the one that waited before.
+    let later = NOW + Duration::from_millis(50);
+    assert_eq!(pool.ask_again(again, later), [(1, 'b')]);
+    let order = ['a', 'b', 'c', 'd'].map(|name| pool.finished(1, name as Ticket, later).send);
+    assert_eq!(order, [Some('c'), Some('d'), Some('e'), Some('f')]);
 }
 
 #[test]
@@ -206,7 +220,7 @@ fn what_a_worker_had_when_it_died() {
     assert!(lost.under_way.is_empty(), "its response was complete");
     let ahead = lost.ahead.pop_front().unwrap();
     assert_eq!(ahead.content, 'b');
-    assert_eq!(pool.ask_again(ahead, NOW), None);
+    assert_eq!(pool.ask_again([ahead], NOW), []);
     assert_eq!(pool.census(), Census { workers: 0, busy: 0, queued: 2 });
     pool.join(2, 2, 1, None);
     assert_eq!(pool.next(NOW), Some((2, 'b')));
