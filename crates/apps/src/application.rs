@@ -261,6 +261,11 @@ impl Shared {
         self.pool().has(link.number)
     }
 
+    /// Whether this worker has a request that anybody waits for.
+    pub(crate) fn is_awaited(&self, link: &Link) -> bool {
+        self.pool().is_awaited(link.number)
+    }
+
     /// Workers that have had as many requests as they may.
     pub(crate) fn aged(&self) -> Vec<u64> {
         self.pool().aged()

@@ -305,9 +305,13 @@ impl<T: Clone, W: Clone> Pool<T, W> {
     pub(crate) fn retire(&mut self, number: WorkerNumber) -> bool {
         self.worker(number).is_some_and(|worker| {
             worker.leaving = true;
-            let is_awaited = worker.under_way.iter().any(|one| one.progress != Progress::Abandoned);
-            !is_awaited && worker.ahead.is_empty()
+            !worker.is_awaited()
         })
+    }
+
+    /// Whether a worker has a request that anybody waits for.
+    pub(crate) fn is_awaited(&self, number: WorkerNumber) -> bool {
+        self.workers.iter().any(|worker| worker.number == number && worker.is_awaited())
     }
 
     /// Workers that have had as many requests as they may in their lives and get no more. For each of them there is to be

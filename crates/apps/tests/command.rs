@@ -66,7 +66,7 @@ fn settings(words: &[&str]) -> (CommandSettings, TempDir) {
     let command = words.iter().map(OsString::from).collect();
     let mut settings = CommandSettings::new("test", command, folder.path().canonicalize().unwrap());
     settings.run.start_timeout = Duration::from_secs(20);
-    settings.grace = Duration::from_secs(5);
+    settings.run.grace = Duration::from_secs(5);
     (settings, folder)
 }
 

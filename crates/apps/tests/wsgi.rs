@@ -6,6 +6,8 @@ use std::{
     io::{Read, Write},
     net::TcpStream,
     num::NonZero,
+    path::Path,
+    time::{Duration, Instant},
 };
 
 use serow_apps::{Application, Interface};
@@ -582,4 +584,30 @@ fn a_python_that_is_too_old_is_refused() {
     settings.run.environment.push(("PYTHONPATH".into(), folder.path().into()));
     let error = Application::new(settings, 1).run().unwrap_err();
     assert!(error.starts_with("Serow runs Python 3.9 and later, and this is "), "{error}");
+}
+
+#[test]
+fn a_worker_whose_threads_go_on_is_ended_when_it_has_left() {
+    let (mut settings, folder) = settings(
+        Interface::Wsgi,
+        "main.py",
+        r#"
+import os, threading, time
+threading.Thread(target=time.sleep, args=(600,)).start()
+def app(environ, start_response):
+    start_response('200 OK', [])
+    return [str(os.getpid()).encode()]
+"#,
+    );
+    settings.run.processes = NonZero::<usize>::MIN;
+    settings.run.grace = Duration::from_millis(300);
+    let running = Running::new((settings, folder));
+    let first = body(&running.get("/")).to_owned();
+    running.reload().unwrap();
+    assert_ne!(body(&running.get("/")), first);
+    let since = Instant::now();
+    while Path::new("/proc").join(&first).exists() {
+        assert!(since.elapsed() < Duration::from_secs(5), "{first} is there");
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }

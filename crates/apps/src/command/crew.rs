@@ -178,7 +178,7 @@ impl CommandCrew {
     /// Copies that have finished what they had are told to end; those that do not are ended.
     fn dismiss(&mut self) {
         let settings = &self.shared.settings;
-        let (name, limit, grace) = (&settings.run.name, settings.run.start_timeout, settings.grace);
+        let (name, limit, grace) = (&settings.run.name, settings.run.start_timeout, settings.run.grace);
         for copy in &mut self.copies {
             match copy.stage {
                 Stage::Leaving(since) => {

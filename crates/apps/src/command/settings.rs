@@ -1,6 +1,6 @@
 //! What can be set of a program.
 
-use std::{env, ffi::OsString, num::NonZero, os::unix::ffi::OsStrExt, path::PathBuf, time::Duration};
+use std::{env, ffi::OsString, num::NonZero, os::unix::ffi::OsStrExt, path::PathBuf};
 
 use rustix::fs::{Access, access};
 
@@ -24,8 +24,6 @@ pub struct CommandSettings {
     pub check_path: Option<String>,
     /// Requests that a copy answers at a time; any number by default.
     pub concurrency: Option<NonZero<u32>>,
-    /// How long a copy that leaves may finish what it has before it gets TERM, and after that before it is killed; 30 s.
-    pub grace: Duration,
 }
 
 /// How copies are reached.
@@ -51,7 +49,6 @@ impl CommandSettings {
             binding: Binding::default(),
             check_path: None,
             concurrency: None,
-            grace: Duration::from_secs(30),
         }
     }
 

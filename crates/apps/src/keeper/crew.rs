@@ -122,6 +122,7 @@ impl Crew for BridgedCrew {
         let overdue = shared.look_at_clock();
         for crew in crews {
             crew.end_overdue(&overdue);
+            crew.end_lingering();
             crew.replace(numbers);
         }
     }

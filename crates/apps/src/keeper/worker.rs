@@ -24,6 +24,8 @@ pub(super) struct Worker {
     process: Option<Process>,
     pub(super) stage: Stage,
     pub(super) born: Instant,
+    /// When it was seen first that it leaves and has nothing to finish any more.
+    pub(super) finished: Option<Instant>,
     /// Who takes over when it has retired.
     pub(super) is_replaced: bool,
 }
@@ -65,6 +67,7 @@ impl Worker {
             process: None,
             stage: Stage::Loading,
             born: Instant::now(),
+            finished: None,
             is_replaced: false,
         }
     }

@@ -100,6 +100,11 @@ impl<T, W> Worker<T, W> {
         all.find(|asked| asked.ticket == ticket)
     }
 
+    /// Whether anybody waits for a request that it has.
+    pub(super) fn is_awaited(&self) -> bool {
+        !self.ahead.is_empty() || self.under_way.iter().any(|one| one.progress != Progress::Abandoned)
+    }
+
     /// It begins a request.
     pub(super) fn begin(&mut self, asked: Asked<T>, now: Duration) {
         self.begun += 1;

@@ -28,6 +28,9 @@ pub struct RunSettings {
     pub spawn_interval: Duration,
     /// Bytes of memory (resident) after which a process is replaced; none by default.
     pub memory_limit: Option<u64>,
+    /// How long a process that leaves has, 30 s: a copy of a program to finish what it has before it gets TERM, and then to end
+    /// before it is killed; a worker to end once it has finished. An application may have threads that never do.
+    pub grace: Duration,
     /// How many files processes may have open (the soft limit), where that is not what this process may.
     pub open_files: Option<u64>,
     /// Where bodies of requests are kept until they are whole.
@@ -67,6 +70,7 @@ impl RunSettings {
             lifetime: None,
             spawn_interval: Duration::ZERO,
             memory_limit: None,
+            grace: Duration::from_secs(30),
             open_files: None,
             buffer: BufferSettings::default(),
             output: Output::default(),

@@ -111,7 +111,7 @@ impl<'a> Applications<'a> {
                     false => folder.join(application).into_os_string(),
                 };
                 let name = free_name(application, names);
-                self::application(name, &file, arguments.clone(), self.threads)
+                self::application(name, &file, arguments.clone(), self.threads, self.grace)
             }
             (None, [_, ..]) => {
                 let words = command.iter().map(Into::into).collect();

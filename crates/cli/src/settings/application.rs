@@ -4,6 +4,7 @@ use std::{
     ffi::OsStr,
     num::NonZero,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use serow_apps::{ApplicationSettings, Interface, Interpreter, Program};
@@ -32,7 +33,7 @@ impl AppSettings {
         let server = ServerSettings::new(general, shares)?;
         let name = APPLICATION.to_owned();
         let application = match application {
-            Some(application) => self::application(name, &application, run, server.workers),
+            Some(application) => self::application(name, &application, run, server.workers, server.grace),
             None => program(name, command, run, server.grace),
         };
         let application = application
@@ -41,12 +42,13 @@ impl AppSettings {
     }
 }
 
-/// This application, which so many threads ask.
+/// This application, which so many threads ask; workers that leave may take so long to end.
 pub(crate) fn application(
     name: String,
     application: &OsStr,
     written: ApplicationArguments,
     threads: usize,
+    grace: Duration,
 ) -> Result<Application, Contradiction> {
     for (key, is_given) in [("bind", written.bind != BindArgument::Port), ("check-path", written.check_path.is_some())]
     {
@@ -73,7 +75,7 @@ pub(crate) fn application(
     }
     let mut settings = ApplicationSettings::new(name, program, folder);
     settings.run.processes = NonZero::new(threads).unwrap_or(NonZero::<usize>::MIN);
-    run_as_written(&mut settings.run, &written)?;
+    run_as_written(&mut settings.run, &written, grace)?;
     if let Some(threads) = written.threads {
         settings.concurrency = NonZero::new(threads.in_memory()).unwrap_or(NonZero::<usize>::MIN);
     }

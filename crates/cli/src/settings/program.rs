@@ -30,7 +30,7 @@ pub(crate) fn program(
         return Err(Contradiction::new("check-path", "`check-path` has to begin with a slash, as in /up"));
     }
     let mut settings = CommandSettings::new(name, command, folder);
-    run_as_written(&mut settings.run, &written)?;
+    run_as_written(&mut settings.run, &written, grace)?;
     settings.launcher = program_launcher();
     settings.binding = match written.bind {
         BindArgument::Port => Binding::Port,
@@ -39,7 +39,6 @@ pub(crate) fn program(
     };
     settings.check_path = written.check_path;
     settings.concurrency = written.threads.and_then(|count| NonZero::new(count.get()));
-    settings.grace = grace;
     Ok(Application::Program(CommandApplication::new(settings)))
 }
 

@@ -1,6 +1,6 @@
 //! How the processes of an application are run.
 
-use std::num::NonZero;
+use std::{num::NonZero, time::Duration};
 
 use serow_apps::{Lifetime, Output, RunSettings};
 use serow_proxy::QueueSettings;
@@ -8,8 +8,13 @@ use serow_proxy::QueueSettings;
 use super::Contradiction;
 use crate::{announcement, arguments::ApplicationArguments, descriptors::limit_of_others};
 
-/// Has the processes run as it is written; there are as many as before where that says nothing of it.
-pub(super) fn run_as_written(run: &mut RunSettings, written: &ApplicationArguments) -> Result<(), Contradiction> {
+/// Has the processes run as it is written; there are as many as before where that says nothing of it. Those that leave may
+/// take so long.
+pub(super) fn run_as_written(
+    run: &mut RunSettings,
+    written: &ApplicationArguments,
+    grace: Duration,
+) -> Result<(), Contradiction> {
     let environment = written.env.iter().map(|variable| (variable.name.clone().into(), variable.value.clone().into()));
     run.environment = environment.collect();
     run.processes = written.processes.and_then(|count| NonZero::new(count.in_memory())).unwrap_or(run.processes);
@@ -19,6 +24,7 @@ pub(super) fn run_as_written(run: &mut RunSettings, written: &ApplicationArgumen
     run.lifetime = lifetime(written)?;
     run.spawn_interval = written.spawn_interval.0;
     run.memory_limit = written.memory_limit.map(|size| size.0);
+    run.grace = grace;
     run.open_files = limit_of_others();
     run.output = Output { take: announcement::of_worker };
     Ok(())

@@ -74,6 +74,24 @@ impl BridgedCrew {
         }
     }
 
+    /// Workers that have nothing to finish any more and do not end are ended: some thread of theirs goes on, or what they do in
+    /// the end hangs.
+    pub(super) fn end_lingering(&mut self) {
+        let RunSettings { name, grace, .. } = &self.shared.settings.run;
+        for worker in self.workers.iter_mut().filter(|worker| worker.stage == Stage::Leaving) {
+            if self.shared.is_awaited(&worker.link) {
+                continue;
+            }
+            let finished = *worker.finished.get_or_insert_with(Instant::now);
+            if finished.elapsed() >= *grace {
+                tracing::warn!("{name} {}: has finished and does not end within {grace:?}; ended", worker.link.place);
+                worker.signal(Signal::KILL);
+                // Said once, as long as it takes.
+                worker.finished = Some(Instant::now());
+            }
+        }
+    }
+
     /// Starts the workers that are missing.
     pub(super) fn fill(&mut self, numbers: &mut u64) {
         if self.phase == Phase::Retired || self.backoff.is_on(Instant::now()) {
