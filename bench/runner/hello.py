@@ -8,14 +8,14 @@ import subprocess
 import tempfile
 from dataclasses import dataclass
 
-from . import browser, machine, matrix, meter, stacks, tables, tree
+from . import browser, build, machine, matrix, meter, stacks, tables, tree
 from .process import Broken
 
 REQUESTS, WARM_UP = 20_000, 2_000
 COOKIE = "session=0123456789abcdef0123456789abcdef"
 # By the peer's name: the worker alone, and the whole stack.
 BARS = {"Unicorn": (0.3, 0.4), "Puma": (None, 0.35), "Starman": (0.22, 0.3), "gunicorn": (0.12, 0.15), "Granian (WSGI)": (0.9, 0.6),
-        "uvicorn": (0.8, None), "Granian (ASGI)": (1.0, 0.6)}
+        "uvicorn": (0.8, None), "Granian (ASGI)": (1.0, 0.6), "Warp": (None, None)}
 
 
 @dataclass(frozen=True)
@@ -83,6 +83,6 @@ def table(bench: Bench, only: str) -> str:
             try:
                 rows.append(row(bench, kind, load))
                 matrix.say(" | ".join(rows[-1]))
-            except (Broken, OSError, subprocess.SubprocessError) as error:
+            except (Broken, build.Failed, OSError, subprocess.SubprocessError) as error:
                 matrix.say(f"{kind.name}: {error}")
     return tables.table(["peer", "peer, µs", "Serow, µs", "Serow : peer", "bar", ""], rows)

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from . import browser, front, machine
+from . import browser, build, front, machine
 from .tree import Stack, family, pin, started
 
 APPLICATIONS = machine.BENCH / "applications"
@@ -79,6 +79,10 @@ def uvicorn(path: pathlib.Path, folder: pathlib.Path) -> list[str]:
             "--loop", "uvloop", "--http", "httptools", "hello_asgi:app"]
 
 
+def warp(path: pathlib.Path, folder: pathlib.Path) -> list[str]:
+    return [str(build.warp()), f"unix:{path}"]
+
+
 KINDS = (
     Kind("Unicorn", "rack", unicorn, "unicorn", keeps=False),
     Kind("Puma", "rack", puma, "puma", keeps=False),
@@ -89,9 +93,12 @@ KINDS = (
     Kind("Granian (WSGI)", "wsgi", granian("wsgi")),
     Kind("uvicorn", "asgi", uvicorn),
     Kind("Granian (ASGI)", "asgi", granian("asgi")),
+    # A program of its own, which has no worker of ours.
+    Kind("Warp", "program", warp, loads=()),
 )
 # The interface, and what `serow app` is given.
-SEROW = {"rack": ["config.ru"], "psgi": ["app.psgi"], "wsgi": ["hello_wsgi:app"], "asgi": ["hello_asgi:app", "--interface", "asgi"]}
+SEROW = {"rack": ["config.ru"], "psgi": ["app.psgi"], "wsgi": ["hello_wsgi:app"], "asgi": ["hello_asgi:app", "--interface", "asgi"],
+         "program": ["--bind", "unix"]}
 
 
 def python_environment() -> pathlib.Path:
@@ -110,6 +117,8 @@ def serow(program: pathlib.Path, interface: str, folder: pathlib.Path, cores: tu
     path = folder / "serow.sock"
     python = ["--interpreter", "/usr/bin/python3"] if interface in ("wsgi", "asgi") else []
     command = [program, "app", *SEROW[interface], *python, "--listen", f"unix:{path}", "--processes", "1", "--workers", "1"]
+    if interface == "program":
+        command += ["--", *warp(pathlib.Path("{socket}"), folder)]
     with started(command, path, folder, APPLICATIONS) as process:
         stack = Stack("Serow", path, [process], [process])
         pin([pid for pid in stack.all() if pid not in stack.workers()], cores[0])
