@@ -111,6 +111,7 @@ impl Interface {
                     include_str!("../bridges/python/serow.py"),
                     include_str!("../bridges/python/asgi_body.py"),
                     include_str!("../bridges/python/asgi_reply.py"),
+                    include_str!("../bridges/python/asgi_exchange.py"),
                     include_str!("../bridges/python/asgi_http.py"),
                     include_str!("../bridges/python/asgi_websocket.py"),
                     include_str!("../bridges/python/asgi_lifespan.py"),

@@ -191,20 +191,7 @@ end
 #[test]
 fn a_body_ends_when_its_client_is_gone() {
     for concurrency in [1, 2] {
-        let (mut settings, folder) = settings(
-            Interface::Rack,
-            "config.ru",
-            r#"
-class Endless
-  def each = loop { yield 'x' * 100; sleep 0.01 }
-  def close = File.write('closed', '')
-end
-run ->(env) { [200, {}, env['PATH_INFO'] == '/endless' ? Endless.new : ["%s %s" % [Thread.list.size > 1, env["rack.multithread"]]]] }
-"#,
-        );
-        settings.run.processes = NonZero::<usize>::MIN;
-        settings.concurrency = NonZero::new(concurrency).unwrap();
-        let running = Running::new((settings, folder));
+        let running = endless(concurrency);
         let clients: Vec<_> = (0..concurrency).map(|_| begin(&running)).collect();
         drop(clients);
         let threaded = concurrency > 1;
@@ -220,22 +207,11 @@ run ->(env) { [200, {}, env['PATH_INFO'] == '/endless' ? Endless.new : ["%s %s" 
 /// So quick is the worker that several of those who wait stand in its socket already.
 #[test]
 fn a_body_ends_when_its_client_is_gone_though_others_wait_behind_it() {
-    let (mut settings, folder) = settings(
-        Interface::Rack,
-        "config.ru",
-        r#"
-class Endless
-  def each = loop { yield 'x' * 100; sleep 0.01 }
-end
-run ->(env) { [200, {}, env['PATH_INFO'] == '/endless' ? Endless.new : ['.']] }
-"#,
-    );
-    settings.run.processes = NonZero::<usize>::MIN;
-    let running = Running::new((settings, folder));
+    let running = endless(1);
     let mut warm = TcpStream::connect(running.address()).unwrap();
     for _ in 0..100 {
         ask(&mut warm, "/");
-        read_until(&mut warm, "\r\n\r\n.");
+        read_until(&mut warm, "\r\n\r\nfalse false");
     }
     let connect = || TcpStream::connect(running.address()).unwrap();
     let mut endless = connect();
@@ -246,8 +222,26 @@ run ->(env) { [200, {}, env['PATH_INFO'] == '/endless' ? Endless.new : ['.']] }
     drop(endless);
     for mut other in others {
         other.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
-        read_until(&mut other, "\r\n\r\n.");
+        read_until(&mut other, "\r\n\r\nfalse false");
     }
+}
+
+/// A worker that answers so many at a time, and one of its paths without an end.
+fn endless(concurrency: usize) -> Running {
+    let (mut settings, folder) = settings(
+        Interface::Rack,
+        "config.ru",
+        r#"
+class Endless
+  def each = loop { yield 'x' * 100; sleep 0.01 }
+  def close = File.write('closed', '')
+end
+run ->(env) { [200, {}, env['PATH_INFO'] == '/endless' ? Endless.new : ["%s %s" % [Thread.list.size > 1, env["rack.multithread"]]]] }
+"#,
+    );
+    settings.run.processes = NonZero::<usize>::MIN;
+    settings.concurrency = NonZero::new(concurrency).unwrap();
+    Running::new((settings, folder))
 }
 
 fn ask(connection: &mut TcpStream, path: &str) {

@@ -1,20 +1,15 @@
 # The part for ASGI 3: requests and their responses.
 
-import asyncio
-
 DISCONNECTED = {'type': 'http.disconnect'}
 
 
-class Gone(OSError):
-    """The client has gone, or nobody waits for it any more."""
-
-
-class Http:
+class Http(Exchange):
     """One request on its way to becoming a response."""
 
-    __slots__ = ('ticket', 'reply', 'body', 'task', 'head', 'phase', 'room', 'is_gone', 'news')
+    __slots__ = ('body',)
 
     NEW, STARTED, STREAMING, TRAILING, ENDED = range(5)
+    CLOSED = ENDED  # there is nothing between
 
     def __init__(self, ticket, reply, body):
         self.ticket = ticket
@@ -142,39 +137,3 @@ class Http:
             return self.abandon()
         how = 'without a response' if self.phase == Http.NEW else 'before its response was complete'
         self.fail(RuntimeError(f'the application returned {how}'))
-
-    def fail(self, error):
-        was_told = self.is_gone and (isinstance(error, asyncio.CancelledError) or is_about(error, Gone))
-        text = describe(error)
-        if not was_told:
-            print(text, file=sys.stderr)
-        if self.phase == Http.ENDED:
-            return
-        if self.is_gone:
-            return self.abandon()
-        self.phase = Http.ENDED
-        self.reply.send(b'X' + self.ticket + text.encode(errors='backslashreplace')[:PIECE])
-        self.wake()
-
-    def abandon(self):
-        if self.phase != Http.ENDED:
-            self.phase = Http.ENDED
-            self.reply.send(b'D' + self.ticket)
-
-    async def wait(self):
-        """Waits until something happens."""
-        if self.news is None:
-            self.news = asyncio.Event()
-        self.news.clear()
-        await self.news.wait()
-
-    def wake(self):
-        if self.news:
-            self.news.set()
-
-
-def is_about(error, kind):
-    """Whether an error is of this kind, or happened because of one that is."""
-    while error and not isinstance(error, kind):
-        error = error.__cause__ or error.__context__
-    return error is not None

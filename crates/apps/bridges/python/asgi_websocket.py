@@ -1,16 +1,15 @@
 # The part for ASGI 3: WebSockets.
 
-import asyncio
 from collections import deque
 
 REASON = 123  # bytes that fit into the frame that closes a WebSocket (RFC 6455 §5.5)
 WEIGHT = 64  # bytes that a message takes besides its own
 
 
-class WebSocket:
+class WebSocket(Exchange):
     """A connection that carries messages."""
 
-    __slots__ = ('ticket', 'reply', 'task', 'phase', 'head', 'room', 'taken', 'messages', 'parts', 'end', 'is_gone', 'news')
+    __slots__ = ('taken', 'messages', 'parts', 'end')
 
     ASKED, CONNECTING, REFUSING, OPEN, CLOSED, ENDED = range(6)
     KINDS = {116: 'text', 84: 'text', 121: 'bytes', 89: 'bytes'}  # t, T, y, Y
@@ -127,11 +126,6 @@ class WebSocket:
             self.task.cancel()
         self.wake()
 
-    def abandon(self):
-        if self.phase != WebSocket.ENDED:
-            self.phase = WebSocket.ENDED
-            self.reply.send(b'D' + self.ticket)
-
     def returned(self):
         if self.phase == WebSocket.ENDED:
             return
@@ -140,18 +134,3 @@ class WebSocket:
         elif self.phase <= WebSocket.REFUSING and not self.is_gone:
             return self.fail(RuntimeError('the application returned before it had accepted or refused'))
         self.abandon()
-
-    def fail(self, error):
-        was_told = self.is_gone and (isinstance(error, asyncio.CancelledError) or is_about(error, Gone))
-        text = describe(error)
-        if not was_told:
-            print(text, file=sys.stderr)
-        if self.phase == WebSocket.ENDED:
-            return
-        if self.is_gone or self.phase == WebSocket.CLOSED:
-            return self.abandon()
-        self.phase = WebSocket.ENDED
-        self.reply.send(b'X' + self.ticket + text.encode(errors='backslashreplace')[:PIECE])
-        self.wake()
-
-    wait, wake = Http.wait, Http.wake

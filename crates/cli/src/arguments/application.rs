@@ -120,8 +120,9 @@ pub(crate) struct ApplicationArguments {
     /// Ruby, with --preload: fork workers anew from the one that has had so many requests, so that they share what it has warmed
     /// up (repeatable) [default: never]
     ///
-    /// The first number is for the first time, the last for all that follow, as in 50,1000. Caches, compiled code and what is loaded late are shared memory then. What the application has open when a worker forks
-    /// is shared as well, where config/serow.rb does not close it (before_fork).
+    /// The first number is for the first time, the last for all that follow, as in 50,1000. Caches, compiled code and what is
+    /// loaded late are shared memory then. What the application has open when a worker forks is shared as well, where
+    /// config/serow.rb does not close it (before_fork).
     #[arg(long, value_name = "N,…", value_delimiter = ',')]
     pub(crate) refork_after: Vec<Count<1, 0xffff_ffff>>,
 
