@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 
 # How often something is looked at that was late: in CI (short) other things run on the machine.
-LOOKS = {True: 2, False: 1}
+LOOKS = {True: 3, False: 1}
 
 
 class Verdict:
@@ -37,12 +37,12 @@ class Verdict:
         return holds
 
     def check_in_time(self, holds: bool, miss: str) -> None:
-        """As `check`, of something that a machine may miss by itself. Within `look_twice` only."""
+        """As `check`, of something that a machine may miss by itself. Within `look_again` only."""
         if not holds:
             self.late.append(miss)
             self.say(f"late: {miss}")
 
-    def look_twice(self, run: Callable[[], None], looks: int) -> None:
+    def look_again(self, run: Callable[[], None], looks: int) -> None:
         """Runs something. What was late is missed if it was late each time that it was looked at.
 
         A virtual machine stands still for some milliseconds now and then, and no counter in it says so. A server that keeps

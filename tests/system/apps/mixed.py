@@ -37,7 +37,7 @@ def short_beside_long(verdict: Verdict, folder: pathlib.Path, short: bool) -> No
     def look() -> None:
         compare(verdict, folder / str(next(looks)), short)
 
-    verdict.look_twice(look, LOOKS[short])
+    verdict.look_again(look, LOOKS[short])
 
 
 def compare(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:

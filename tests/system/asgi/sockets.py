@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import collections
 import socket
-import ssl
 
 import h2.config
 import h2.connection
@@ -13,6 +12,8 @@ import h2.settings
 import wsproto
 import wsproto.connection
 import wsproto.events
+
+from .. import encryption
 
 SECONDS = 10.0
 ORIGIN = "http://localhost"
@@ -25,10 +26,7 @@ class Refused(Exception):
 def connect(address: tuple[str, int], protocol: str, *, encrypted: bool) -> socket.socket:
     connection = socket.create_connection(address, SECONDS)
     if encrypted:
-        context = ssl.create_default_context()
-        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-        context.set_alpn_protocols([protocol])
-        connection = context.wrap_socket(connection, server_hostname="localhost")
+        connection = encryption.context(protocol).wrap_socket(connection, server_hostname="localhost")
         assert connection.selected_alpn_protocol() == protocol, connection.selected_alpn_protocol()
     return connection
 

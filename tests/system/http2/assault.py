@@ -49,10 +49,10 @@ def run(short: bool, only: str | None, verdict: Verdict) -> None:
         time.sleep(REST)
         for flood in FLOODS:
             if not only or only.lower() in flood.name.lower():
-                verdict.look_twice(functools.partial(run_flood, flood, site, short, verdict), LOOKS[short])
+                verdict.look_again(functools.partial(run_flood, flood, site, short, verdict), LOOKS[short])
         for hold in holds(HEAD, BODY, not short):
             if not only or only.lower() in hold.name.lower():
-                verdict.look_twice(functools.partial(run_hold, hold, site, verdict), LOOKS[short])
+                verdict.look_again(functools.partial(run_hold, hold, site, verdict), LOOKS[short])
 
 
 def serve(kind: str, site: pathlib.Path) -> Server:

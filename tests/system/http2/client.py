@@ -8,7 +8,7 @@ import socket
 import ssl
 import struct
 
-from .. import wire
+from .. import encryption, wire
 from ..priorities import frames
 from . import fields
 
@@ -158,17 +158,10 @@ def connected(address: tuple[str, int], timeout: float, tls: bool, receive_buffe
     try:
         one.connect(address)
         one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return encrypted(one) if tls else one
+        return encryption.context("h2").wrap_socket(one, server_hostname="localhost") if tls else one
     except BaseException:
         one.close()
         raise
-
-
-def encrypted(one: socket.socket):
-    context = ssl.create_default_context()
-    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    context.set_alpn_protocols(["h2"])
-    return context.wrap_socket(one, server_hostname="localhost")
 
 
 def is_answering(address: tuple[str, int], path: str = "/", *, tls: bool = False) -> bool:

@@ -7,7 +7,7 @@ import dataclasses
 import select
 import ssl
 
-from .. import attack as slow_clients
+from .. import attack as slow_clients, encryption
 from ..priorities import frames
 from . import fields
 from .attacks import PING, posted
@@ -57,9 +57,7 @@ def watched(address: tuple[str, int], hold: Hold, count: int) -> slow_clients.Wa
 def client_hello() -> bytes:
     """The first flight of a real client."""
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
-    context = ssl.create_default_context()
-    context.set_alpn_protocols(["h2"])
-    session = context.wrap_bio(incoming, outgoing, server_hostname="localhost")
+    session = encryption.context("h2").wrap_bio(incoming, outgoing, server_hostname="localhost")
     try:
         session.do_handshake()
     except ssl.SSLWantReadError:

@@ -47,7 +47,7 @@ class Stopped:
 
 def command(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
     """The bar: requests of a load, before the command is stopped and meanwhile."""
-    verdict.look_twice(lambda: command_once(verdict, folder, short), 2)
+    verdict.look_again(lambda: command_once(verdict, folder, short), 2)
 
 
 def command_once(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:

@@ -43,7 +43,7 @@ def one_is_slow(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
 
     ratios: list[float] = []
     with running(*servers):
-        verdict.look_twice(look, LOOKS[short])
+        verdict.look_again(look, LOOKS[short])
     verdict.figure(f"one of {SERVERS} servers ten times as slow: p99 by latency is {min(ratios):.2f} of that in turns")
 
 

@@ -146,7 +146,7 @@ def happen_to_one(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
             requests += row.gets + row.posts
             check(verdict, fault, row, kinds, short)
 
-        verdict.look_twice(look, LOOKS[short])
+        verdict.look_again(look, LOOKS[short])
     verdict.figure(f"{len(FAULTS)} faults of one of three servers, {requests} requests through {CONNECTIONS} connections")
 
 

@@ -47,7 +47,7 @@ def worker_killed(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
             verdict.check(server.serving() != pid and server.status()["reloads"]["crashes"] == 1, "no crash was counted")
             verdict.say(f"{failed} of {CONNECTIONS} connections' requests failed; {probe.latencies}")
 
-    verdict.look_twice(kill_one, LOOKS[short])
+    verdict.look_again(kill_one, LOOKS[short])
     verdict.figure(f"kill -9 of the generation: the next one answers within {min(times) * 1000:.0f} ms")
 
 

@@ -20,7 +20,7 @@ class LookTwice(unittest.TestCase):
             runs += 1
 
         with contextlib.redirect_stdout(io.StringIO()):
-            verdict.look_twice(run, looks)
+            verdict.look_again(run, looks)
         return verdict.misses, runs
 
     def test_what_is_late_once_is_looked_at_again(self) -> None:
@@ -32,5 +32,5 @@ class LookTwice(unittest.TestCase):
     def test_other_misses_count_at_once(self) -> None:
         verdict = Verdict("test")
         with contextlib.redirect_stdout(io.StringIO()):
-            verdict.look_twice(lambda: verdict.check(False, "gone"), 2)
+            verdict.look_again(lambda: verdict.check(False, "gone"), 2)
         self.assertEqual(verdict.misses, ["gone"])
