@@ -2,38 +2,38 @@
 module Serow
   # The environments of requests.
   module Environment
-    SHAPES = 256 # sets of header names whose code is kept: clients could send any number of them
-    FIXED = 13 # values before those of header fields
+    SHAPES = 256 # whose code is kept: clients could send any number of sets of header names
+    FIXED = 8 # values before those of header fields
     VERSION = [1, 6].freeze
     VALUES = {
-      'REQUEST_METHOD' => 2, 'PATH_INFO' => 3, 'QUERY_STRING' => 4, 'SERVER_PROTOCOL' => 5, 'HTTP_VERSION' => 5,
-      'rack.url_scheme' => 6, 'SERVER_NAME' => 7, 'SERVER_PORT' => 8, 'REMOTE_ADDR' => 9, 'REMOTE_PORT' => 10,
-      'REQUEST_URI' => 11, 'REQUEST_PATH' => 3
+      'PATH_INFO' => 2, 'QUERY_STRING' => 3, 'SERVER_NAME' => 4, 'REMOTE_ADDR' => 5, 'REMOTE_PORT' => 6, 'REQUEST_URI' => 7,
+      'REQUEST_PATH' => 2
     }.freeze
     OURS = 'HTTP_VERSION' # not what a field of the name "Version" says
 
     private
 
-    # The block that makes the environment of requests with these names.
-    def shape(names)
+    # The block that makes the environments of requests of this shape: a literal hash, whose constants cost a tenth of what a
+    # string does that is made for one request.
+    def shape(text)
       @shapes.clear if @shapes.size >= SHAPES
-      @shapes[names.dup.freeze] = compile(names.split(','))
+      @shapes[text.dup.freeze] = compile(*text.split(','))
     end
 
-    def compile(names)
+    def compile(method, protocol, scheme, port, *names)
       values = VALUES.merge(names.each_with_index.to_h { |name, place| [name, FIXED + place] }.reject { |name, _| name == OURS })
       eval(<<~RUBY, binding, 'serow.rb', __LINE__ + 1) # rubocop:disable Security/Eval -- names are tokens, and dumped
         # frozen_string_literal: true
         lambda do |v, input|
-          env = {
+          {
             #{values.map { |name, place| "#{name.dump} => v[#{place}]" }.join(', ')},
-            'SCRIPT_NAME' => '', 'SERVER_SOFTWARE' => 'serow', 'rack.version' => VERSION, 'rack.input' => input,
-            'rack.errors' => $stderr, 'rack.multithread' => #{@worker.threaded?}, 'rack.multiprocess' => true,
-            'rack.run_once' => false, 'rack.hijack?' => true, 'rack.hijack' => self, 'rack.early_hints' => @hints,
+            'REQUEST_METHOD' => #{method.dump}, 'SERVER_PROTOCOL' => #{protocol.dump}, 'HTTP_VERSION' => #{protocol.dump},
+            'rack.url_scheme' => #{scheme.dump}, 'SERVER_PORT' => #{port.dump}, 'SCRIPT_NAME' => '',
+            'SERVER_SOFTWARE' => 'serow', 'rack.version' => VERSION, 'rack.input' => input, 'rack.errors' => $stderr,
+            'rack.multithread' => #{@worker.threaded?}, 'rack.multiprocess' => true, 'rack.run_once' => false,
+            'rack.hijack?' => true, 'rack.hijack' => self, 'rack.early_hints' => @hints,
             'rack.after_reply' => @after_reply, 'rack.response_finished' => @finished
           }
-          env['CONTENT_LENGTH'] = v[12] unless v[12].empty?
-          env
         end
       RUBY
     end

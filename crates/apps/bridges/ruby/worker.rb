@@ -108,7 +108,7 @@ module Serow
       @requests = worker.requests
       @replies = worker.replies
       @shapes = {}
-      @formats = Hash.new { |formats, count| formats[count] = "a#{TICKET}x4#{'Z*' * count.to_i}" }
+      @formats = Hash.new { |formats, count| formats[count] = "a#{TICKET}x2#{'Z*' * count}" }
       @empty = input(+'')
       @leaves_collections = GC.respond_to?(:config) && GC.config[:rgengc_allow_full_mark] == false
       @hints = method(:send_hints)
@@ -130,7 +130,7 @@ module Serow
       case packet.getbyte(0)
       when 114 # r
         @empty = input(+'') if @empty.closed?
-        answer(packet.unpack(@formats[packet.byteslice(TICKET, 4)]), @empty)
+        answer(values(packet), @empty)
       when 98 then with_body(packet) { |rest| input(rest) } # b
       when 102 then with_body(packet) { |rest| file(rest) } # f
       when 99 then @worker.note_gone(packet) # c
@@ -167,12 +167,16 @@ module Serow
     def with_body(packet)
       head = packet.byteslice(10, 8).to_i
       # With ten bytes before it, as where there is no body.
-      request = packet.byteslice(8, TICKET + head)
-      values = request.unpack(@formats[request.byteslice(TICKET, 4)])
-      values[0] = packet.byteslice(0, 10)
+      request = values(packet.byteslice(8, TICKET + head))
+      request[0] = packet.byteslice(0, TICKET)
       input = yield packet.byteslice(18 + head, packet.bytesize)
-      answer(values, input)
+      answer(request, input)
       input.close
+    end
+
+    # Ticket, shape and values.
+    def values(packet)
+      packet.unpack(@formats[(packet.getbyte(TICKET) << 8) | packet.getbyte(TICKET + 1)])
     end
 
     def answer(values, input)
