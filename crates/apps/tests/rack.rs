@@ -56,6 +56,32 @@ run ->(env) { [200, {}, [env.values_at(*NAMES).join(' ')]] }
     }
 }
 
+/// Those that are kept are 256: requests of more shapes than that come and go, and each is seen as it is.
+#[test]
+fn requests_of_any_number_of_shapes() {
+    let running = run(r#"
+run ->(env) do
+  names = env.keys.grep(/HTTP_X/).sort
+  [200, {}, [env.values_at('REQUEST_METHOD', 'SERVER_PORT', 'CONTENT_LENGTH').join(' '), *names.map { |name| " #{name}=#{env[name]}" }]]
+end
+"#);
+    for round in 0..2 {
+        for number in (0..300).step_by(if round == 0 { 1 } else { 37 }) {
+            let head = format!("GET / HTTP/1.1\r\nHost: a:{}\r\nX-{number}: {round}", 1 + number % 7);
+            let answer = running.exchange(format!("{head}\r\nConnection: close\r\n\r\n"));
+            assert_eq!(content(&answer), format!("GET {}  HTTP_X_{number}={round}", 1 + number % 7), "{answer}");
+        }
+    }
+    // Characters of tokens with which Ruby's texts would begin code.
+    let answer = running.exchange("M#$0' / HTTP/1.1\r\nHost: a\r\nX#$0'`|~%&*+^!: 1\r\nConnection: close\r\n\r\n");
+    assert_eq!(content(&answer), "M#$0' 80  HTTP_X#$0'`|~%&*+^!=1", "{answer}");
+    let fields: Vec<_> = (10..100).map(|number| format!("X-{number}: {number}")).collect();
+    let expected: Vec<_> = (10..100).map(|number| format!(" HTTP_X_{number}={number}")).collect();
+    let head =
+        format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nConnection: close\r\n{}", fields.join("\r\n"));
+    assert_eq!(content(&running.exchange(format!("{head}\r\n\r\nabc"))), format!("POST 80 3{}", expected.concat()));
+}
+
 #[test]
 fn a_failure_is_a_response_and_the_worker_goes_on() {
     let running = run("n = 0\nrun ->(env) { raise 'no' if (n += 1) == 1; [200, {}, [\"#{n}\"]] }\n");

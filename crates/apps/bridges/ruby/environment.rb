@@ -13,11 +13,12 @@ module Serow
 
     private
 
-    # The block that makes the environments of requests of this shape: a literal hash, whose constants cost a tenth of what a
+    # The block that makes the environments of requests of a shape, known by its digest: a literal hash, whose constants cost a tenth of what a
     # string does that is made for one request.
-    def shape(text)
+    def shape(packet, digest)
       @shapes.clear if @shapes.size >= SHAPES
-      @shapes[text.dup.freeze] = compile(*text.split(','))
+      text = packet.unpack("#{@formats[packet.getbyte(Worker::TICKET)]}a*").last
+      @shapes[digest.freeze] = compile(*text.split(','))
     end
 
     def compile(method, protocol, scheme, port, *names)

@@ -5,8 +5,6 @@ module Serow
     private
 
     def respond(status, headers, body)
-      return if respond_at_once(status, headers, body)
-
       head = "R#{@ticket}\0#{status}"
       hijack = write_fields(headers, head)
       head << "\0\0"
@@ -26,7 +24,7 @@ module Serow
     # What most responses are: one text, nothing to be called behind it, and no field but texts. All in one method, since calls
     # are what this costs. Says whether it has sent it.
     def respond_at_once(status, headers, body)
-      return unless body.is_a?(Array) && body.size == 1 && !stays?
+      return unless body.is_a?(Array) && body.size == 1 && @after_reply.empty? && @finished.empty?
 
       packet = "R#{@ticket}\0#{status}"
       headers.each do |name, value|

@@ -108,7 +108,7 @@ module Serow
       @requests = worker.requests
       @replies = worker.replies
       @shapes = {}
-      @formats = Hash.new { |formats, count| formats[count] = "a#{TICKET}x2#{'Z*' * count}" }
+      @formats = Hash.new { |formats, count| formats[count] = "a#{TICKET}x#{'Z*' * count}" }
       @empty = input(+'')
       @leaves_collections = GC.respond_to?(:config) && GC.config[:rgengc_allow_full_mark] == false
       @hints = method(:send_hints)
@@ -130,7 +130,7 @@ module Serow
       case packet.getbyte(0)
       when 114 # r
         @empty = input(+'') if @empty.closed?
-        answer(values(packet), @empty)
+        answer(packet, packet.unpack(@formats[packet.getbyte(TICKET)]), @empty)
       when 98 then with_body(packet) { |rest| input(rest) } # b
       when 102 then with_body(packet) { |rest| file(rest) } # f
       when 99 then @worker.note_gone(packet) # c
@@ -167,25 +167,21 @@ module Serow
     def with_body(packet)
       head = packet.byteslice(10, 8).to_i
       # With ten bytes before it, as where there is no body.
-      request = values(packet.byteslice(8, TICKET + head))
-      request[0] = packet.byteslice(0, TICKET)
+      request = packet.byteslice(8, TICKET + head)
+      request[0, TICKET] = packet.byteslice(0, TICKET)
       input = yield packet.byteslice(18 + head, packet.bytesize)
-      answer(request, input)
+      answer(request, request.unpack(@formats[request.getbyte(TICKET)]), input)
       input.close
     end
 
-    # Ticket, shape and values.
-    def values(packet)
-      packet.unpack(@formats[(packet.getbyte(TICKET) << 8) | packet.getbyte(TICKET + 1)])
-    end
-
-    def answer(values, input)
+    # Values are the ticket, the digest of the shape, and what this makes an environment of.
+    def answer(packet, values, input)
       @ticket = values[0]
       @reply = @replies[@ticket.getbyte(1) - 33]
       @socket = @gone = nil
-      @env = (@shapes[values[1]] || shape(values[1])).call(values, input)
+      @env = (@shapes[values[1]] || shape(packet, values[1])).call(values, input)
       status, headers, body = @app.call(@env)
-      return respond(status, headers, body) unless @socket
+      return respond_at_once(status, headers, body) || respond(status, headers, body) unless @socket
 
       body.close if body.respond_to?(:close)
       finish(status, headers, nil)

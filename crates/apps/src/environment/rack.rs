@@ -1,29 +1,25 @@
 //! Requests for Ruby: values, each with a NUL behind it, which `String#unpack` takes apart in one call.
 //!
-//! Before them stands how many they are, in two bytes. The first is the request's shape: what is the same in most requests, and the
+//! Before them stands how many they are, in a byte, and behind them the request's shape: what is the same in most requests, and the
 //! names of the header's variables, with commas between them. Requests of one shape are made by the same block of Ruby, a literal
-//! hash that was compiled when the first of them came; no string is made for what the shape says.
+//! hash that was compiled when the first of them came; no string is made for what the shape says, nor for the shape itself, which
+//! is known by its digest.
+
+use std::{
+    hash::{BuildHasher, RandomState},
+    sync::LazyLock,
+};
 
 use super::{Facts, variable, write_text, write_values};
 
-/// Behind the number: the shape, path, query, server's name, client's address and port, target, then the fields' values.
+/// The shape's digest, path, query, server's name, client's address and port, target, the fields' values; then the shape.
 pub(super) fn write(facts: &Facts<'_>, packet: &mut Vec<u8>) {
-    let fields = facts.fields_once();
+    let mut fields = facts.fields_once();
+    fields.truncate(MOST_FIELDS);
     let count = BEFORE_FIELDS + fields.len() + usize::from(facts.content_length.is_some());
-    // A head is not long enough for more.
-    packet.extend_from_slice(&u16::try_from(count).unwrap_or(u16::MAX).to_be_bytes());
-    for constant in [facts.method, facts.protocol, facts.scheme] {
-        packet.extend_from_slice(constant.as_bytes());
-        packet.push(b',');
-    }
-    facts.server_port.write(packet);
-    if facts.content_length.is_some() {
-        packet.extend_from_slice(b",CONTENT_LENGTH");
-    }
-    for (name, ..) in &fields {
-        packet.push(b',');
-        variable::write(name, packet);
-    }
+    packet.push(u8::try_from(count).unwrap_or(u8::MAX));
+    let digest_at = packet.len();
+    packet.extend_from_slice(&[b'0'; DIGEST_LENGTH]);
     packet.push(0);
     // `OPTIONS *` asks for no path, and Rack has no other word for that.
     let path = if facts.path.starts_with('/') { facts.path } else { "" };
@@ -43,11 +39,43 @@ pub(super) fn write(facts: &Facts<'_>, packet: &mut Vec<u8>) {
         write_text(length, packet);
         packet.push(0);
     }
-    for field in fields {
-        write_values(facts, field, packet);
+    for field in &fields {
+        write_values(facts, *field, packet);
         packet.push(0);
+    }
+    let shape_at = packet.len();
+    write_shape(facts, fields.iter().map(|(name, ..)| *name), packet);
+    let digest = digest(&packet[shape_at..]);
+    packet[digest_at..][..DIGEST_LENGTH].copy_from_slice(&digest);
+}
+
+/// Method, protocol, scheme, port, names. What is in the way of a name in Ruby is none of a token (RFC 9110 §5.6.2).
+fn write_shape<'a>(facts: &Facts<'_>, names: impl Iterator<Item = &'a [u8]>, packet: &mut Vec<u8>) {
+    for constant in [facts.method, facts.protocol, facts.scheme] {
+        packet.extend_from_slice(constant.as_bytes());
+        packet.push(b',');
+    }
+    facts.server_port.write(packet);
+    if facts.content_length.is_some() {
+        packet.extend_from_slice(b",CONTENT_LENGTH");
+    }
+    for name in names {
+        packet.push(b',');
+        variable::write(name, packet);
     }
 }
 
-/// The shape and the values that each request has.
+/// What workers know a shape by, in hexadecimal digits. Its key is secret (SipHash), or clients could make shapes that are
+/// taken for others.
+fn digest(shape: &[u8]) -> [u8; DIGEST_LENGTH] {
+    static KEY: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+    let digest = KEY.hash_one(shape);
+    std::array::from_fn(|place| b"0123456789abcdef"[(digest >> (4 * place)) as usize & 15])
+}
+
+/// The digest and the values that each request has.
 const BEFORE_FIELDS: usize = 7;
+/// Servers take 128 at most; a byte counts them, the values before them, and the length of a body.
+const MOST_FIELDS: usize = u8::MAX as usize - BEFORE_FIELDS - 1;
+/// Ruby keeps texts of up to 23 bytes without allocating them.
+const DIGEST_LENGTH: usize = 16;
