@@ -261,7 +261,10 @@ impl CommandCrew {
         }
         match copy.stage {
             Stage::Ready | Stage::Serving if copy.born.elapsed() >= RESTART => self.backoff.succeed(),
-            _ => self.backoff.fail(Instant::now()),
+            Stage::Ready | Stage::Serving => {
+                self.backoff.die_young(self.shared.settings.run.processes.get(), Instant::now());
+            }
+            Stage::Starting | Stage::Leaving(_) | Stage::Ending(_) => self.backoff.fail(Instant::now()),
         }
         drop(copy);
         if self.phase == Phase::Retired {

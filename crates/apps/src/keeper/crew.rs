@@ -26,8 +26,6 @@ pub(crate) struct BridgedCrew {
     phase: Phase,
     backoff: Backoff,
     started: Instant,
-    /// Workers in a row that died within a second.
-    young_deaths: usize,
 }
 
 /// What is heard of a crew.
@@ -64,7 +62,6 @@ impl Crew for BridgedCrew {
             phase: Phase::Loading,
             backoff: Backoff::default(),
             started: Instant::now(),
-            young_deaths: 0,
         };
         crew.molds.start(&shared.settings, &crew.words).map_err(|error| {
             format!("{} cannot be started: {error}; is it installed?", shared.settings.program.interpreter.name())

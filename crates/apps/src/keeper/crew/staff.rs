@@ -165,13 +165,9 @@ impl BridgedCrew {
         }
         match worker.stage {
             Stage::Leaving => {}
-            _ if worker.age() >= RESTART => self.young_deaths = 0,
-            stage => {
-                self.young_deaths += 1;
-                // One that requests have killed is replaced at once.
-                if stage == Stage::Loading || self.young_deaths > self.shared.settings.run.processes.get() {
-                    self.pause();
-                }
+            Stage::Ready | Stage::Serving if worker.age() >= RESTART => {}
+            Stage::Loading | Stage::Ready | Stage::Serving => {
+                self.backoff.die_young(self.shared.settings.run.processes.get(), Instant::now());
             }
         }
         if worker.link.end() {
