@@ -11,7 +11,7 @@ import threading
 import time
 
 from .. import wire
-from ..probe import BAR, Probe
+from ..probe import Probe
 from ..server import Server
 from ..verdict import Verdict
 
@@ -95,8 +95,7 @@ def stopped_clients(verdict: Verdict, folder: pathlib.Path, short: bool) -> None
         reader.stdout.close()
         verdict.figure(f"stopped clients: {probe.latencies}")
         verdict.check(let_go, f"stopped clients: {still} descriptors still, {descriptors} before")
-        verdict.check(probe.latencies.longest_share < BAR and not probe.latencies.failures,
-                      f"stopped clients: others waited: {probe.latencies} {probe.latencies.failures[:2]}")
+        probe.latencies.judge(verdict, "stopped clients")
         verdict.check(server.processor_seconds() - used < 5, "stopped clients: the server was busy with them")
 
 

@@ -11,7 +11,7 @@ import time
 import urllib.parse
 
 from .. import wire
-from ..probe import BAR, Probe
+from ..probe import Probe
 from ..server import Server
 from ..verdict import Verdict
 
@@ -45,7 +45,7 @@ def special(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
                 time.sleep(0.2)
     verdict.say(f"special files: {found}")
     verdict.check(all(code in (403, 404) for code in found.values()), f"special files: {found}")
-    verdict.check(probe.latencies.longest_share < BAR, f"special files: others waited: {probe.latencies}")
+    probe.latencies.judge(verdict, "special files")
 
 
 def links(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
@@ -194,10 +194,10 @@ def crowd(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
                 time.sleep(0.1)
             verdict.figure(f"crowd of {count}, at most {limit} shown: a listing takes {min(times):.2f}–{max(times):.2f} s, "
                            f"meanwhile {probe.latencies}")
-        measured = probe.latencies.longest_share if short else probe.latencies.longest
         # More than the default are sorted in one go, which is why there is a limit: printed, not judged.
-        verdict.check((measured < BAR or limit != DEFAULT_LIMIT) and not probe.latencies.failures,
-                      f"crowd, {limit} shown: others waited {measured * 1000:.0f} ms {probe.latencies.failures[:2]}")
+        if limit == DEFAULT_LIMIT:
+            probe.latencies.judge(verdict, f"crowd, {limit} shown", short)
+        verdict.check(not probe.latencies.failures, f"crowd, {limit} shown: {probe.latencies.failures[:2]}")
     verdict.check(not failures, f"crowd: {failures[:3]}")
 
 
@@ -222,8 +222,7 @@ def compressed(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
                 thread.join()
     verdict.figure(f"compressed: {(folder / 'large.txt').stat().st_size >> 20} MB for {len(codings)} clients, meanwhile {probe.latencies}")
     verdict.check(len(sizes) == len(codings), f"compressed: only {len(sizes)} of {len(codings)}")
-    measured = probe.latencies.longest_share if short else probe.latencies.longest
-    verdict.check(measured < BAR and not probe.latencies.failures, f"compressed: others waited: {probe.latencies}")
+    probe.latencies.judge(verdict, "compressed", short)
 
 
 CASES = (compressed, special, links, names, deep, sparse, crowd)

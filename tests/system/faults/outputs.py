@@ -9,7 +9,7 @@ import subprocess
 import time
 
 from .. import wire
-from ..probe import BAR, Probe
+from ..probe import Probe
 from ..server import Server
 from ..verdict import Verdict
 
@@ -30,8 +30,7 @@ def serves_well(server: Server, name: str, verdict: Verdict, seconds: float) -> 
                 assert connection.ask("/").status == 200
         time.sleep(seconds)
     verdict.say(f"{name}: {probe.latencies}")
-    verdict.check(probe.latencies.longest_share < BAR and not probe.latencies.failures,
-                  f"{name}: {probe.latencies} {probe.latencies.failures[:2]}")
+    probe.latencies.judge(verdict, name)
     verdict.check(server.is_running(), f"{name}: the server ended")
 
 
