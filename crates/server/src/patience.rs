@@ -22,6 +22,8 @@ enum Purpose {
     Other,
     /// A last request of a connection that is to end.
     Parting,
+    /// Something to send it: it sends nothing more itself.
+    HalfClosed,
     /// It is to take a body; so many bytes it took since its time began. See [`Timeouts::RENEWAL`].
     Sending { moved: usize },
     /// It is to send a body.
@@ -71,6 +73,16 @@ impl Patience {
         self.poll_overdue(context)
     }
 
+    /// Ready when there was nothing to send to a peer that has closed its side, for a moment. Its time begins with the first
+    /// call, and again whenever something was sent ([`Self::note_sent`]).
+    pub(crate) fn poll_half_closed(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        if self.purpose != Purpose::HalfClosed {
+            self.deadline.set(HALF_CLOSED);
+            self.purpose = Purpose::HalfClosed;
+        }
+        self.poll_overdue(context)
+    }
+
     /// Ready when the peer, which is to take a body, took too long. Its time begins with the first call, and again
     /// whenever it has taken enough ([`Self::note_sent`]).
     pub(crate) fn poll_sending(&mut self, context: &mut Context<'_>, time: Duration) -> Poll<()> {
@@ -89,12 +101,16 @@ impl Patience {
     /// The peer took so many bytes of a body.
     #[inline]
     pub(crate) fn note_sent(&mut self, bytes: usize, time: Duration) {
-        if let Purpose::Sending { moved } = &mut self.purpose {
-            *moved += bytes;
-            if *moved >= Timeouts::RENEWAL {
-                *moved = 0;
-                self.deadline.set(time);
+        match &mut self.purpose {
+            Purpose::Sending { moved } => {
+                *moved += bytes;
+                if *moved >= Timeouts::RENEWAL {
+                    *moved = 0;
+                    self.deadline.set(time);
+                }
             }
+            Purpose::HalfClosed => self.allow_any_time(),
+            Purpose::Other | Purpose::Parting | Purpose::Receiving(_) => {}
         }
     }
 
@@ -145,3 +161,7 @@ impl Patience {
 /// How long a connection without a request is kept when it is to end: a request that is on its way is answered, and not
 /// lost. A client's first request follows its handshake at once, so that this covers a stutter, not a round trip.
 const PARTING: Duration = Duration::from_millis(100);
+
+/// How long a client that has closed its side waits for something in vain before it is taken for gone. Scripts that send a request
+/// through a pipe close theirs; nearly all that do so have closed both, and nginx gives up at once.
+const HALF_CLOSED: Duration = Duration::from_secs(1);

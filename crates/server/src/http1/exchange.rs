@@ -2,8 +2,9 @@
 
 use std::{
     future::{Future, poll_fn},
+    io,
     pin::pin,
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
 };
 
 use serow_http1::{Next, ReceivedRequest};
@@ -108,8 +109,28 @@ impl<H: Handler> Http1<H> {
         }
         match self.transport.poll_flush(context, More::Nothing) {
             Poll::Ready(Err(broken)) => Poll::Ready(Err(End::Cut(broken))),
-            Poll::Ready(Ok(())) | Poll::Pending => Poll::Pending,
+            Poll::Ready(Ok(())) => self.poll_left(context).map(Err),
+            Poll::Pending => Poll::Pending,
         }
+    }
+
+    /// While its response is being made: ready when the client is gone, so that nobody works for it any longer.
+    ///
+    /// Some clients only say that they have nothing more to send, and a connection that is closed looks the same until
+    /// something is sent to it. They have a moment in which something is.
+    pub(super) fn poll_left(&mut self, context: &mut Context<'_>) -> Poll<End> {
+        // A request's body is received when it is wanted.
+        while self.machine.has_received_all() && self.transport.input.len() < MOST_PIPELINED {
+            match ready!(self.transport.poll_fill(context)) {
+                Ok(0) => {
+                    let gone = || End::Cut(Broken::Lost(io::ErrorKind::UnexpectedEof.into()));
+                    return self.transport.patience.poll_half_closed(context).map(|()| gone());
+                }
+                Ok(_) => {}
+                Err(broken) => return Poll::Ready(End::Cut(broken)),
+            }
+        }
+        Poll::Pending
     }
 
     /// Writes the interim responses that wait.
@@ -140,3 +161,6 @@ impl<H: Handler> Http1<H> {
         }
     }
 }
+
+/// Bytes of the requests behind the one that is being answered; who sends more is not watched for leaving, and waits for room.
+const MOST_PIPELINED: usize = 64 * 1024;

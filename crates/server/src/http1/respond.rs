@@ -132,7 +132,10 @@ impl<H: Handler> Http1<H> {
     /// something to look at, or the connection ends over it.
     fn poll_between_pieces(&mut self, feeding: &Feeding, context: &mut Context<'_>) -> Poll<Result<(), End>> {
         match self.transport.poll_flush(context, More::Nothing) {
-            Poll::Ready(Ok(())) => self.poll_feed(feeding, context),
+            Poll::Ready(Ok(())) => match self.poll_feed(feeding, context) {
+                Poll::Pending => self.poll_left(context).map(Err),
+                outcome => outcome,
+            },
             Poll::Ready(Err(broken)) => Poll::Ready(Err(End::Cut(broken))),
             Poll::Pending => self.transport.poll_unread(context).map(|()| Err(End::Cut(Broken::TimedOut))),
         }

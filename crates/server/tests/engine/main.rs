@@ -4,6 +4,7 @@
 mod access;
 mod adapters;
 mod bodies;
+mod departures;
 mod descriptors;
 mod expectations;
 mod fairness;
