@@ -118,7 +118,7 @@ impl Shared {
         if let Some(sent) = turn.send {
             send(link, &sent);
         }
-        if let Some((_, other)) = turn.relieve {
+        if let Some(other) = turn.relieve {
             self.ask_again(self.take_back(&other));
         }
         if turn.has_next {

@@ -29,13 +29,14 @@ use crate::{
     words::{self, PLAIN, TICKET_LENGTH, WEBSOCKET, WITH_BODY, WITH_FILE, WITH_STREAM},
 };
 
-/// Writes the packet of a request.
+/// Writes the packet of a request. The application is mounted at `root`, which is nothing or begins with a slash.
 ///
 /// # Errors
 ///
 /// The file system's, where the body is a file.
 pub(crate) fn lay_out(
     interface: Interface,
+    root: &str,
     request: &Request,
     upload: &Upload,
     thread: usize,
@@ -56,7 +57,7 @@ pub(crate) fn lay_out(
     }
     // Shares the text of the one that was received.
     let origin = request.target.clone().into_origin_form(false);
-    let facts = Facts::of(request, origin.as_str(), upload);
+    let facts = Facts::of(request, origin.as_str(), root, upload);
     match interface {
         Interface::Rack => rack::write(&facts, &mut packet),
         Interface::Psgi => psgi::write(&facts, &mut packet),
@@ -86,6 +87,10 @@ const LENGTH_DIGITS: usize = 8;
 pub(crate) struct Facts<'a> {
     pub(crate) method: &'a str,
     /// As it was received, encoded.
+    pub(crate) whole_path: &'a str,
+    /// Where the application is mounted, if the path begins with that.
+    pub(crate) script_name: &'a str,
+    /// The path behind that.
     pub(crate) path: &'a str,
     pub(crate) query: &'a str,
     /// Path and query, as received.
@@ -122,7 +127,7 @@ pub(crate) enum Port<'a> {
 
 impl<'a> Facts<'a> {
     /// `origin` is the target without scheme and host.
-    fn of(request: &'a Request, origin: &'a str, upload: &Upload) -> Self {
+    fn of(request: &'a Request, origin: &'a str, root: &str, upload: &Upload) -> Self {
         let connection = request.connection();
         let (scheme, default_port) = match connection.scheme() {
             Scheme::Http => ("http", 80),
@@ -140,9 +145,13 @@ impl<'a> Facts<'a> {
             Peer::Tcp(address) => (Some(address.ip().to_canonical()), address.port()),
             Peer::Unix => (None, 0),
         };
+        let whole_path = request.target.path();
+        let (script_name, path) = split_at_root(whole_path, root);
         Self {
             method: request.method.as_str(),
-            path: request.target.path(),
+            whole_path,
+            script_name,
+            path,
             query: request.target.query().unwrap_or_default(),
             target: origin,
             protocol: match request.version {
@@ -184,6 +193,14 @@ impl<'a> Facts<'a> {
             Some(known) => !matches!(known, Known::ContentLength | Known::TransferEncoding),
             None => !name.contains(&b'_') && !name.eq_ignore_ascii_case(b"proxy"),
         })
+    }
+}
+
+/// SCRIPT_NAME and PATH_INFO (RFC 3875 §4.1.13, §4.1.5). A path that is not below the root is the application's as it is.
+fn split_at_root<'a>(path: &'a str, root: &str) -> (&'a str, &'a str) {
+    match path.split_at_checked(root.len()) {
+        Some((begin, rest)) if begin == root && (rest.is_empty() || rest.starts_with('/')) => (begin, rest),
+        _ => ("", path),
     }
 }
 

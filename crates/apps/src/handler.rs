@@ -23,6 +23,7 @@ use crate::{
     exchange::{Event, Exchange},
     failure::Failure,
     pool::Ticket,
+    settings::WebSocketSettings,
     upload::{self, Upload},
     websocket::{self, Asking},
     words::{self, announced},
@@ -76,7 +77,8 @@ async fn asked(shared: &Arc<Shared>, request: &mut Request) -> Result<Response, 
         false => Upload::of(mem::take(&mut body), &shared.settings.run.buffer).await?,
     };
     let ticket = shared.ticket();
-    let packet = environment::lay_out(interface, request, &upload, thread, ticket).map_err(Failure::Storage)?;
+    let packet = environment::lay_out(interface, &shared.settings.root_path, request, &upload, thread, ticket)
+        .map_err(Failure::Storage)?;
     let sent = Sent { packet, exchange: Arc::default(), is_repeatable: is_repeatable(&request.method) };
     let exchange = Arc::clone(&sent.exchange);
     shared.ask(ticket, Arc::new(sent));
@@ -162,6 +164,11 @@ impl Waiting {
     /// Where it is told that the server stops.
     pub(crate) fn stopping(&self) -> watch::Receiver<bool> {
         self.shared.stopping()
+    }
+
+    /// How WebSockets are carried.
+    pub(crate) fn websocket_settings(&self) -> &WebSocketSettings {
+        &self.shared.settings.websocket
     }
 
     /// The name of the application.

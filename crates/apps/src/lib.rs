@@ -54,5 +54,5 @@ pub use self::{
     program::{Interface, Program},
     report::ApplicationReport,
     running::{Application, Reloader, Workers},
-    settings::{ApplicationSettings, Lifetime, Output, RunSettings},
+    settings::{ApplicationSettings, Lifetime, Output, RunSettings, WebSocketSettings},
 };

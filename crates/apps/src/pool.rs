@@ -97,7 +97,7 @@ pub(crate) struct Turn<T, W> {
     /// Whether there is [one more](Pool::next) that can be sent.
     pub(crate) has_next: bool,
     /// Another worker, whose request ahead may be taken back for this one.
-    pub(crate) relieve: Option<(WorkerNumber, W)>,
+    pub(crate) relieve: Option<W>,
     /// It is to leave, and has nothing more to do.
     pub(crate) dismiss: bool,
     /// It is to collect garbage, and to say of this ticket once more that it is finished.
@@ -266,12 +266,12 @@ impl<T: Clone, W: Clone> Pool<T, W> {
 
     /// A worker with a request ahead, which this one, who is idle, should take: the one that has waited longest. As long as
     /// there is a queue, only what waits behind a slow request is worth it.
-    fn relievable(&self, place: usize, now: Duration) -> Option<(WorkerNumber, W)> {
+    fn relievable(&self, place: usize, now: Duration) -> Option<W> {
         let number = self.workers[place].number;
         let others = self.workers.iter().filter(|other| other.number != number);
         let others = others.filter(|other| self.queue.is_empty() || other.is_slow(now));
         let ahead = others.filter_map(|other| other.ahead.front().map(|asked| (asked.since, other)));
-        ahead.min_by_key(|(since, _)| *since).map(|(_, other)| (other.number, other.handle.clone()))
+        ahead.min_by_key(|(since, _)| *since).map(|(_, other)| other.handle.clone())
     }
 
     /// This request has been taken back from a worker. Mostly it is the one that was sent ahead, but where two threads sent

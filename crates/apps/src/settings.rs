@@ -1,10 +1,14 @@
 //! What can be set of an application.
 
 mod run;
+mod websocket;
 
 use std::{num::NonZero, path::PathBuf};
 
-pub use self::run::{Lifetime, Output, RunSettings};
+pub use self::{
+    run::{Lifetime, Output, RunSettings},
+    websocket::WebSocketSettings,
+};
 use crate::program::Program;
 
 /// An application that is called by an interpreter, and how it is run.
@@ -26,6 +30,11 @@ pub struct ApplicationSettings {
     /// has warmed up: the first number for the first time, the last one for all times that follow. For Ruby with `preload` and
     /// one request at a time only; never by default.
     pub refork_after: Vec<u64>,
+    /// The path that the application is mounted at, as `/shop`: what applications make addresses of (SCRIPT_NAME, root_path), and no
+    /// part of the path that they look at. Nothing by default, which is the root.
+    pub root_path: String,
+    /// How WebSockets are carried; for ASGI only.
+    pub websocket: WebSocketSettings,
     /// Whether clients are shown what the application says of its failures, and files that change reload it.
     pub development: bool,
 }
@@ -42,6 +51,8 @@ impl ApplicationSettings {
             preload: false,
             out_of_band_gc: None,
             refork_after: Vec::new(),
+            root_path: String::new(),
+            websocket: WebSocketSettings::default(),
             development: false,
         }
     }

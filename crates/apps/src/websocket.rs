@@ -2,14 +2,21 @@
 //!
 //! Both sides have room for some bytes that the other has not taken yet; what has no room waits where it came from.
 
-use std::{future::poll_fn, time::Duration};
+mod heartbeat;
 
+use std::{
+    future::poll_fn,
+    pin::pin,
+    time::{Duration, Instant},
+};
+
+use bytes::Bytes;
 use futures_util::{SinkExt, StreamExt};
 use serow_message::{Headers, Known, Method, OnUpgrade, Request, Response, StatusCode, Upgraded, websocket};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     task::spawn_local,
-    time::timeout,
+    time::{sleep, timeout},
 };
 use tokio_tungstenite::{
     WebSocketStream,
@@ -26,9 +33,11 @@ use tokio_tungstenite::{
     },
 };
 
+use self::heartbeat::{Beat, Heartbeat};
 use crate::{
     exchange::Event,
     handler::Waiting,
+    settings::WebSocketSettings,
     words::{self, MessageKind},
 };
 
@@ -73,12 +82,13 @@ pub(crate) fn accept(asked: Asked, mut headers: Headers, waiting: Waiting) -> Re
     spawn_local(async move {
         // Where the client has gone meanwhile, `waiting` is dropped, and the application hears of it.
         if let Ok(upgraded) = asked.upgrade.await {
+            let WebSocketSettings { ping, message } = *waiting.websocket_settings();
             let limits = WebSocketConfig::default()
                 .read_buffer_size(READ_BUFFER)
-                .max_message_size(Some(MOST_MESSAGE))
-                .max_frame_size(Some(MOST_MESSAGE));
+                .max_message_size(Some(message))
+                .max_frame_size(Some(message));
             let stream = WebSocketStream::from_raw_socket(upgraded, Role::Server, Some(limits)).await;
-            Socket { stream, waiting, under_way: 0, taken: 0, continues: false }.run().await;
+            Socket { stream, waiting, ping, under_way: 0, taken: 0, continues: false }.run().await;
         }
     });
     Response { status: StatusCode::SWITCHING_PROTOCOLS, headers, ..Response::default() }
@@ -88,6 +98,8 @@ pub(crate) fn accept(asked: Asked, mut headers: Headers, waiting: Waiting) -> Re
 struct Socket {
     stream: WebSocketStream<Upgraded>,
     waiting: Waiting,
+    /// After how long a silent client is asked whether it is there, and how long it may take what is sent.
+    ping: Duration,
     /// What the application has not received yet, in bytes.
     under_way: usize,
     /// What the client has taken and the worker does not know of, in bytes.
@@ -104,6 +116,8 @@ enum Happening {
     Application(Event),
     /// The application has received so many bytes.
     Room(usize),
+    /// The client has been silent, perhaps for too long.
+    Beat,
     /// The worker is to leave, or the server stops.
     Leaving,
 }
@@ -112,18 +126,22 @@ impl Socket {
     async fn run(mut self) {
         let Some(link) = self.waiting.exchange.link().cloned() else { return };
         let (mut leaving, mut stopping) = (link.leaving(), self.waiting.stopping());
+        let mut heartbeat = Heartbeat::new(self.ping, Instant::now());
+        let mut alarm = pin!(sleep(self.ping));
         let (code, reason) = loop {
             let exchange = &self.waiting.exchange;
             let happening = tokio::select! {
                 event = poll_fn(|context| exchange.poll_next(context)) => Happening::Application(event),
                 room = poll_fn(|context| exchange.poll_given(context)) => Happening::Room(room),
                 said = self.stream.next(), if self.under_way < words::WINDOW => Happening::Client(said),
+                () = &mut alarm, if !self.ping.is_zero() => Happening::Beat,
                 // A link that is gone has failed all that it had.
                 _ = leaving.wait_for(|is_leaving| *is_leaving) => Happening::Leaving,
                 _ = stopping.wait_for(|is_stopping| *is_stopping) => Happening::Leaving,
             };
             match happening {
                 Happening::Client(said) => {
+                    heartbeat.hear(Instant::now());
                     if let Some(end) = self.hear_client(said).await {
                         break end;
                     }
@@ -134,6 +152,23 @@ impl Socket {
                     }
                 }
                 Happening::Room(room) => self.under_way = self.under_way.saturating_sub(room),
+                Happening::Beat => {
+                    if self.under_way >= words::WINDOW {
+                        // Nobody listens to it, since the application is slow.
+                        heartbeat.hear(Instant::now());
+                    }
+                    let due = match heartbeat.beat(Instant::now()) {
+                        Beat::Wait(due) => due,
+                        Beat::Ask(due) if self.send(Message::Ping(Bytes::new())).await => due,
+                        Beat::Ask(_) => break (ABNORMAL, String::new()),
+                        Beat::Gone => {
+                            // It may be there all the same, but it is not waited for.
+                            self.say_closed(FAILED, UNANSWERED).await;
+                            break (ABNORMAL, String::new());
+                        }
+                    };
+                    alarm.as_mut().reset(due.into());
+                }
                 Happening::Leaving => break self.close(SERVICE_RESTART, String::new()).await,
             }
         };
@@ -178,7 +213,7 @@ impl Socket {
                 };
                 self.continues = !is_last;
                 let frame = Frame::message(content, OpCode::Data(data), is_last);
-                if self.stream.send(Message::Frame(frame)).await.is_err() {
+                if !self.send(Message::Frame(frame)).await {
                     return Some((ABNORMAL, String::new()));
                 }
                 self.waiting.give_room(&mut self.taken);
@@ -194,14 +229,28 @@ impl Socket {
         }
     }
 
+    /// Sends this, and says whether the client has taken it.
+    async fn send(&mut self, message: Message) -> bool {
+        let sending = self.stream.send(message);
+        match self.ping.is_zero() {
+            true => sending.await.is_ok(),
+            // Two pings' time: a piece has 64 KiB at most.
+            false => timeout(2 * self.ping, sending).await.is_ok_and(|sent| sent.is_ok()),
+        }
+    }
+
     /// Closes in order: says so, and waits for a moment for the client to say the same.
     async fn close(&mut self, code: u16, reason: String) -> (u16, String) {
-        let frame = CloseFrame { code: code.into(), reason: reason.clone().into() };
-        let said = timeout(CLOSE_PATIENCE, self.stream.close(Some(frame))).await;
-        if let Ok(Ok(())) = said {
+        if self.say_closed(code, &reason).await {
             self.drain().await;
         }
         (code, reason)
+    }
+
+    /// Says that it is closed, and whether the client has taken that.
+    async fn say_closed(&mut self, code: u16, reason: &str) -> bool {
+        let frame = CloseFrame { code: code.into(), reason: reason.into() };
+        timeout(CLOSE_PATIENCE, self.stream.close(Some(frame))).await.is_ok_and(|said| said.is_ok())
     }
 
     /// Closes, and passes over what the client still sends: the connection would be reset otherwise, and the client would not
@@ -257,11 +306,10 @@ const NO_STATUS: u16 = 1005;
 const ABNORMAL: u16 = 1006;
 /// The application failed.
 const FAILED: u16 = 1011;
+/// As websockets and uvicorn have it.
+const UNANSWERED: &str = "keepalive ping timeout";
 /// IANA's WebSocket Close Code Number Registry: the client may come again at once.
 const SERVICE_RESTART: u16 = 1012;
-
-/// Bytes of a message at most, as uvicorn has it: it is in memory as a whole.
-const MOST_MESSAGE: usize = 16 << 20;
 
 /// Bytes; there are many that are idle.
 const READ_BUFFER: usize = 8 * 1024;

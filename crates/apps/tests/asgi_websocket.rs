@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use serow_apps::Interface;
+use serow_apps::{Interface, WebSocketSettings};
 use support::{Running, settings};
 
 const ECHO: &str = r"
@@ -65,9 +65,19 @@ async def app(scope, receive, send):
 ";
 
 fn run() -> Running {
+    run_with(WebSocketSettings::default())
+}
+
+fn run_with(websocket: WebSocketSettings) -> Running {
     let (mut settings, folder) = settings(Interface::Asgi, "application.py", ECHO);
     settings.run.processes = std::num::NonZero::<usize>::MIN;
+    settings.websocket = websocket;
     Running::new((settings, folder))
+}
+
+/// Asks its clients soon whether they are there.
+fn run_impatient() -> Running {
+    run_with(WebSocketSettings { ping: Duration::from_millis(300), ..WebSocketSettings::default() })
 }
 
 /// A client that speaks frames.
@@ -289,6 +299,41 @@ fn who_does_not_read_is_not_sent_without_end() {
     std::thread::sleep(Duration::from_millis(300));
     drop(client);
     assert_eq!(support::content(&running.get("/")), "True");
+}
+
+#[test]
+fn who_is_silent_is_asked_and_who_does_not_answer_given_up() {
+    let running = run_impatient();
+    let mut client = Client::open(&running, "/");
+    for answer in [PONG, PONG, TEXT] {
+        assert_eq!(client.receive(), (PING, Vec::new()));
+        client.send(answer, b"");
+    }
+    assert_eq!(client.receive_message(), (1, Vec::new()));
+    assert_eq!(client.receive(), (PING, Vec::new()));
+    assert_eq!(client.receive(), (CLOSE, b"\x03\xf3keepalive ping timeout".to_vec()));
+    drop(client);
+    assert_eq!(support::content(&running.get("/")), "(1006, '')");
+}
+
+#[test]
+fn who_reads_nothing_for_long_is_given_up() {
+    let running = run_impatient();
+    let _client = Client::open(&running, "/flood");
+    assert_eq!(support::content(&running.get("/")), "True");
+}
+
+#[test]
+fn messages_may_be_as_long_as_is_set() {
+    let running = run_with(WebSocketSettings { message: 10, ..WebSocketSettings::default() });
+    let mut client = Client::open(&running, "/");
+    client.send(BINARY, &[1; 10]);
+    assert_eq!(client.receive_message(), (2, vec![1; 10]));
+    client.send(BINARY & MORE, &[1; 6]);
+    client.send(CONTINUE, &[1; 5]);
+    assert_eq!(client.receive_close(), 1009);
+    drop(client);
+    assert_eq!(support::content(&running.get("/")), "(1009, '')");
 }
 
 #[test]

@@ -47,9 +47,9 @@ class Servers:
         (place / "next").rename(place / "current")
         return folder
 
-    def relaying(self, port: int, path: pathlib.Path) -> Server:
+    def relaying(self, port: int, path: pathlib.Path, *options: str) -> Server:
         """One whose application is behind a unix socket."""
-        return self.start("relay.py", port, f"APPLICATION={path}")
+        return self.start("relay.py", port, f"APPLICATION={path}", *options)
 
     def start(self, application: str, port: int, variable: str, *options: str) -> Server:
         command = [program("serow"), "app", f"{HERE / application}:app", "--interface", "asgi", "--listen", f"127.0.0.1:{port}",

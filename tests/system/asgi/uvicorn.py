@@ -23,15 +23,19 @@ from . import fetching, relay
 from .servers import Servers
 
 SECONDS = 10.0
-# Cases whose server ends while they go on; the others have one together.
-ENDING = ("test_shutdown", "test_send_close_on_server_shutdown")
+# Cases whose server ends while they go on, or has settings of its own; the others have one together.
+ALONE = ("test_shutdown", "test_send_close_on_server_shutdown", "test_server_keepalive_ping_timeout",
+         "test_send_binary_data_to_server_bigger_than_default_on_websockets")
 
 
 class Config:
-    """The application, and what else a case says, of which nothing can be set."""
+    """The application, and what else a case says, as far as it can be set."""
 
-    def __init__(self, app: Callable, port: int = 0, **_rest) -> None:
+    def __init__(self, app: Callable, port: int = 0, ws_max_size: int | None = None, ws_ping_interval: float | None = None,
+                 **_rest) -> None:
         self.app, self.port = app, port
+        given = {"--max-message": ws_max_size, "--websocket-ping": ws_ping_interval and f"{ws_ping_interval * 1000:.0f}ms"}
+        self.options = [word for option, value in given.items() if value for word in (option, str(value))]
 
 
 class Suite:
@@ -68,7 +72,7 @@ class Suite:
         return found
 
     def run(self, name: str, function: Callable, values: dict) -> list[str]:
-        port = free_port() if name in ENDING else self.shared.port
+        port = free_port() if name in ALONE else self.shared.port
         offered = {"ws_protocol_cls": Config, "http_protocol_cls": None, "unused_tcp_port": port} | values
         arguments = {name: offered[name] for name in inspect.signature(function).parameters}
         try:
@@ -83,7 +87,7 @@ class Suite:
             if config.port == self.shared.port:
                 yield Running(self.shared)
                 return
-            running = Running(self.servers.relaying(config.port, self.path))
+            running = Running(self.servers.relaying(config.port, self.path, *config.options))
             try:
                 yield running
             finally:

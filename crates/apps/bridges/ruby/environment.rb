@@ -29,7 +29,7 @@ module Serow
           {
             #{values.map { |name, place| "#{name.dump} => v[#{place}]" }.join(', ')},
             'REQUEST_METHOD' => #{method.dump}, 'SERVER_PROTOCOL' => #{protocol.dump}, 'HTTP_VERSION' => #{protocol.dump},
-            'rack.url_scheme' => #{scheme.dump}, 'SERVER_PORT' => #{port.dump}, 'SCRIPT_NAME' => '',
+            'rack.url_scheme' => #{scheme.dump}, 'SERVER_PORT' => #{port.dump}, #{"'SCRIPT_NAME' => ''," unless names.include?('SCRIPT_NAME')}
             'SERVER_SOFTWARE' => 'serow', 'rack.version' => VERSION, 'rack.input' => input, 'rack.errors' => $stderr,
             'rack.multithread' => #{@worker.threaded?}, 'rack.multiprocess' => true, 'rack.run_once' => false,
             'rack.hijack?' => true, 'rack.hijack' => self, 'rack.early_hints' => @hints,

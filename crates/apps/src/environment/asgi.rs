@@ -26,19 +26,20 @@ fn write_scope(facts: &Facts<'_>, protocol: Protocol, marshal: &mut Marshal<'_>)
     marshal.dict();
     write_constants(protocol, marshal);
     let version = facts.protocol.trim_start_matches("HTTP/");
-    let path = decoded(facts.path);
+    // Unlike elsewhere, the path has the root as well (ASGI's HTTP specification, from 2.3 on).
+    let path = decoded(facts.whole_path);
     let path = String::from_utf8_lossy(&path);
     let scheme = match (protocol, facts.scheme) {
         (Protocol::Http, scheme) => scheme,
         (Protocol::WebSocket, "https") => "wss",
         (Protocol::WebSocket, _) => "ws",
     };
-    let texts = [("http_version", version), ("scheme", scheme), ("root_path", ""), ("path", &*path)];
+    let texts = [("http_version", version), ("scheme", scheme), ("root_path", facts.script_name), ("path", &*path)];
     for (name, value) in texts {
         marshal.name(name.as_bytes());
         marshal.utf8(value);
     }
-    for (name, value) in [("raw_path", facts.path), ("query_string", facts.query)] {
+    for (name, value) in [("raw_path", facts.whole_path), ("query_string", facts.query)] {
         marshal.name(name.as_bytes());
         marshal.bytes(value.as_bytes());
     }

@@ -7,8 +7,11 @@ pub(super) fn write(facts: &Facts<'_>, packet: &mut Vec<u8>) {
     let mut pairs = Pairs(packet);
     pairs.text("REQUEST_METHOD", facts.method.as_bytes());
     // PSGI knows no path that does not begin with a slash, as in `OPTIONS *`.
-    let path = if facts.path.starts_with('/') { facts.path } else { "" };
+    let path = if facts.path == "*" { "" } else { facts.path };
     pairs.text("PATH_INFO", &decoded(path));
+    if !facts.script_name.is_empty() {
+        pairs.text("SCRIPT_NAME", facts.script_name.as_bytes());
+    }
     pairs.text("QUERY_STRING", facts.query.as_bytes());
     pairs.text("REQUEST_URI", facts.target.as_bytes());
     pairs.text("SERVER_PROTOCOL", facts.protocol.as_bytes());

@@ -16,13 +16,14 @@ use super::{Facts, variable, write_text, write_values};
 pub(super) fn write(facts: &Facts<'_>, packet: &mut Vec<u8>) {
     let mut fields = facts.fields_once();
     fields.truncate(MOST_FIELDS);
-    let count = BEFORE_FIELDS + fields.len() + usize::from(facts.content_length.is_some());
+    let given = [!facts.script_name.is_empty(), facts.content_length.is_some()];
+    let count = BEFORE_FIELDS + fields.len() + given.into_iter().filter(|is_given| *is_given).count();
     packet.push(u8::try_from(count).unwrap_or(u8::MAX));
     let digest_at = packet.len();
     packet.extend_from_slice(&[b'0'; DIGEST_LENGTH]);
     packet.push(0);
     // `OPTIONS *` asks for no path, and Rack has no other word for that.
-    let path = if facts.path.starts_with('/') { facts.path } else { "" };
+    let path = if facts.path == "*" { "" } else { facts.path };
     for value in [path, facts.query, facts.server_name] {
         packet.extend_from_slice(value.as_bytes());
         packet.push(0);
@@ -35,6 +36,10 @@ pub(super) fn write(facts: &Facts<'_>, packet: &mut Vec<u8>) {
     packet.push(0);
     packet.extend_from_slice(facts.target.as_bytes());
     packet.push(0);
+    if !facts.script_name.is_empty() {
+        packet.extend_from_slice(facts.script_name.as_bytes());
+        packet.push(0);
+    }
     if let Some(length) = facts.content_length {
         write_text(length, packet);
         packet.push(0);
@@ -56,6 +61,9 @@ fn write_shape<'a>(facts: &Facts<'_>, names: impl Iterator<Item = &'a [u8]>, pac
         packet.push(b',');
     }
     facts.server_port.write(packet);
+    if !facts.script_name.is_empty() {
+        packet.extend_from_slice(b",SCRIPT_NAME");
+    }
     if facts.content_length.is_some() {
         packet.extend_from_slice(b",CONTENT_LENGTH");
     }
@@ -75,7 +83,7 @@ fn digest(shape: &[u8]) -> [u8; DIGEST_LENGTH] {
 
 /// The digest and the values that each request has.
 const BEFORE_FIELDS: usize = 7;
-/// Servers take 128 at most; a byte counts them, the values before them, and the length of a body.
-const MOST_FIELDS: usize = u8::MAX as usize - BEFORE_FIELDS - 1;
+/// Servers take 128 at most; a byte counts them, the values before them, where the application is mounted and the length of a body.
+const MOST_FIELDS: usize = u8::MAX as usize - BEFORE_FIELDS - 2;
 /// Ruby keeps texts of up to 23 bytes without allocating them.
 const DIGEST_LENGTH: usize = 16;

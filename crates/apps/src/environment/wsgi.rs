@@ -10,19 +10,20 @@ use super::{Facts, decoded, marshal::Marshal, variable, write_text, write_values
 pub(super) fn write(facts: &Facts<'_>, packet: &mut Vec<u8>) {
     let fields = facts.fields_once();
     let mut text = Vec::with_capacity(512);
-    if facts.content_length.is_some() {
-        text.extend_from_slice(b"CONTENT_LENGTH");
+    let given = [("SCRIPT_NAME", !facts.script_name.is_empty()), ("CONTENT_LENGTH", facts.content_length.is_some())];
+    let given = given.into_iter().filter_map(|(name, is_given)| is_given.then_some(name));
+    for name in given.clone() {
+        separate(&mut text);
+        text.extend_from_slice(name.as_bytes());
     }
     for (name, ..) in &fields {
-        if !text.is_empty() {
-            text.push(b',');
-        }
+        separate(&mut text);
         variable::write(name, &mut text);
     }
     let mut marshal = Marshal(packet);
     marshal.tuple(2);
     marshal.latin1(&text);
-    marshal.tuple(FIXED + usize::from(facts.content_length.is_some()) + fields.len());
+    marshal.tuple(FIXED + given.count() + fields.len());
     let texts =
         [facts.method, facts.query, facts.protocol, facts.server_name, facts.target, facts.scheme].map(str::as_bytes);
     texts.into_iter().for_each(|text| marshal.latin1(text));
@@ -35,9 +36,19 @@ pub(super) fn write(facts: &Facts<'_>, packet: &mut Vec<u8>) {
     add(&|text| facts.server_port.write(text));
     add(&|text| facts.remote_address.iter().for_each(|address| write_text(address, text)));
     add(&|text| write_text(facts.remote_port, text));
+    if !facts.script_name.is_empty() {
+        add(&|text| text.extend_from_slice(facts.script_name.as_bytes()));
+    }
     facts.content_length.iter().for_each(|length| add(&|text| write_text(length, text)));
     for field in fields {
         add(&|text| write_values(facts, field, text));
+    }
+}
+
+/// Names stand with commas between them.
+fn separate(names: &mut Vec<u8>) {
+    if !names.is_empty() {
+        names.push(b',');
     }
 }
 

@@ -56,7 +56,7 @@ fn a_request_that_was_sent_ahead_goes_to_whoever_is_idle_first() {
     let (ahead, worker) = ask(&mut pool, 'a');
     assert_eq!(worker, Some(1));
     let turn = pool.finished(2, quick, NOW);
-    assert_eq!((turn.send, turn.relieve), (None, Some((1, 1))));
+    assert_eq!((turn.send, turn.relieve), (None, Some(1)));
     let asked = pool.taken_back(1, ahead, NOW).unwrap();
     assert_eq!(asked.ticket, ahead);
     assert_eq!(pool.ask_again([asked], NOW), [(2, 'a')]);
@@ -118,7 +118,7 @@ fn what_waits_behind_a_slow_request_is_taken_before_the_queue() {
     let turn = pool.finished(2, 'b' as Ticket, later);
     assert_eq!((turn.send, turn.relieve), (None, None), "it has a request ahead itself");
     let turn = pool.finished(2, 'c' as Ticket, later);
-    assert_eq!((turn.send, turn.relieve, turn.has_next), (None, Some((1, 1)), false));
+    assert_eq!((turn.send, turn.relieve, turn.has_next), (None, Some(1), false));
 }
 
 #[test]

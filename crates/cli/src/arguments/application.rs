@@ -63,6 +63,12 @@ pub(crate) struct ApplicationArguments {
     #[arg(long, value_name = "DIR")]
     pub(crate) chdir: Option<PathBuf>,
 
+    /// The path that the application is mounted at, as /shop; its own paths begin behind that [default: none]
+    ///
+    /// It is SCRIPT_NAME, or root_path with ASGI, of which applications make their addresses.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) root_path: Option<String>,
+
     /// A variable of its environment (repeatable).
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) env: Vec<Variable>,
@@ -125,6 +131,15 @@ pub(crate) struct ApplicationArguments {
     /// config/serow.rb does not close it (before_fork).
     #[arg(long, value_name = "N,…", value_delimiter = ',')]
     pub(crate) refork_after: Vec<Count<1, 0xffff_ffff>>,
+
+    /// ASGI: ask a WebSocket's client that says nothing for so long whether it is there, and give it up when it says nothing for as
+    /// long again; 0: never [default: 20s]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) websocket_ping: Option<Span>,
+
+    /// ASGI: bytes of a WebSocket's message; it is closed with 1009 beyond [default: 16M]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) max_message: Option<Size>,
 
     /// For development: errors are shown to the client, and changed files reload the application.
     #[arg(long)]

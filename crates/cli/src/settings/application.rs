@@ -7,14 +7,14 @@ use std::{
     time::Duration,
 };
 
-use serow_apps::{ApplicationSettings, Interface, Interpreter, Program};
+use serow_apps::{ApplicationSettings, Interface, Interpreter, Program, WebSocketSettings};
 
 use super::{Contradiction, ServerSettings, program, running::run_as_written, shares};
 use crate::{
     application::Application,
     arguments::{AppArguments, ApplicationArguments, BindArgument, InterfaceArgument},
     failure::Failure,
-    written::Count,
+    written::{Count, Size},
 };
 
 /// What `serow app` runs, and how.
@@ -79,11 +79,42 @@ pub(crate) fn application(
     if let Some(threads) = written.threads {
         settings.concurrency = NonZero::new(threads.in_memory()).unwrap_or(NonZero::<usize>::MIN);
     }
+    if let Some(root) = &written.root_path {
+        settings.root_path = root_path(root)?;
+    }
     settings.preload = written.preload;
     settings.out_of_band_gc = written.out_of_band_gc.map(Count::get);
-    settings.refork_after = written.refork_after.into_iter().map(|count| count.get().into()).collect();
+    settings.refork_after = written.refork_after.iter().map(|count| count.get().into()).collect();
+    settings.websocket = websocket(&written, interface)?;
     settings.development = written.dev;
     Ok(Application::Bridged(serow_apps::Application::new(settings, threads)))
+}
+
+/// A path without an end slash; `/` is none. What is no plain path could not be compared with those of requests.
+fn root_path(written: &str) -> Result<String, Contradiction> {
+    let root = written.trim_end_matches('/');
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
+    match (root.is_empty() || root.starts_with('/')) && !root.contains("//") && root.bytes().all(is_plain) {
+        true => Ok(root.to_owned()),
+        false => {
+            let text =
+                format!("`root-path`: {written:?} is no path of letters, digits and -._~: write one as in /shop");
+            Err(Contradiction::new("root-path", text))
+        }
+    }
+}
+
+/// How WebSockets are carried, where the interface has such.
+fn websocket(written: &ApplicationArguments, interface: Interface) -> Result<WebSocketSettings, Contradiction> {
+    let given = [("websocket-ping", written.websocket_ping.is_some()), ("max-message", written.max_message.is_some())];
+    if let Some((key, _)) = given.into_iter().find(|(_, is_given)| *is_given && interface != Interface::Asgi) {
+        return Err(Contradiction::new(key, format!("`{key}` is for ASGI's WebSockets only: leave it out")));
+    }
+    let usual = WebSocketSettings::default();
+    Ok(WebSocketSettings {
+        ping: written.websocket_ping.map_or(usual.ping, |ping| ping.0),
+        message: written.max_message.map_or(usual.message, Size::in_memory),
+    })
 }
 
 /// Where workers cannot be forked anew.

@@ -48,8 +48,11 @@ fn refuse_meaningless(written: &ApplicationArguments) -> Result<(), Contradictio
         ("interface", written.interface != InterfaceArgument::Auto),
         ("interpreter", written.interpreter.is_some()),
         ("preload", written.preload),
+        ("root-path", written.root_path.is_some()),
         ("refork-after", !written.refork_after.is_empty()),
         ("out-of-band-gc", written.out_of_band_gc.is_some()),
+        ("websocket-ping", written.websocket_ping.is_some()),
+        ("max-message", written.max_message.is_some()),
         ("dev", written.dev),
     ];
     let of_known_copies =

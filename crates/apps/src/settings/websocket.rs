@@ -1,0 +1,20 @@
+//! What can be set of WebSockets.
+
+use std::time::Duration;
+
+/// How WebSockets are carried between clients and an application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WebSocketSettings {
+    /// A client that says nothing for so long is asked whether it is there, and given up when it says nothing for as long again,
+    /// or takes nothing for twice that; 20 s, as uvicorn and websockets have it. Zero: it is never asked.
+    pub ping: Duration,
+    /// Bytes of a message at most; 16 MiB, as uvicorn has it. It is in memory as a whole, and a client could send any length
+    /// (CVE-2020-11050 and the like). Longer ones close the WebSocket with 1009.
+    pub message: usize,
+}
+
+impl Default for WebSocketSettings {
+    fn default() -> Self {
+        Self { ping: Duration::from_secs(20), message: 16 << 20 }
+    }
+}
