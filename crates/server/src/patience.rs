@@ -22,7 +22,9 @@ enum Purpose {
     Other,
     /// A last request of a connection that is to end.
     Parting,
-    /// Something to send it: it sends nothing more itself.
+    /// Nothing: its response is being made.
+    Making,
+    /// Nothing but its response, which is being made, though it sends nothing more itself.
     HalfClosed,
     /// It is to take a body; so many bytes it took since its time began. See [`Timeouts::RENEWAL`].
     Sending { moved: usize },
@@ -73,6 +75,21 @@ impl Patience {
         self.poll_overdue(context)
     }
 
+    /// Ready when a response takes long to be made, or its next piece: then it is worth a look whether the peer is still there. To
+    /// look each time would cost quick ones a hundredth of all that they cost.
+    #[inline]
+    pub(crate) fn poll_long_making(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        match self.purpose {
+            Purpose::HalfClosed => return Poll::Ready(()),
+            Purpose::Making => {}
+            Purpose::Other | Purpose::Parting | Purpose::Sending { .. } | Purpose::Receiving(_) => {
+                self.deadline.set(LONG_MAKING);
+                self.purpose = Purpose::Making;
+            }
+        }
+        self.poll_overdue(context)
+    }
+
     /// Ready when there was nothing to send to a peer that has closed its side, for a moment. Its time begins with the first
     /// call, and again whenever something was sent ([`Self::note_sent`]).
     pub(crate) fn poll_half_closed(&mut self, context: &mut Context<'_>) -> Poll<()> {
@@ -110,7 +127,7 @@ impl Patience {
                 }
             }
             Purpose::HalfClosed => self.allow_any_time(),
-            Purpose::Other | Purpose::Parting | Purpose::Receiving(_) => {}
+            Purpose::Other | Purpose::Parting | Purpose::Making | Purpose::Receiving(_) => {}
         }
     }
 
@@ -161,6 +178,9 @@ impl Patience {
 /// How long a connection without a request is kept when it is to end: a request that is on its way is answered, and not
 /// lost. A client's first request follows its handshake at once, so that this covers a stutter, not a round trip.
 const PARTING: Duration = Duration::from_millis(100);
+
+/// One tick of the deadlines: whoever answers within that is through before anybody could look.
+const LONG_MAKING: Duration = Duration::from_millis(250);
 
 /// How long a client that has closed its side waits for something in vain before it is taken for gone. Scripts that send a request
 /// through a pipe close theirs; nearly all that do so have closed both, and nginx gives up at once.

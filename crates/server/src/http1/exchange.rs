@@ -118,9 +118,20 @@ impl<H: Handler> Http1<H> {
     ///
     /// Some clients only say that they have nothing more to send, and a connection that is closed looks the same until
     /// something is sent to it. They have a moment in which something is.
+    #[inline]
     pub(super) fn poll_left(&mut self, context: &mut Context<'_>) -> Poll<End> {
         // A request's body is received when it is wanted.
-        while self.machine.has_received_all() && self.transport.input.len() < MOST_PIPELINED {
+        if !self.machine.has_received_all() {
+            return Poll::Pending;
+        }
+        ready!(self.transport.patience.poll_long_making(context));
+        self.poll_end(context)
+    }
+
+    /// Receives requests behind the one that is being answered: ready when there is an end behind them.
+    #[cold]
+    fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<End> {
+        while self.transport.input.len() < MOST_PIPELINED {
             match ready!(self.transport.poll_fill(context)) {
                 Ok(0) => {
                     let gone = || End::Cut(Broken::Lost(io::ErrorKind::UnexpectedEof.into()));
