@@ -124,15 +124,20 @@ impl Question {
             let (high, low, length) = (reader.number()?, reader.number()?, reader.number()?);
             let own_lifetime = u32::from(high) << 16 | u32::from(low);
             let end = reader.at + usize::from(length);
-            if class == INTERNET && owner == name {
-                if kind == CNAME {
-                    (name, lifetime) = (reader.name()?, lifetime.min(own_lifetime));
-                } else if kind == self.kind as u16 {
-                    let lifetime = Duration::from_secs(lifetime.min(own_lifetime).into());
-                    records.push(Record { data: self.read_data(reader)?, lifetime });
-                }
+            if class != INTERNET || owner != name || (kind != CNAME && kind != self.kind as u16) {
+                reader.at = end;
+                continue;
             }
-            reader.at = end;
+            if kind == CNAME {
+                (name, lifetime) = (reader.name()?, lifetime.min(own_lifetime));
+            } else {
+                let lifetime = Duration::from_secs(lifetime.min(own_lifetime).into());
+                records.push(Record { data: self.read_data(reader)?, lifetime });
+            }
+            // Shorter or longer than it says, what follows would be read out of something else.
+            if reader.at != end {
+                return None;
+            }
         }
         Some(records)
     }
@@ -181,7 +186,9 @@ impl Reader<'_> {
                 }
                 1..=63 => {
                     let label = self.message.get(at + 1..at + 1 + usize::from(length))?;
-                    if name.len() + label.len() >= LONGEST_NAME || !label.iter().all(|byte| byte.is_ascii_graphic()) {
+                    // A dot within a label would be taken for one between two.
+                    let is_plain = label.iter().all(|byte| byte.is_ascii_graphic() && *byte != b'.');
+                    if name.len() + label.len() >= LONGEST_NAME || !is_plain {
                         return None;
                     }
                     if !name.is_empty() {

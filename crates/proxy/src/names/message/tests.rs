@@ -59,6 +59,11 @@ fn replies() {
         (0x8180, 1, vec![], None),
         (0x8180, 1, answer[..15].to_vec(), None),
         (0x8180, 2, answer.to_vec(), None),
+        // Data that are not as long as they say, and a dot that is none.
+        (0x8180, 1, b"\xc0\x0c\0\x01\0\x01\0\0\0\x3c\0\x03\x0a\0\0\x01".to_vec(), None),
+        (0x8180, 1, b"\xc0\x0c\0\x01\0\x01\0\0\0\x3c\0\x05\x0a\0\0\x01\0".to_vec(), None),
+        (0x8180, 1, b"\xc0\x0c\0\x05\0\x01\0\0\0\x07\0\x05\x01b\xc0\x10\0".to_vec(), None),
+        (0x8180, 1, b"\x0bapp.example\0\0\x01\0\x01\0\0\0\x3c\0\x04\x0a\0\0\x01".to_vec(), None),
         // A name that points at itself, forward, or to where a name that it is part of begins.
         (0x8180, 1, b"\xc0\x1d\0\x01\0\x01\0\0\0\x3c\0\x04\x0a\0\0\x01".to_vec(), None),
         (0x8180, 1, b"\xc0\xff\0\x01\0\x01\0\0\0\x3c\0\x04\x0a\0\0\x01".to_vec(), None),
