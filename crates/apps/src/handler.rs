@@ -156,9 +156,10 @@ impl Waiting {
     }
 
     /// Waits no more, and tells the worker code and reason of a WebSocket's end.
-    pub(crate) fn leave(mut self, content: &[u8]) {
-        self.is_over = true;
-        self.shared.forget(self.ticket, &self.exchange, content);
+    pub(crate) fn leave(&mut self, content: &[u8]) {
+        if !mem::replace(&mut self.is_over, true) {
+            self.shared.forget(self.ticket, &self.exchange, content);
+        }
     }
 
     /// Where it is told that the server stops.
@@ -182,9 +183,7 @@ impl Drop for Waiting {
         if let Some(uploading) = &self.uploading {
             uploading.abort();
         }
-        if !self.is_over {
-            self.shared.forget(self.ticket, &self.exchange, b"");
-        }
+        self.leave(b"");
     }
 }
 

@@ -152,28 +152,37 @@ impl Socket {
                     }
                 }
                 Happening::Room(room) => self.under_way = self.under_way.saturating_sub(room),
-                Happening::Beat => {
-                    if self.under_way >= words::WINDOW {
-                        // Nobody listens to it, since the application is slow.
-                        heartbeat.hear(Instant::now());
-                    }
-                    let due = match heartbeat.beat(Instant::now()) {
-                        Beat::Wait(due) => due,
-                        Beat::Ask(due) if self.send(Message::Ping(Bytes::new())).await => due,
-                        Beat::Ask(_) => break (ABNORMAL, String::new()),
-                        Beat::Gone => {
-                            // It may be there all the same, but it is not waited for.
-                            self.say_closed(FAILED, UNANSWERED).await;
-                            break (ABNORMAL, String::new());
-                        }
-                    };
-                    alarm.as_mut().reset(due.into());
-                }
+                Happening::Beat => match self.look_after(&mut heartbeat).await {
+                    Some(due) => alarm.as_mut().reset(due.into()),
+                    None => break (ABNORMAL, String::new()),
+                },
                 Happening::Leaving => break self.close(SERVICE_RESTART, String::new()).await,
             }
         };
-        let content = format!("{code}{reason}");
-        self.waiting.leave(content.as_bytes());
+        self.leave(code, &reason);
+    }
+
+    /// The application is told that it is over, if it was not.
+    fn leave(&mut self, code: u16, reason: &str) {
+        self.waiting.leave(format!("{code}{reason}").as_bytes());
+    }
+
+    /// Asks a client that is silent whether it is there. Gives when to look again, where it is not gone.
+    async fn look_after(&mut self, heartbeat: &mut Heartbeat) -> Option<Instant> {
+        if self.under_way >= words::WINDOW {
+            // Nobody listens to it, since the application is slow.
+            heartbeat.hear(Instant::now());
+        }
+        match heartbeat.beat(Instant::now()) {
+            Beat::Wait(due) => Some(due),
+            Beat::Ask(due) => self.send(Message::Ping(Bytes::new())).await.then_some(due),
+            Beat::Gone => {
+                self.leave(ABNORMAL, "");
+                // It may be there all the same, but it is not waited for.
+                self.say_closed(FAILED, UNANSWERED).await;
+                None
+            }
+        }
     }
 
     /// Hands over what the client said. Gives code and reason when that was the last.
@@ -254,8 +263,9 @@ impl Socket {
     }
 
     /// Closes, and passes over what the client still sends: the connection would be reset otherwise, and the client would not
-    /// learn why.
+    /// learn why. That may take some seconds, and the application need not wait.
     async fn complain(&mut self, code: u16) -> (u16, String) {
+        self.leave(code, "");
         let end = self.close(code, String::new()).await;
         let stream = self.stream.get_mut();
         let mut passed_over = [0; READ_BUFFER];

@@ -29,8 +29,9 @@ class BaseDaphneTestingInstance:
 class DaphneTestingInstance(BaseDaphneTestingInstance):
     """A server, and one exchange with its application."""
 
-    def __init__(self, http_timeout: int | None = None, **_left_out) -> None:
-        self.options = ("--app-timeout", f"{http_timeout}s") if http_timeout else ()
+    def __init__(self, http_timeout: int | None = None, websocket_max_message_size: int | None = None, **_left_out) -> None:
+        given = {"--app-timeout": http_timeout and f"{http_timeout}s", "--max-message": websocket_max_message_size}
+        self.options = tuple(word for option, value in given.items() if value for word in (option, str(value)))
 
     def __enter__(self) -> "DaphneTestingInstance":
         self.host, self.port = SERVERS.telling(*self.options).address

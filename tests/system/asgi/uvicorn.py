@@ -25,6 +25,7 @@ from .servers import Servers
 SECONDS = 10.0
 # Cases whose server ends while they go on, or has settings of its own; the others have one together.
 ALONE = ("test_shutdown", "test_send_close_on_server_shutdown", "test_server_keepalive_ping_timeout",
+         "test_fragmented_message_exceeding_max_size",
          "test_send_binary_data_to_server_bigger_than_default_on_websockets")
 
 
