@@ -2,6 +2,9 @@
 
 DONE = ENV.fetch('DONE')
 LEAKED = []
+# Root may have any number of processes, so a limit would be none. Where the application is loaded before workers are forked, it is so
+# for the process that forks them.
+Process::UID.change_privilege(65_534) if ENV['UNPRIVILEGED'] && Process.uid.zero?
 
 def content(seed, size)
   line = "#{seed}\n"

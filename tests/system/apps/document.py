@@ -23,8 +23,7 @@ def table(found: Found) -> str:
     lines = ["| a worker | " + " | ".join(names) + " |", "| --- |" + " --- |" * len(names)]
     for fault in FAULTS:
         rows = [found[name].get(fault.name) for name in names]
-        if any(rows):
-            lines.append(f"| {fault.name} | " + " | ".join(cell(*row) if row else "" for row in rows) + " |")
+        lines.append(f"| {fault.name} | " + " | ".join(cell(*row) if row else "–" for row in rows) + " |")
     least = min(row.gets + row.posts for rows in found.values() for row, _ in rows.values())
     return "\n".join([*lines, "", f"{least:,} requests or more in each field. {machine()}"])
 

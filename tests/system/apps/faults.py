@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import dataclasses
+import os
 import pathlib
 import random
 import signal
+import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from ..proxy.load import Load
 from ..server import Server
@@ -80,18 +83,48 @@ def grows(server: Server, times: int) -> list[str]:
     return [ask(server, "GET", "/leak") for _ in range(3 * times)]
 
 
+def forks_fail(server: Server, times: int) -> list[str]:
+    """A worker is killed while no process can be forked, which is possible again half a second later."""
+    for _ in range(max(1, times // 10)):
+        with unable_to_fork(servers.mold(server)):
+            kill(victim(server))
+            time.sleep(0.5)
+            assert len(workers(server)) < servers.WORKERS, "a process could be forked"
+        until_complete(server)
+    return []
+
+
+@contextlib.contextmanager
+def unable_to_fork(pid: int) -> Iterator[None]:
+    def allow(number: str) -> None:
+        # Its own user may do so everywhere, root only where nothing was taken from it.
+        user = int(field("status", "Uid:")[1]) if os.geteuid() == 0 else None
+        subprocess.run(["prlimit", f"--pid={pid}", f"--nproc={number}:"], user=user, check=True)
+
+    def field(file: str, name: str) -> list[str]:
+        lines = pathlib.Path(f"/proc/{pid}/{file}").read_text().splitlines()
+        return next(line.split() for line in lines if line.startswith(name))
+
+    before = field("limits", "Max processes")[2]
+    allow("0")
+    yield
+    allow(before)
+
+
 def mold_killed(server: Server, times: int) -> list[str]:
     for _ in range(max(1, times // 10)):
         before = servers.mold(server)
         kill(before)
         time.sleep(0.1)
         kill(victim(server))
-        deadline = time.monotonic() + 10
-        while servers.mold(server) in (0, before) or len(workers(server)) < servers.WORKERS:
-            if time.monotonic() > deadline:
-                break
-            time.sleep(0.05)
+        until_complete(server, without=before)
     return []
+
+
+def until_complete(server: Server, without: int = 0) -> None:
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline and (servers.mold(server) in (0, without) or len(workers(server)) < servers.WORKERS):
+        time.sleep(0.05)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,6 +136,8 @@ class Fault:
     # Whether only Serow has it.
     own: bool = False
     options: tuple[str, ...] = ()
+    # Whether the limit of processes is to count.
+    unprivileged: bool = False
     # Requests of others that may fail for each time: POSTs that were in the worker.
     cost: int = 0
 
@@ -114,6 +149,7 @@ FAULTS = (
     Fault("stands still (SIGSTOP)", stands_still, cost=1),
     Fault("raises an exception", fails, "500"),
     Fault("dies in the middle of a response", breaks_off, "cut"),
+    Fault("cannot be forked for half a second, when one was killed", forks_fail, cost=1, unprivileged=True),
     Fault("grows by 20 MB a request; limit of 150 MB", grows, "200", options=("--memory-limit", "150M")),
     Fault("the process that forks workers is killed, and a worker", mold_killed, own=True, cost=1),
 )
@@ -144,7 +180,7 @@ def workers_fail(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
     requests = 0
     for number, fault in enumerate(FAULTS):
         (folder / str(number)).mkdir()
-        row, answers = sit(Serow(folder / str(number), *fault.options), fault, TIMES[short])
+        row, answers = sit(Serow(folder / str(number), *fault.options, unprivileged=fault.unprivileged), fault, TIMES[short])
         requests += row.gets + row.posts
         check(verdict, fault, row, answers)
     verdict.figure(f"{len(FAULTS)} faults of workers, {requests} requests")
@@ -163,16 +199,17 @@ def check(verdict: Verdict, fault: Fault, row: Row, answers: list[str]) -> None:
 
 
 def compare(verdict: Verdict, folder: pathlib.Path, short: bool) -> dict[str, dict[str, tuple[Row, list[str]]]]:
-    """The faults that all have, with each server, for the table; only counted."""
+    """The faults with each server that can have them, for the table; only counted."""
     found: dict[str, dict[str, tuple[Row, list[str]]]] = {}
     for kind in (Serow, *servers.PEERS):
         found[kind.name] = {}
         for number, fault in enumerate(FAULTS):
-            if fault.own or fault.options:
+            if kind is not Serow and (fault.own or fault.options):
                 continue
             place = folder / f"{kind.name}-{number}"
             place.mkdir()
-            row, answers = found[kind.name][fault.name] = sit(kind(place), fault, TIMES[short])
+            server = kind(place, *fault.options, unprivileged=fault.unprivileged)
+            row, answers = found[kind.name][fault.name] = sit(server, fault, TIMES[short])
             verdict.say(f"{kind.name}: {fault.name}: {row.gets} GET, {row.gets_failed} failed; {row.posts} POST, {row.posts_failed} failed, "
                         f"{row.twice} done twice; longest {row.longest:.2f} s ({row.kinds}); {dict(collections.Counter(answers))}; {row.said}")
     return found

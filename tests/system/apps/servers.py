@@ -19,10 +19,12 @@ TIMEOUT = 3
 class Serow(Server):
     name = "Serow"
 
-    def __init__(self, folder: pathlib.Path, *options: str, application: pathlib.Path = APPLICATION, processes: int = WORKERS) -> None:
+    def __init__(self, folder: pathlib.Path, *options: str, application: pathlib.Path = APPLICATION, processes: int = WORKERS,
+                 unprivileged: bool = False) -> None:
         port = free_port()
-        self.done = folder / "done"
-        self.done.touch()
+        self.done = done_in(folder)
+        if unprivileged:
+            options = (*options, "--preload", "--env", "UNPRIVILEGED=1")
         super().__init__([program("serow"), "app", application, "--listen", f"127.0.0.1:{port}", "--processes", str(processes),
                           "--workers", "2", "--app-timeout", f"{TIMEOUT}s", "--env", f"DONE={self.done}", *options], port)
 
@@ -40,33 +42,45 @@ class Serow(Server):
 class Peer(Server):
     """A server that is told everything by its command."""
 
-    def __init__(self, folder: pathlib.Path, command: list[str], port: int) -> None:
-        self.done = folder / "done"
-        self.done.touch()
-        super().__init__(["env", f"DONE={self.done}", *command], port)
+    def __init__(self, folder: pathlib.Path, command: list[str], port: int, unprivileged: bool) -> None:
+        self.done = done_in(folder)
+        variables = [f"DONE={self.done}", *(["UNPRIVILEGED=1"] if unprivileged else [])]
+        super().__init__(["env", *variables, *command], port)
 
 
 class Unicorn(Peer):
     name = "Unicorn"
 
-    def __init__(self, folder: pathlib.Path) -> None:
+    def __init__(self, folder: pathlib.Path, *, unprivileged: bool = False) -> None:
         port, settings = free_port(), folder / "unicorn.rb"
         settings.write_text(f"worker_processes {WORKERS}\ntimeout {TIMEOUT}\nlisten '127.0.0.1:{port}', backlog: 1024\n"
-                            f"stderr_path '{folder}/unicorn.log'\n")
-        super().__init__(folder, ["unicorn", "-E", "none", "-c", str(settings), str(APPLICATION)], port)
+                            f"stderr_path '{folder}/unicorn.log'\npreload_app {str(unprivileged).lower()}\n")
+        super().__init__(folder, ["unicorn", "-E", "none", "-c", str(settings), str(APPLICATION)], port, unprivileged)
 
 
 class Puma(Peer):
     name = "Puma"
 
-    def __init__(self, folder: pathlib.Path) -> None:
-        port, settings = free_port(), folder / "puma.rb"
+    def __init__(self, folder: pathlib.Path, *, unprivileged: bool = False) -> None:
+        port, settings, log = free_port(), folder / "puma.rb", folder / "puma.log"
+        # It opens it once more when the application has been loaded, whoever it is then.
+        log.touch()
+        log.chmod(0o666)
         settings.write_text(f"workers {WORKERS}\nthreads 1, 1\nbind 'tcp://127.0.0.1:{port}'\nworker_timeout 6\nenvironment 'none'\n"
-                            f"stdout_redirect '{folder}/puma.log', '{folder}/puma.log'\n")
-        super().__init__(folder, ["puma", "-C", str(settings), str(APPLICATION)], port)
+                            f"stdout_redirect '{log}', '{log}'\n"
+                            f"preload_app! {str(unprivileged).lower()}\n")
+        super().__init__(folder, ["puma", "-C", str(settings), str(APPLICATION)], port, unprivileged)
 
 
 PEERS = (Unicorn, Puma)
+
+
+def done_in(folder: pathlib.Path) -> pathlib.Path:
+    """The list of the POSTs that were carried out, whoever the workers are."""
+    done = folder / "done"
+    done.touch()
+    done.chmod(0o666)
+    return done
 
 
 def ask(server: Server, method: str, target: str, timeout: float = 10) -> str:
@@ -93,8 +107,8 @@ def workers(server: Server) -> list[int]:
 
 
 def mold(server: Server) -> int:
-    """The process that workers of Serow are forked from."""
-    return next(iter(titled(server, "mold")), 0)
+    """The process that workers are forked from."""
+    return next(iter(titled(server, "mold")), 0) if isinstance(server, Serow) else server.pid
 
 
 def titled(server: Server, title: str) -> list[int]:
