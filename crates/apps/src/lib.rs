@@ -12,7 +12,7 @@
 //! | it becomes the response | `exchange.rs`, `handler.rs`, `chunks.rs` |
 //! | or the application writes it to a socket of its own | `takeover.rs` |
 //! | or the client is told why there is none | `failure.rs` |
-//! | a WebSocket that the application accepts carries messages | `websocket.rs` |
+//! | a WebSocket that the application accepts carries messages | `websocket.rs`, `websocket/conversation.rs` |
 //!
 //! Beside the requests, a thread starts workers, watches and replaces them: `keeper.rs`, `keeper/`. Workers are forked from a
 //! process that has the interpreter loaded, the mold; a mold and its workers are a crew. A reload is another crew. In
