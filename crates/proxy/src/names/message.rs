@@ -231,5 +231,7 @@ const RECURSION_DESIRED: u16 = 1 << 8;
 const INTERNET: u16 = 1;
 const CNAME: u16 = 5;
 
+// Named, since fuzz/fuzz_targets/dns.rs has this file as well, from where its folder would be another.
 #[cfg(test)]
+#[path = "message/tests.rs"]
 mod tests;
