@@ -316,6 +316,8 @@ fn one_check_at_a_time_and_each_in_its_time() {
     assert!(began.elapsed() >= Duration::from_millis(500), "{:?}", began.elapsed());
     assert_eq!(counts.1.load(Ordering::Relaxed), 1);
     drop(upkeep);
+    // The last one may be on its way yet.
+    thread::sleep(Duration::from_millis(200));
     let checks = counts.2.load(Ordering::Relaxed);
     thread::sleep(Duration::from_millis(200));
     assert_eq!(counts.2.load(Ordering::Relaxed), checks, "nobody checks any more");
