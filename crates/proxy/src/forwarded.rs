@@ -5,10 +5,10 @@ use std::{
     net::{IpAddr, Ipv6Addr},
 };
 
-use serow_message::{Connection, Headers, Known, Peer, Scheme, hop_by_hop};
+use serow_message::{Connection, Headers, Known, Peer, Scheme};
 use smallvec::SmallVec;
 
-use crate::network::Network;
+use crate::trust::Trust;
 
 /// What servers are told of the client, and whom of those before us we believe.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub struct Forwarded {
     /// In which fields.
     pub fields: ForwardedFields,
     /// Whose word is taken for where a request came from before; that of all others is dropped.
-    pub trusted: Vec<Network>,
+    pub trusted: Trust,
 }
 
 /// In which fields servers are told of the client.
@@ -38,7 +38,7 @@ impl Forwarded {
     /// [`Account::replaces`] are to be removed before it is written.
     pub(crate) fn account(&self, headers: &Headers, connection: &Connection) -> Account {
         let peer = connection.peer();
-        let trusted = self.trusts(peer);
+        let trusted = self.trusted.covers(peer);
         let (x, standard) = match self.fields {
             ForwardedFields::X => (true, false),
             ForwardedFields::Standard => (false, true),
@@ -59,50 +59,6 @@ impl Forwarded {
             account.forwarded = element(before, peer, connection.scheme(), host);
         }
         account
-    }
-
-    /// The client's address, as far as it can be believed: the peer's, or where that is trusted the last address of
-    /// X-Forwarded-For that is not. `None` for a program on this machine that says nothing of whom it asks for.
-    pub(crate) fn client_address(&self, headers: &Headers, connection: &Connection) -> Option<IpAddr> {
-        let mut client = match connection.peer() {
-            Peer::Tcp(address) => Some(address.ip().to_canonical()),
-            Peer::Unix => None,
-        };
-        if self.trusted.is_empty() || !self.trusts(connection.peer()) || !headers.contains(Known::XForwardedFor) {
-            return client;
-        }
-        let named: Vec<&[u8]> = headers.list(Known::XForwardedFor).collect();
-        for text in named.into_iter().rev() {
-            // Who wrote something else than an address is believed no further.
-            let Some(address) = address(text) else { break };
-            client = Some(address);
-            if !self.trusts_address(address) {
-                break;
-            }
-        }
-        client
-    }
-
-    /// Whether the client's own connection is encrypted, as far as that can be believed: ours, or where the peer is trusted, what
-    /// X-Forwarded-Proto says first.
-    pub(crate) fn client_scheme(&self, headers: &Headers, connection: &Connection) -> Scheme {
-        let told = headers.list(Known::XForwardedProto).next().filter(|_| self.trusts(connection.peer()));
-        match told {
-            Some(b"https") => Scheme::Https,
-            Some(b"http") => Scheme::Http,
-            _ => connection.scheme(),
-        }
-    }
-
-    fn trusts(&self, peer: Peer) -> bool {
-        match peer {
-            Peer::Tcp(address) => self.trusts_address(address.ip()),
-            Peer::Unix => self.trusted.contains(&Network::Unix),
-        }
-    }
-
-    fn trusts_address(&self, address: IpAddr) -> bool {
-        self.trusted.iter().any(|network| network.contains(address))
     }
 }
 
@@ -128,10 +84,8 @@ impl Account {
     pub(crate) fn replaces(&self, name: &[u8], known: Option<Known>) -> bool {
         match known {
             Some(Known::XForwardedFor) => !self.trusted || !self.x_for.is_empty(),
-            Some(Known::XForwardedProto | Known::XForwardedHost) => !self.trusted,
             Some(Known::Forwarded) => !self.trusted || self.standard,
-            Some(_) => false,
-            None => !self.trusted && hop_by_hop::tells_of_client(name),
+            _ => !self.trusted && Trust::concerns(name, known),
         }
     }
 
@@ -242,15 +196,6 @@ fn proto(scheme: Scheme) -> &'static str {
         Scheme::Http => "http",
         Scheme::Https => "https",
     }
-}
-
-/// An address as it stands in X-Forwarded-For; some proxies write its port or brackets too.
-fn address(text: &[u8]) -> Option<IpAddr> {
-    let text = str::from_utf8(text).ok()?;
-    let bracketed = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
-    let address = bracketed.unwrap_or(text).parse().ok();
-    let address = address.or_else(|| text.parse().ok().map(|address: std::net::SocketAddr| address.ip()));
-    address.map(|address: IpAddr| address.to_canonical())
 }
 
 /// What somebody is taken to have said who is not believed.

@@ -74,6 +74,7 @@ mod server;
 mod settings;
 mod sticky;
 mod trailed;
+mod trust;
 mod tunnel;
 mod upkeep;
 mod upstream;
@@ -101,6 +102,7 @@ pub use self::{
         UpstreamSettings, UpstreamTimeouts,
     },
     sticky::{StickyMode, StickySettings, StickyValue},
+    trust::Trust,
     upkeep::Upkeep,
     upstream::Upstream,
 };

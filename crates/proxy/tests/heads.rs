@@ -28,7 +28,9 @@ use std::{
 
 use serow::{Method, Peer, ProxyProtocol, Request, Response, Server};
 use serow_message::BodyLength;
-use serow_proxy::{BufferSettings, ForwardedFields, ForwardingSettings, HostSetting, ProxyHeader, UpstreamSettings};
+use serow_proxy::{
+    BufferSettings, ForwardedFields, ForwardingSettings, HostSetting, Network, ProxyHeader, UpstreamSettings,
+};
 
 use support::{Origin, Proxied, multiplexed::Client, read_response, server};
 
@@ -199,7 +201,7 @@ impl Case {
                         _ => panic!("{line}"),
                     }
                 }
-                "trust" => forwarding.forwarded.trusted.push(value.parse().unwrap()),
+                "trust" => forwarding.forwarded.trusted = [value.parse::<Network>().unwrap()].into_iter().collect(),
                 "request-header" => forwarding.request_headers.push(field()),
                 "response-header" => forwarding.response_headers.push(field()),
                 "buffer" => forwarding.buffering = Some(BufferSettings::default()),

@@ -38,7 +38,9 @@ impl HashKey {
     /// those say who are trusted in that.
     pub(crate) fn of(&self, request: &Request, forwarded: &Forwarded) -> u64 {
         match self {
-            Self::Client => forwarded.client_address(&request.headers, request.connection()).map_or(NO_KEY, of_address),
+            Self::Client => {
+                forwarded.trusted.client_address(&request.headers, request.connection()).map_or(NO_KEY, of_address)
+            }
             Self::Path => of_text(Some(request.target.path_bytes())),
             Self::Target => of_text(Some(request.target.as_str().as_bytes())),
             Self::Host => request.host().map_or(NO_KEY, of_host),
@@ -103,6 +105,7 @@ mod tests {
     use serow_message::{Body, Connection, Headers, Method, Peer, RequestHead, Scheme, Target, Version};
 
     use super::*;
+    use crate::network::Network;
 
     fn request(target: &str, fields: &[(&str, &str)], peer: Peer) -> Request {
         let mut headers = Headers::new();
@@ -175,7 +178,8 @@ mod tests {
     #[test]
     fn who_is_trusted_says_who_the_client_is() {
         let fields = [("x-forwarded-for", "192.0.2.7, 10.0.0.2")];
-        let trusting = Forwarded { trusted: vec!["10.0.0.0/8".parse().unwrap()], ..Forwarded::default() };
+        let trusted = ["10.0.0.0/8".parse::<Network>().unwrap()].into_iter().collect();
+        let trusting = Forwarded { trusted, ..Forwarded::default() };
         for (peer, expected) in [("10.0.0.1:5", "192.0.2.7"), ("192.0.2.1:5", "192.0.2.1")] {
             let found = HashKey::Client.of(&request("/", &fields, tcp(peer)), &trusting);
             assert_eq!(found, u64::from(murmur2(expected.as_bytes())), "{peer}");

@@ -19,7 +19,7 @@ impl Session {
     /// Finds it, and takes out of the request what is not the server's.
     pub(crate) fn take(sticky: Rc<Sticky>, request: &mut Request, forwarded: &Forwarded) -> Self {
         let server = sticky.wanted(&request.headers);
-        let scheme = forwarded.client_scheme(&request.headers, request.connection());
+        let scheme = forwarded.trusted.client_scheme(&request.headers, request.connection());
         sticky.prepare(&mut request.headers);
         Self { sticky, server, scheme }
     }

@@ -1,0 +1,210 @@
+//! Peers whose word is taken for who the client is.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use serow_message::{Connection, Headers, Known, Peer, Scheme, hop_by_hop};
+
+use crate::network::Network;
+
+/// Peers whose word is taken for where a request came from before; nobody's by default.
+///
+/// ```
+/// use serow_proxy::{Network, Trust};
+///
+/// let networks: Vec<Network> = vec!["10.0.0.0/8".parse()?, Network::Unix];
+/// let trust: Trust = networks.into_iter().collect();
+/// assert!(trust.covers(serow_message::Peer::Unix));
+/// # Ok::<(), serow_proxy::NetworkError>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Trust {
+    networks: Vec<Network>,
+}
+
+impl Trust {
+    /// Programs of this machine: over its loopback addresses and unix sockets.
+    #[must_use]
+    pub fn local() -> Self {
+        let loopback = [(IpAddr::V4(Ipv4Addr::new(127, 0, 0, 0)), 8), (IpAddr::V6(Ipv6Addr::LOCALHOST), 128)];
+        let loopback = loopback.map(|(first, bits)| Network::Addresses { first, bits });
+        loopback.into_iter().chain([Network::Unix]).collect()
+    }
+
+    /// Whether this peer's word is taken.
+    #[must_use]
+    pub fn covers(&self, peer: Peer) -> bool {
+        match peer {
+            Peer::Tcp(address) => self.covers_address(address.ip()),
+            Peer::Unix => self.networks.contains(&Network::Unix),
+        }
+    }
+
+    fn covers_address(&self, address: IpAddr) -> bool {
+        self.networks.iter().any(|network| network.contains(address))
+    }
+
+    /// Whether peers tell in this field who the client is, or how it asked. Of somebody who is not trusted no such field counts.
+    #[inline]
+    #[must_use]
+    pub fn concerns(name: &[u8], known: Option<Known>) -> bool {
+        match known {
+            Some(known) => matches!(
+                known,
+                Known::XForwardedFor | Known::XForwardedProto | Known::XForwardedHost | Known::Forwarded
+            ),
+            None => hop_by_hop::tells_of_client(name),
+        }
+    }
+
+    /// The client's address, as far as it can be believed: the peer's, or where that is trusted the last address of
+    /// X-Forwarded-For that is not. `None` for a program on this machine that says nothing of whom it asks for.
+    #[must_use]
+    pub fn client_address(&self, headers: &Headers, connection: &Connection) -> Option<IpAddr> {
+        let peer = match connection.peer() {
+            Peer::Tcp(address) => Some(address.ip().to_canonical()),
+            Peer::Unix => None,
+        };
+        if !headers.contains(Known::XForwardedFor) || !self.covers(connection.peer()) {
+            return peer;
+        }
+        let mut client = peer;
+        let named: Vec<&[u8]> = headers.list(Known::XForwardedFor).collect();
+        for text in named.into_iter().rev() {
+            // Who wrote something else than an address is believed no further.
+            let Some(address) = address(text) else { break };
+            client = Some(address);
+            if !self.covers_address(address) {
+                break;
+            }
+        }
+        client
+    }
+
+    /// Whether the client's own connection is encrypted, as far as that can be believed: ours, or where the peer is trusted, what
+    /// X-Forwarded-Proto says first.
+    #[must_use]
+    pub fn client_scheme(&self, headers: &Headers, connection: &Connection) -> Scheme {
+        let told = headers.list(Known::XForwardedProto).next().filter(|_| self.covers(connection.peer()));
+        match told {
+            Some(b"https") => Scheme::Https,
+            Some(b"http") => Scheme::Http,
+            _ => connection.scheme(),
+        }
+    }
+}
+
+impl FromIterator<Network> for Trust {
+    fn from_iter<I: IntoIterator<Item = Network>>(networks: I) -> Self {
+        Self { networks: networks.into_iter().collect() }
+    }
+}
+
+/// An address as it stands in X-Forwarded-For; some proxies write its port or brackets too.
+fn address(text: &[u8]) -> Option<IpAddr> {
+    let text = str::from_utf8(text).ok()?;
+    let bracketed = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
+    let address = bracketed.unwrap_or(text).parse().ok();
+    let address = address.or_else(|| text.parse().ok().map(|address: std::net::SocketAddr| address.ip()));
+    address.map(|address: IpAddr| address.to_canonical())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddr;
+
+    use super::*;
+
+    fn headers(name: &str, value: &str) -> Headers {
+        let mut headers = Headers::new();
+        headers.append(name, value).unwrap();
+        headers
+    }
+
+    fn connection(peer: &str, scheme: Scheme) -> Connection {
+        let peer = peer.parse().map_or(Peer::Unix, |address: IpAddr| Peer::Tcp(SocketAddr::new(address, 1234)));
+        Connection::new(peer, None, scheme)
+    }
+
+    fn trust(networks: &[&str]) -> Trust {
+        networks.iter().map(|network| network.parse::<Network>().unwrap()).collect()
+    }
+
+    const NONE: &[&str] = &[];
+    const TEN: &[&str] = &["10.0.0.0/8", "unix"];
+
+    #[test]
+    fn clients() {
+        let cases = [
+            // trusted, peer, X-Forwarded-For, the client
+            (NONE, "192.0.2.1", "192.0.2.2", Some("192.0.2.1")),
+            (TEN, "192.0.2.1", "192.0.2.2", Some("192.0.2.1")),
+            (TEN, "10.0.0.1", "", Some("10.0.0.1")),
+            (TEN, "10.0.0.1", "192.0.2.2", Some("192.0.2.2")),
+            (TEN, "10.0.0.1", "192.0.2.2, 10.0.0.2", Some("192.0.2.2")),
+            (TEN, "10.0.0.1", "1.1.1.1, 192.0.2.2, 10.0.0.2", Some("192.0.2.2")),
+            (TEN, "10.0.0.1", "10.0.0.3, 10.0.0.2", Some("10.0.0.3")),
+            (TEN, "10.0.0.1", "1.1.1.1, unknown, 10.0.0.2", Some("10.0.0.2")),
+            (TEN, "10.0.0.1", "nonsense", Some("10.0.0.1")),
+            (TEN, "10.0.0.1", "192.0.2.2:1234", Some("192.0.2.2")),
+            (TEN, "10.0.0.1", "[2001:db8::1]:1234", Some("2001:db8::1")),
+            (TEN, "10.0.0.1", "[2001:db8::1]", Some("2001:db8::1")),
+            (TEN, "10.0.0.1", "::ffff:192.0.2.2", Some("192.0.2.2")),
+            (TEN, "unix", "192.0.2.2", Some("192.0.2.2")),
+            (TEN, "unix", "", None),
+            (NONE, "unix", "192.0.2.2", None),
+            (NONE, "::ffff:192.0.2.1", "", Some("192.0.2.1")),
+        ];
+        for (trusted, peer, named, expected) in cases {
+            let headers = headers("x-forwarded-for", named);
+            let client = trust(trusted).client_address(&headers, &connection(peer, Scheme::Http));
+            assert_eq!(client.map(|address| address.to_string()).as_deref(), expected, "{trusted:?} {peer} {named}");
+        }
+    }
+
+    #[test]
+    fn schemes_of_clients() {
+        use Scheme::{Http, Https};
+        let cases = [
+            // trusted, the peer's own, X-Forwarded-Proto, the client's
+            (NONE, Http, "https", Http),
+            (NONE, Https, "http", Https),
+            (TEN, Http, "https", Https),
+            (TEN, Https, "http", Http),
+            (TEN, Http, "https, http", Https),
+            (TEN, Https, "", Https),
+            (TEN, Http, "ftp", Http),
+        ];
+        for (trusted, own, told, expected) in cases {
+            let headers = headers("x-forwarded-proto", told);
+            let found = trust(trusted).client_scheme(&headers, &connection("10.0.0.1", own));
+            assert_eq!(found, expected, "{trusted:?} {own:?} {told}");
+        }
+    }
+
+    #[test]
+    fn programs_of_this_machine() {
+        let cases =
+            [("127.0.0.1", true), ("127.3.2.1", true), ("::1", true), ("::ffff:127.0.0.1", true), ("unix", true)];
+        for (peer, expected) in cases.into_iter().chain([("10.0.0.1", false), ("::2", false), ("0.0.0.0", false)]) {
+            assert_eq!(Trust::local().covers(connection(peer, Scheme::Http).peer()), expected, "{peer}");
+        }
+    }
+
+    #[test]
+    fn fields_that_tell_of_clients() {
+        let cases = [
+            ("x-forwarded-for", true),
+            ("X-Forwarded-Proto", true),
+            ("x-forwarded-host", true),
+            ("x-forwarded-port", true),
+            ("Forwarded", true),
+            ("x-real-ip", true),
+            ("x-request-id", false),
+            ("host", false),
+            ("via", false),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(Trust::concerns(name.as_bytes(), Known::recognise(name.as_bytes())), expected, "{name}");
+        }
+    }
+}
