@@ -17,7 +17,8 @@ mod settings;
 use std::{sync::Arc, time::Duration};
 
 use serow_proxy::{
-    Balancing, ForwardingSettings, KeepSettings, PassiveSettings, Proxy, Upstream, UpstreamSettings, UpstreamTimeouts,
+    Balancing, Forwarded, ForwardingSettings, KeepSettings, PassiveSettings, Proxy, Upstream, UpstreamSettings,
+    UpstreamTimeouts,
 };
 
 use self::crew::CommandCrew;
@@ -69,8 +70,13 @@ impl CommandApplication {
     /// What answers requests; bodies of requests are taken whole before a copy is asked.
     #[must_use]
     pub fn handler(&self) -> Proxy {
-        let buffering = Some(self.shared.settings.run.buffer.clone());
-        Proxy::new(self.shared.upstream.clone(), ForwardingSettings { buffering, ..ForwardingSettings::default() })
+        let run = &self.shared.settings.run;
+        let forwarding = ForwardingSettings {
+            buffering: Some(run.buffer.clone()),
+            forwarded: Forwarded { trusted: run.trusted.clone(), ..Forwarded::default() },
+            ..ForwardingSettings::default()
+        };
+        Proxy::new(self.shared.upstream.clone(), forwarding)
     }
 
     /// The copies as the servers that they are.

@@ -3,40 +3,39 @@
 //! What all interfaces inherit from CGI (RFC 3875) is found out here, once; how it is written is a module for each language.
 //!
 //! Fields with an underscore in their names are left out: `X_User` and `X-User` would be the same variable, and one of them may
-//! be what a server in front vouches for. `Proxy` is left out, since libraries take HTTP_PROXY for a setting of their own.
+//! be what a server in front vouches for. `Proxy` is left out, since libraries take HTTP_PROXY for a setting of their own. What
+//! somebody who is not trusted says of who the client is (X-Forwarded-For and its like) is left out as well.
 
 mod asgi;
+mod client;
 mod marshal;
 mod psgi;
 mod rack;
 mod variable;
 mod wsgi;
 
-use std::{
-    borrow::Cow,
-    fmt::Write,
-    io,
-    net::{IpAddr, SocketAddr},
-};
+use std::{borrow::Cow, fmt::Write, io, net::SocketAddr};
 
-use serow_message::{Headers, Known, Peer, Request, Scheme, Version, percent};
+use serow_message::{Headers, Known, Request, Scheme, Version, percent};
+use serow_proxy::Trust;
 use smallvec::SmallVec;
 
+use self::client::Client;
 use crate::{
     pool::Ticket,
     program::Interface,
+    settings::ApplicationSettings,
     upload::{Upload, name},
     words::{self, PLAIN, TICKET_LENGTH, WEBSOCKET, WITH_BODY, WITH_FILE, WITH_STREAM},
 };
 
-/// Writes the packet of a request. The application is mounted at `root`, which is nothing or begins with a slash.
+/// Writes the packet of a request.
 ///
 /// # Errors
 ///
 /// The file system's, where the body is a file.
 pub(crate) fn lay_out(
-    interface: Interface,
-    root: &str,
+    settings: &ApplicationSettings,
     request: &Request,
     upload: &Upload,
     thread: usize,
@@ -57,8 +56,8 @@ pub(crate) fn lay_out(
     }
     // Shares the text of the one that was received.
     let origin = request.target.clone().into_origin_form(false);
-    let facts = Facts::of(request, origin.as_str(), root, upload);
-    match interface {
+    let facts = Facts::of(request, origin.as_str(), settings, upload);
+    match settings.program.interface {
         Interface::Rack => rack::write(&facts, &mut packet),
         Interface::Psgi => psgi::write(&facts, &mut packet),
         Interface::Wsgi => wsgi::write(&facts, &mut packet),
@@ -99,9 +98,7 @@ pub(crate) struct Facts<'a> {
     pub(crate) scheme: &'static str,
     pub(crate) server_name: &'a str,
     pub(crate) server_port: Port<'a>,
-    /// Nothing for clients over unix sockets.
-    pub(crate) remote_address: Option<IpAddr>,
-    pub(crate) remote_port: u16,
+    pub(crate) client: Client,
     pub(crate) content_length: Option<u64>,
     /// Where the client's connection came to; nothing for unix sockets.
     pub(crate) local: Option<SocketAddr>,
@@ -127,9 +124,10 @@ pub(crate) enum Port<'a> {
 
 impl<'a> Facts<'a> {
     /// `origin` is the target without scheme and host.
-    fn of(request: &'a Request, origin: &'a str, root: &str, upload: &Upload) -> Self {
+    fn of(request: &'a Request, origin: &'a str, settings: &ApplicationSettings, upload: &Upload) -> Self {
         let connection = request.connection();
-        let (scheme, default_port) = match connection.scheme() {
+        let client = Client::of(request, &settings.run.trusted);
+        let (scheme, default_port) = match client.scheme {
             Scheme::Http => ("http", 80),
             Scheme::Https => ("https", 443),
         };
@@ -141,12 +139,8 @@ impl<'a> Facts<'a> {
             (None, None, Some(local)) => Port::Number(local.port()),
             (None, ..) => Port::Number(default_port),
         };
-        let (remote_address, remote_port) = match connection.peer() {
-            Peer::Tcp(address) => (Some(address.ip().to_canonical()), address.port()),
-            Peer::Unix => (None, 0),
-        };
         let whole_path = request.target.path();
-        let (script_name, path) = split_at_root(whole_path, root);
+        let (script_name, path) = split_at_root(whole_path, &settings.root_path);
         Self {
             method: request.method.as_str(),
             whole_path,
@@ -162,8 +156,7 @@ impl<'a> Facts<'a> {
             scheme,
             server_name: if server_name.is_empty() { "localhost" } else { server_name },
             server_port,
-            remote_address,
-            remote_port,
+            client,
             // A body that came in chunks has a length by now.
             content_length: match upload {
                 Upload::Nothing => request.headers.contains(Known::ContentLength).then_some(0),
@@ -189,10 +182,15 @@ impl<'a> Facts<'a> {
 
     /// The fields that applications see, in order.
     fn fields(&self) -> impl Iterator<Item = Field<'a>> {
-        self.headers.iter_known().filter(|(name, known, _)| match known {
-            Some(known) => !matches!(known, Known::ContentLength | Known::TransferEncoding),
-            None => !name.contains(&b'_') && !name.eq_ignore_ascii_case(b"proxy"),
+        self.headers.iter_known().filter(|(name, known, _)| {
+            !matches!(known, Some(Known::ContentLength | Known::TransferEncoding)) && self.is_shown(name, *known)
         })
+    }
+
+    /// Whether applications see such a field.
+    fn is_shown(&self, name: &[u8], known: Option<Known>) -> bool {
+        let is_safe = known.is_some() || !name.contains(&b'_') && !name.eq_ignore_ascii_case(b"proxy");
+        is_safe && (self.client.is_believed || !Trust::concerns(name, known))
     }
 }
 

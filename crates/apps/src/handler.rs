@@ -77,8 +77,7 @@ async fn asked(shared: &Arc<Shared>, request: &mut Request) -> Result<Response, 
         false => Upload::of(mem::take(&mut body), &shared.settings.run.buffer).await?,
     };
     let ticket = shared.ticket();
-    let packet = environment::lay_out(interface, &shared.settings.root_path, request, &upload, thread, ticket)
-        .map_err(Failure::Storage)?;
+    let packet = environment::lay_out(&shared.settings, request, &upload, thread, ticket).map_err(Failure::Storage)?;
     let sent = Sent { packet, exchange: Arc::default(), is_repeatable: is_repeatable(&request.method) };
     let exchange = Arc::clone(&sent.exchange);
     shared.ask(ticket, Arc::new(sent));

@@ -43,7 +43,7 @@ fn write_scope(facts: &Facts<'_>, protocol: Protocol, marshal: &mut Marshal<'_>)
         marshal.name(name.as_bytes());
         marshal.bytes(value.as_bytes());
     }
-    let client = facts.remote_address.map(|address| (address, facts.remote_port));
+    let client = facts.client.address.map(|address| (address, facts.client.port));
     let server = facts.local.map(|local| (local.ip().to_canonical(), local.port()));
     for (name, address) in [("client", client), ("server", server)] {
         marshal.name(name.as_bytes());
@@ -113,8 +113,7 @@ fn write_fields(facts: &Facts<'_>, marshal: &mut Marshal<'_>) {
     let mut is_shown = |name: &[u8], known: Option<Known>| match known {
         Some(Known::Host) => facts.authority.is_none(),
         Some(Known::Cookie) if facts.has_repeated => !std::mem::replace(&mut has_cookie, true),
-        Some(_) => true,
-        None => !name.contains(&b'_') && !name.eq_ignore_ascii_case(b"proxy"),
+        _ => facts.is_shown(name, known),
     };
     let fields: Vec<_> = facts.headers.iter_known().filter(|(name, known, _)| is_shown(name, *known)).collect();
     marshal.list(fields.len() + usize::from(facts.authority.is_some()));

@@ -19,8 +19,8 @@ pub(super) fn write(facts: &Facts<'_>, packet: &mut Vec<u8>) {
     pairs.text("SERVER_NAME", facts.server_name.as_bytes());
     pairs.pair("SERVER_PORT", |output| facts.server_port.write(output));
     // It is always there (RFC 3875 §4.1.8), though clients at unix sockets have none.
-    pairs.pair("REMOTE_ADDR", |output| facts.remote_address.iter().for_each(|address| write_text(address, output)));
-    pairs.pair("REMOTE_PORT", |output| write_text(facts.remote_port, output));
+    pairs.pair("REMOTE_ADDR", |output| facts.client.address.iter().for_each(|address| write_text(address, output)));
+    pairs.pair("REMOTE_PORT", |output| write_text(facts.client.port, output));
     if let Some(length) = facts.content_length {
         pairs.pair("CONTENT_LENGTH", |output| write_text(length, output));
     }

@@ -28,11 +28,11 @@ pub(super) fn write(facts: &Facts<'_>, packet: &mut Vec<u8>) {
         packet.extend_from_slice(value.as_bytes());
         packet.push(0);
     }
-    if let Some(address) = facts.remote_address {
+    if let Some(address) = facts.client.address {
         write_text(address, packet);
     }
     packet.push(0);
-    write_text(facts.remote_port, packet);
+    write_text(facts.client.port, packet);
     packet.push(0);
     packet.extend_from_slice(facts.target.as_bytes());
     packet.push(0);

@@ -34,8 +34,8 @@ pub(super) fn write(facts: &Facts<'_>, packet: &mut Vec<u8>) {
         marshal.latin1(&text);
     };
     add(&|text| facts.server_port.write(text));
-    add(&|text| facts.remote_address.iter().for_each(|address| write_text(address, text)));
-    add(&|text| write_text(facts.remote_port, text));
+    add(&|text| facts.client.address.iter().for_each(|address| write_text(address, text)));
+    add(&|text| write_text(facts.client.port, text));
     if !facts.script_name.is_empty() {
         add(&|text| text.extend_from_slice(facts.script_name.as_bytes()));
     }

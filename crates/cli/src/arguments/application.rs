@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{GeneralArguments, without_options};
-use crate::written::{Count, Size, Span, Variable, word};
+use crate::written::{Count, NetworkRule, Size, Span, Variable, word};
 
 /// The options of `serow app`.
 #[derive(Debug, Args)]
@@ -68,6 +68,13 @@ pub(crate) struct ApplicationArguments {
     /// It is SCRIPT_NAME, or root_path with ASGI, of which applications make their addresses.
     #[arg(long, value_name = "PATH")]
     pub(crate) root_path: Option<String>,
+
+    /// Servers in front whose word is taken for who the client is: 127.0.0.1, 10.0.0.0/8 or unix (repeatable).
+    ///
+    /// The application sees what they say in X-Forwarded-For and -Proto as the client's address and scheme. What others say in
+    /// such fields it does not see. unix are those that come over a unix socket.
+    #[arg(long, value_name = "ADDRESS[/BITS]", default_values = ["127.0.0.0/8", "::1/128", "unix"])]
+    pub(crate) trust: Vec<NetworkRule>,
 
     /// A variable of its environment (repeatable).
     #[arg(long, value_name = "NAME=VALUE")]

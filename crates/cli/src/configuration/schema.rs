@@ -163,6 +163,7 @@ mod tests {
             DeValue::String(text) => json!(text),
             DeValue::Integer(number) => json!(number.as_str().parse::<i64>().ok()),
             DeValue::Boolean(value) => json!(value),
+            DeValue::Array(values) => values.iter().map(json).collect(),
             other => panic!("no default is like this: {other:?}"),
         }
     }

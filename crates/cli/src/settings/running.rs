@@ -22,6 +22,7 @@ pub(super) fn run_as_written(
     run.start_timeout = written.start_timeout.0;
     run.queue = QueueSettings { length: written.queue.in_memory(), patience: written.queue_timeout.0 };
     run.lifetime = lifetime(written)?;
+    run.trusted = written.trust.iter().map(|network| network.0).collect();
     run.spawn_interval = written.spawn_interval.0;
     run.memory_limit = written.memory_limit.map(|size| size.0);
     run.grace = grace;
