@@ -13,7 +13,7 @@ use http::StatusCode;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::{Body, BoxError, Handler, Request, Response};
+use crate::{Body, BoxError, BoxedHandler, Handler, Request, Response};
 
 /// A `tower` service (an axum router, a stack of middleware) as a handler. It is cloned for each request, as hyper and
 /// axum do it.
@@ -100,6 +100,14 @@ pub trait HandlerExt: Handler {
     /// Wraps the handler in a `tower` layer, such as those of `tower-http`.
     fn layer<L: Layer<HandlerService<Self>>>(self, layer: L) -> ServiceHandler<L::Service> {
         ServiceHandler::new(layer.layer(HandlerService::new(self)))
+    }
+
+    /// The handler without its type.
+    fn boxed(self) -> BoxedHandler
+    where
+        Self: Send,
+    {
+        BoxedHandler::new(self)
     }
 }
 

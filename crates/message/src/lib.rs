@@ -50,6 +50,8 @@ mod adapter;
 #[cfg(feature = "std")]
 mod body;
 #[cfg(feature = "std")]
+mod boxed_handler;
+#[cfg(feature = "std")]
 mod connection;
 #[cfg(feature = "std")]
 mod conversion;
@@ -72,6 +74,7 @@ mod upgrade;
 pub use self::{
     adapter::{HandlerExt, HandlerService, ServiceHandler},
     body::{Body, BodyKind, BoxError, StreamBody},
+    boxed_handler::BoxedHandler,
     connection::{Connection, Encryption, Peer, Scheme},
     file::{FileChanged, FileRange, FileVersion},
     handler::Handler,

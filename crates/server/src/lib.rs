@@ -9,7 +9,8 @@
 //! ```
 //!
 //! A [`Handler`] is an async function from [`Request`] to [`Response`]. An axum router or another `tower::Service` becomes
-//! one by [`ServiceHandler`], and a `tower` layer wraps one by [`HandlerExt::layer`].
+//! one by [`ServiceHandler`], and a `tower` layer wraps one by [`HandlerExt::layer`]. Where its type is in the way,
+//! [`HandlerExt::boxed`] takes it off.
 //!
 //! Each worker thread has a runtime, a listening socket and a clone of the handler of its own; a connection stays where it
 //! was accepted, so futures need not be `Send` and no lock stands in the way of a request.
@@ -35,10 +36,10 @@ mod worker;
 
 pub use bytes::Bytes;
 pub use serow_message::{
-    Body, BodyKind, BoxError, Connection, Encryption, Extensions, FieldName, FileChanged, FileRange, FileVersion,
-    Handler, HandlerExt, HandlerService, Headers, Incoming, IncomingError, Interim, InvalidHeader, Known, Method,
-    OnUpgrade, Peer, Priority, Request, RequestHead, Response, Scheme, ServiceHandler, StatusCode, Target, TargetForm,
-    UpgradeRefused, Upgraded, Version, is_token_byte, websocket,
+    Body, BodyKind, BoxError, BoxedHandler, Connection, Encryption, Extensions, FieldName, FileChanged, FileRange,
+    FileVersion, Handler, HandlerExt, HandlerService, Headers, Incoming, IncomingError, Interim, InvalidHeader, Known,
+    Method, OnUpgrade, Peer, Priority, Request, RequestHead, Response, Scheme, ServiceHandler, StatusCode, Target,
+    TargetForm, UpgradeRefused, Upgraded, Version, is_token_byte, websocket,
 };
 pub use serow_net::{
     Address, AddressError, BindError, ListenOptions,

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use serow::{Handler, Server, Stopper};
+use serow::{Handler, HandlerExt, Server, Stopper};
 use serow_apps::{Application, ApplicationSettings, Interface, Interpreter, Program, Workers};
 use tempfile::TempDir;
 
@@ -87,6 +87,8 @@ impl Answering {
         let bound = Server::new().listen("127.0.0.1:0").workers(1).ignore_signals().bind().unwrap();
         let address = bound.addresses().next().unwrap().to_string().parse().unwrap();
         let stopper = bound.stopper();
+        // The whole server would be compiled for each handler otherwise.
+        let handler = handler.boxed();
         let thread = Some(thread::spawn(move || bound.run(handler).unwrap()));
         Self { address, stopper, thread }
     }

@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serow::{BoundServer, Handler, Server, Status, Stopper};
+use serow::{BoundServer, BoxedHandler, Handler, HandlerExt, Server, Status, Stopper};
 use serow_proxy::{ForwardingSettings, Place, Proxy, ServerAddress, ServerSettings, Upstream, UpstreamSettings};
 
 /// A server that runs until this is dropped.
@@ -30,10 +30,11 @@ impl Origin {
 
     /// Serves with this handler and these settings, on one thread.
     pub fn with(server: Server, handler: impl Handler + Send) -> Self {
-        Self::run(server.workers(1).ignore_signals().bind().unwrap(), handler)
+        Self::run(server.workers(1).ignore_signals().bind().unwrap(), handler.boxed())
     }
 
-    fn run(bound: BoundServer, handler: impl Handler + Send) -> Self {
+    /// One type, or the whole server would be compiled for each handler.
+    fn run(bound: BoundServer, handler: BoxedHandler) -> Self {
         let address = bound.addresses().next().unwrap().to_string().parse().unwrap();
         let (status, stopper) = (bound.status(), bound.stopper());
         let thread = thread::spawn(move || bound.run(handler).unwrap());

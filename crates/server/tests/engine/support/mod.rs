@@ -17,7 +17,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serow::{Address, BoundServer, Error, Handler, Server, Stopper, Timeouts};
+use serow::{Address, BoundServer, Error, Handler, HandlerExt, Server, Stopper, Timeouts};
 
 pub(crate) use self::{
     child::{Child, hello_in_a_child},
@@ -49,7 +49,9 @@ impl Running {
         Self::of(server.listen("127.0.0.1:0").workers(1).bind().unwrap(), handler)
     }
 
+    /// Handlers are boxed, or the whole server would be compiled for each of the tests.
     pub(crate) fn of<H: Handler + Send>(server: BoundServer, handler: H) -> Self {
+        let handler = handler.boxed();
         let addresses = server.addresses().cloned().collect();
         let stopper = server.stopper();
         let thread = Some(std::thread::spawn(move || server.run(handler)));

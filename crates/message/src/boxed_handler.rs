@@ -1,0 +1,66 @@
+//! Handlers of any type as one type.
+
+use core::{fmt, future::Future, pin::Pin};
+use std::boxed::Box;
+
+use crate::{Handler, Request, Response};
+
+/// A handler of any type: for one that is chosen while the program runs, for lists of different ones, and for faster builds,
+/// since a server is compiled anew for each type of handler.
+///
+/// It costs an allocation for each request, and a call that cannot be inlined.
+///
+/// ```
+/// use serow_message::{BoxedHandler, HandlerExt, Request, Response};
+///
+/// fn handler(is_open: bool) -> BoxedHandler {
+///     match is_open {
+///         true => (|request: Request| async move { Response::text(request.target.path().to_owned()) }).boxed(),
+///         false => (|_: Request| async { Response::text("closed") }).boxed(),
+///     }
+/// }
+/// ```
+pub struct BoxedHandler {
+    handler: Box<dyn Erased>,
+}
+
+/// What remains of a handler without its type.
+trait Erased: Send {
+    fn call(&self, request: Request) -> Pin<Box<dyn Future<Output = Response>>>;
+    fn copy(&self) -> Box<dyn Erased>;
+}
+
+impl<H: Handler + Send> Erased for H {
+    fn call(&self, request: Request) -> Pin<Box<dyn Future<Output = Response>>> {
+        Box::pin(Handler::call(self, request))
+    }
+
+    fn copy(&self) -> Box<dyn Erased> {
+        Box::new(self.clone())
+    }
+}
+
+impl BoxedHandler {
+    /// Boxes a handler.
+    pub fn new(handler: impl Handler + Send) -> Self {
+        Self { handler: Box::new(handler) }
+    }
+}
+
+impl Handler for BoxedHandler {
+    fn call(&self, request: Request) -> impl Future<Output = Response> + 'static {
+        self.handler.call(request)
+    }
+}
+
+impl Clone for BoxedHandler {
+    fn clone(&self) -> Self {
+        Self { handler: self.handler.copy() }
+    }
+}
+
+impl fmt::Debug for BoxedHandler {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("BoxedHandler").finish_non_exhaustive()
+    }
+}
