@@ -8,7 +8,7 @@ import pathlib
 import tempfile
 
 from ..server import Broken
-from ..verdict import Verdict, arguments
+from ..verdict import LOOKS, Verdict, arguments
 from . import document, laboratory, servers, store, tables, tile
 from .laboratory import Link
 from .servers import Server
@@ -62,10 +62,15 @@ def exam(options: argparse.Namespace, verdict: Verdict) -> None:
     if options.browser:
         from . import browser
         return browser.run(options, verdict)
-    runs = sit_all(options, verdict)
-    print("\n" + tables.plain(runs) + "\n")
-    for run in runs:
-        judge(run, verdict)
+    runs: list[Run] = []
+
+    def look() -> None:
+        runs[:] = sit_all(options, verdict)
+        print("\n" + tables.plain(runs) + "\n")
+        for run in runs:
+            judge(run, verdict)
+
+    verdict.look_again(look, LOOKS[options.short])
     if options.write:
         document.write_runs(store.merged(runs))
     return None
@@ -120,8 +125,8 @@ def judge(run: Run, verdict: Verdict) -> None:
     bar = link.rtt_ms / 1000 + ALLOWED
     verdict.figure(f"{kind}: the script's first byte after {figures.first_byte:.2f} s (possible: {figures.floor:.2f}), finished "
                    f"after {figures.script_finished:.1f} s, the picture after {figures.picture_finished:.1f} s")
-    verdict.check(figures.first_byte <= bar, f"{kind}: the script's first byte came {figures.first_byte:.2f} s after its request "
-                                             f"was there; the bar is {bar:.2f} s")
+    verdict.check_in_time(figures.first_byte <= bar, f"{kind}: the script's first byte came {figures.first_byte:.3f} s after its "
+                                                     f"request was there; the bar is {bar:.3f} s")
     verdict.check(figures.script_first, f"{kind}: the picture was finished first")
     lasted = max(figures.script_finished, figures.picture_finished)
-    verdict.check(figures.busy >= LEAST_BUSY - link.rtt_ms / 1000 / lasted, f"{kind}: the link was busy only {figures.busy:.0%} of the time")
+    verdict.check_in_time(figures.busy >= LEAST_BUSY - link.rtt_ms / 1000 / lasted, f"{kind}: the link was busy only {figures.busy:.0%} of the time")
