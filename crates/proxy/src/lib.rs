@@ -18,7 +18,7 @@
 //! | step | file |
 //! | --- | --- |
 //! | what a thread has of the upstream is found: its connections, its turn | `local.rs` |
-//! | the head for servers is made: without the fields of the client's connection, with what servers are told of the client | `request_head.rs`, `forwarded.rs`, `path_prefix.rs`, `via.rs` |
+//! | the head for servers is made: without the fields of the client's connection, with what servers are told of the client | `request_head.rs`, `forwarded.rs`, `trust.rs`, `path_prefix.rs`, `via.rs` |
 //! | servers that are healthy, wanted and not full are candidates; a session has its own; where all are full, the request waits | `selection.rs`, `sticky.rs`, `queue.rs` |
 //! | one of them is chosen | `balancing.rs`, `balancing/` |
 //! | a connection that is idle is taken, or one is opened | `attempt.rs`, `pool.rs`, `http2/connections.rs` |

@@ -1,6 +1,11 @@
 //! Networks: peers whose word is taken.
 
-use std::{error::Error, fmt, net::IpAddr, str::FromStr};
+use std::{
+    error::Error,
+    fmt,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
+    str::FromStr,
+};
 
 /// Peers that are trusted: addresses that begin with the same bits, or those that come over a unix socket.
 ///
@@ -27,6 +32,13 @@ pub enum Network {
 }
 
 impl Network {
+    /// Programs of this machine: over its loopback addresses and unix sockets.
+    pub const LOCAL: [Self; 3] = [
+        Self::Addresses { first: IpAddr::V4(Ipv4Addr::new(127, 0, 0, 0)), bits: 8 },
+        Self::Addresses { first: IpAddr::V6(Ipv6Addr::LOCALHOST), bits: 128 },
+        Self::Unix,
+    ];
+
     /// Whether it has this address. An IPv4 address written as IPv6 (`::ffff:192.0.2.1`) is an IPv4 address.
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {

@@ -1,6 +1,6 @@
 //! Peers whose word is taken for who the client is.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 
 use serow_message::{Connection, Headers, Known, Peer, Scheme, hop_by_hop};
 
@@ -25,9 +25,7 @@ impl Trust {
     /// Programs of this machine: over its loopback addresses and unix sockets.
     #[must_use]
     pub fn local() -> Self {
-        let loopback = [(IpAddr::V4(Ipv4Addr::new(127, 0, 0, 0)), 8), (IpAddr::V6(Ipv6Addr::LOCALHOST), 128)];
-        let loopback = loopback.map(|(first, bits)| Network::Addresses { first, bits });
-        loopback.into_iter().chain([Network::Unix]).collect()
+        Network::LOCAL.into_iter().collect()
     }
 
     /// Whether this peer's word is taken.

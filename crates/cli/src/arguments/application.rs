@@ -5,6 +5,7 @@ use std::{ffi::OsString, path::PathBuf};
 use clap::{Args, ValueEnum};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serow_proxy::Network;
 
 use super::{GeneralArguments, without_options};
 use crate::written::{Count, NetworkRule, Size, Span, Variable, word};
@@ -73,7 +74,7 @@ pub(crate) struct ApplicationArguments {
     ///
     /// The application sees what they say in X-Forwarded-For and -Proto as the client's address and scheme. What others say in
     /// such fields it does not see. unix are those that come over a unix socket.
-    #[arg(long, value_name = "ADDRESS[/BITS]", default_values = ["127.0.0.0/8", "::1/128", "unix"])]
+    #[arg(long, value_name = "ADDRESS[/BITS]", default_values_t = Network::LOCAL.map(NetworkRule))]
     pub(crate) trust: Vec<NetworkRule>,
 
     /// A variable of its environment (repeatable).
