@@ -14,7 +14,7 @@ use splitter::{Responses, split_at, whole};
 fuzz_target!(|data: &[u8]| {
     let (input, choice) = data.split_at(data.len().saturating_sub(4));
     let limits = match choice.first() {
-        Some(1) => Limits { head: 128, fields: 4, target: 32, body: 16, chunk_extensions: 8 },
+        Some(1) => Limits { head: 128, fields: 4, target: 32, body: 16, chunk_extensions: 8, informational: 4 },
         _ => Limits::default(),
     };
     let method = match choice.get(1) {

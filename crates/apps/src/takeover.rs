@@ -104,7 +104,7 @@ async fn written(wire: Wire, request: &mut Request) -> Result<Response, Failure>
         }
     };
     let mut response = Response { status: head.status, headers: head.headers, ..Response::default() };
-    if connection.begin_next() == Next::Tunnel {
+    if connection.next() == Next::Tunnel {
         join(request.upgrade().ok_or(UNASKED)?, connection.into_tunnel());
         return Ok(response);
     }

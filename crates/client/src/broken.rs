@@ -11,6 +11,9 @@ pub enum Broken {
     Unsent(io::Error),
     /// The server closed it; where a response was due, before that was whole.
     Closed,
+    /// The server's side of TLS ended without the alert that says so, so that a response which lasts until
+    /// then may be cut off (RFC 9112 §9.8).
+    Truncated,
     /// The server broke the rules of HTTP/1.1.
     Http1(serow_http1::ProtocolError),
     /// The server broke the rules of HTTP/2.
@@ -36,6 +39,9 @@ impl fmt::Display for Broken {
             Self::Lost(error) => write!(formatter, "nothing more can be received: {error}"),
             Self::Unsent(error) => write!(formatter, "nothing more can be sent: {error}"),
             Self::Closed => formatter.write_str("the server closed the connection"),
+            Self::Truncated => {
+                formatter.write_str("the server ended TLS without close_notify: the response may be cut off")
+            }
             Self::Http1(error) => write!(formatter, "the server does not keep to HTTP/1.1: {error}"),
             Self::Http2(error) => write!(formatter, "the server does not keep to HTTP/2: {error}"),
         }

@@ -10,10 +10,10 @@ use serow_http1::{Client, Event, Limits, Misuse, Next, ReceivedResponse};
 use serow_message::{BodyLength, Headers, Method, RequestHead};
 use serow_net::{Buffers, Tunnel, Wire};
 
-use crate::{Broken, link::Link};
+use crate::{Broken, IdleHttp1, NotReusable, link::Link};
 
-/// A connection that speaks HTTP/1.1: one exchange after the other, but requests may be sent ahead
-/// ([`Self::send_written`]).
+/// A connection that speaks HTTP/1.1, for one exchange; [`Self::into_idle`] makes it one for the next. Requests may be sent
+/// ahead ([`Self::send_written`]).
 pub struct Http1 {
     link: Link,
     machine: Client,
@@ -30,7 +30,7 @@ impl Http1 {
     ///
     /// # Errors
     ///
-    /// When the exchange before is not finished, or a CONNECT is to have a body.
+    /// When a request was sent already, or a CONNECT is to have a body.
     pub fn send_head(&mut self, head: &RequestHead, length: BodyLength) -> Result<bool, Misuse> {
         self.machine.send_head(head, length, self.link.output())
     }
@@ -60,11 +60,12 @@ impl Http1 {
         self.link.send(text);
     }
 
-    /// The response to a request with this method, written by other means, comes next.
+    /// The response to a request with this method, written by other means, comes next. Where several were written one behind
+    /// the other, each is announced when the response before it is whole.
     ///
     /// # Errors
     ///
-    /// When the exchange before is not finished.
+    /// When the exchange before is not finished, or the connection ends with it.
     #[inline]
     pub fn expect(&mut self, method: &Method) -> Result<(), Misuse> {
         self.machine.expect(method)
@@ -99,7 +100,7 @@ impl Http1 {
                 return Poll::Ready(Ok(event));
             }
             if ready!(self.link.poll_fill(context))? == 0 {
-                return Poll::Ready(self.machine.handle_end()?.ok_or(Broken::Closed));
+                return Poll::Ready(self.handle_end());
             }
         }
     }
@@ -114,15 +115,46 @@ impl Http1 {
         Ok(self.machine.receive(&mut self.link.input)?)
     }
 
-    /// What becomes of the connection; after [`Next::Reuse`] the next request can be sent.
-    #[inline]
-    pub fn begin_next(&mut self) -> Next {
-        self.machine.begin_next()
+    fn handle_end(&mut self) -> Result<Event<ReceivedResponse>, Broken> {
+        let end = self.machine.handle_end()?.ok_or(Broken::Closed)?;
+        // RFC 9112 §9.8: a body that lasts until the end is whole only where TLS says so as well.
+        if self.link.wire.is_truncated() { Err(Broken::Truncated) } else { Ok(end) }
     }
 
-    /// Ready when the server has closed the idle connection, or sends what nobody asked for: then it is of no more use.
-    pub fn poll_unusable(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        self.link.poll_fill(context).map(drop)
+    /// What becomes of the connection when the exchange is over.
+    #[inline]
+    #[must_use]
+    pub fn next(&self) -> Next {
+        self.machine.next()
+    }
+
+    /// The exchange is over, or there was none yet: the connection may wait for the next.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot: the exchange is not over, one side wants to close it, or bytes have come behind the response.
+    pub fn into_idle(mut self: Box<Self>) -> Result<IdleHttp1, NotReusable> {
+        if self.has_unsent() {
+            return Err(NotReusable::Unfinished);
+        }
+        match self.machine.begin_next(&self.link.input) {
+            Next::Reuse if self.link.wire.has_undecrypted() => Err(NotReusable::Unsolicited),
+            Next::Reuse => Ok(IdleHttp1::new(self)),
+            Next::Close if !self.link.input.is_empty() => Err(NotReusable::Unsolicited),
+            Next::Close => Err(NotReusable::Closed),
+            Next::Unfinished | Next::Tunnel => Err(NotReusable::Unfinished),
+        }
+    }
+
+    /// Whether the last response had no content because of the request's method or its status, as
+    /// [`Client::may_be_overrun`] has it.
+    pub(crate) fn may_be_overrun(&self) -> bool {
+        self.machine.may_be_overrun()
+    }
+
+    /// Receives while no response is due; 0 is the end.
+    pub(crate) fn poll_unsolicited(&mut self, context: &mut Context<'_>) -> Poll<Result<usize, Broken>> {
+        self.link.poll_fill(context)
     }
 
     /// Bytes received so far, as they were inside TLS.

@@ -5,6 +5,7 @@
 //! | what a URL says of the server | `origin.rs` |
 //! | opening a connection, and what is spoken on it | `dialer.rs` |
 //! | a connection of HTTP/1.1, of HTTP/2 | `http1.rs`, `http2.rs` |
+//! | a connection of HTTP/1.1 that waits for its next request | `idle.rs` |
 //! | the wire with its buffers, below both | `link.rs` |
 //! | why a connection is of no more use | `broken.rs` |
 #![forbid(unsafe_code)]
@@ -13,6 +14,7 @@ mod broken;
 mod dialer;
 mod http1;
 mod http2;
+mod idle;
 mod link;
 mod origin;
 
@@ -21,6 +23,7 @@ pub use self::{
     dialer::{ClientEncryption, DialError, Dialer},
     http1::Http1,
     http2::Http2,
+    idle::{IdleHttp1, NotReusable},
     origin::{Origin, OriginError},
 };
 pub use serow_net::{

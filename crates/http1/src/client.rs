@@ -4,7 +4,8 @@ use alloc::vec::Vec;
 
 use bytes::BytesMut;
 use serow_message::{
-    BodyLength, Headers, Known, Method, Misuse, RequestHead, ResponseHead, StatusCode, content::write_decimal,
+    BodyLength, Headers, Known, Method, Misuse, RequestHead, ResponseHead, StatusCode,
+    content::{self, write_decimal},
 };
 
 use crate::{
@@ -23,6 +24,10 @@ pub struct Client {
     receiving: Receiving,
     method: Method,
     asked_for_upgrade: bool,
+    /// Informational responses to the request so far.
+    informational: usize,
+    /// Whether the response had no content because of the method or the status.
+    without_content: bool,
     after: Next,
 }
 
@@ -53,6 +58,8 @@ impl Client {
             receiving: Receiving::Done,
             method: Method::GET,
             asked_for_upgrade: false,
+            informational: 0,
+            without_content: false,
             after: Next::Reuse,
         }
     }
@@ -62,9 +69,10 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// When the exchange before is not finished, or a CONNECT is to have a body (RFC 9110 §9.3.6).
+    /// When [`Self::begin_next`] has not said [`Next::Reuse`] since the exchange before, when the server has broken a rule,
+    /// or when a CONNECT is to have a body (RFC 9110 §9.3.6).
     pub fn send_head(&mut self, head: &RequestHead, length: BodyLength, output: &mut Vec<u8>) -> Result<bool, Misuse> {
-        if self.sending != Outgoing::Head || head.method == Method::CONNECT && length != BodyLength::Known(0) {
+        if !self.is_idle() || head.method == Method::CONNECT && length != BodyLength::Known(0) {
             return Err(Misuse::OutOfTurn);
         }
         for part in [head.method.as_str(), " ", head.target.as_str(), " HTTP/1.1\r\n"] {
@@ -92,19 +100,20 @@ impl Client {
         };
         output.extend_from_slice(b"\r\n");
         self.method = head.method.clone();
+        self.informational = 0;
         self.receiving = Receiving::head();
         Ok(self.sending != Outgoing::Done)
     }
 
     /// A whole request with this method was written by other means: its response comes next. For requests that are sent
     /// many times, or in a form that this crate does not write. Where several were written one behind the other, each is
-    /// announced when the response before it is whole.
+    /// announced when the response before it is whole; the bytes behind that response are then its own.
     ///
     /// # Errors
     ///
-    /// When the exchange before is not finished.
+    /// When the exchange before is not finished, or the connection ends with it.
     pub fn expect(&mut self, method: &Method) -> Result<(), Misuse> {
-        if self.sending != Outgoing::Head {
+        if !self.is_idle() && self.next() != Next::Reuse {
             return Err(Misuse::OutOfTurn);
         }
         self.sending = Outgoing::Done;
@@ -112,6 +121,7 @@ impl Client {
         if self.method != *method {
             self.method = method.clone();
         }
+        self.informational = 0;
         self.receiving = Receiving::head();
         Ok(())
     }
@@ -141,14 +151,20 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// What the server did wrong; the connection is of no more use.
+    /// What the server did wrong; the connection is of no more use. Between two exchanges any byte is wrong
+    /// ([`ProtocolError::Unsolicited`]).
     pub fn receive(&mut self, input: &mut BytesMut) -> Result<Option<Event<ReceivedResponse>>, ProtocolError> {
         let event = self.receive_event(input);
         if let Err(error) = event {
-            self.receiving = Receiving::Broken(error);
-            self.after = Next::Close;
+            self.refuse(error);
         }
         event
+    }
+
+    /// Nothing more is taken from this server.
+    fn refuse(&mut self, error: ProtocolError) {
+        self.receiving = Receiving::Broken(error);
+        self.after = Next::Close;
     }
 
     fn receive_event(&mut self, input: &mut BytesMut) -> Result<Option<Event<ReceivedResponse>>, ProtocolError> {
@@ -157,6 +173,7 @@ impl Client {
                 Some(head) => self.handle_head(head).map(|response| Some(Event::Head(response))),
                 None => Ok(None),
             },
+            Receiving::Done if self.sending == Outgoing::Head && !input.is_empty() => Err(ProtocolError::Unsolicited),
             behind => behind.receive_behind_head(input, &self.limits),
         }
     }
@@ -182,27 +199,57 @@ impl Client {
         }
     }
 
-    /// What becomes of the connection; after [`Next::Reuse`] the next request can be sent.
-    pub fn begin_next(&mut self) -> Next {
+    /// Begins the next exchange, where the connection allows one: after [`Next::Reuse`] the next request can be sent.
+    ///
+    /// What is left of the input belongs to no response: a request that is sent only now cannot have caused it. The
+    /// connection is closed then, and [`Self::receive`] says why. (An answer that is there before its request is how one
+    /// client gets another's response.)
+    pub fn begin_next(&mut self, input: &BytesMut) -> Next {
+        let next = self.next();
+        if next != Next::Reuse {
+            return next;
+        }
+        if !input.is_empty() {
+            self.refuse(ProtocolError::Unsolicited);
+            return Next::Close;
+        }
+        self.sending = Outgoing::Head;
+        next
+    }
+
+    /// What becomes of the connection when the exchange is over.
+    #[must_use]
+    pub fn next(&self) -> Next {
         if self.after == Next::Tunnel {
             return Next::Tunnel;
         }
         match (self.sending, &self.receiving) {
             (_, Receiving::Broken(_)) => Next::Close,
-            (Outgoing::Done, Receiving::Done) => {
-                if self.after == Next::Reuse {
-                    self.sending = Outgoing::Head;
-                }
-                self.after
-            }
+            (Outgoing::Head | Outgoing::Done, Receiving::Done) => self.after,
             _ => Next::Unfinished,
         }
+    }
+
+    /// Whether the last response had no content because of the request's method or its status: HEAD, 204 and 304 (RFC 9112
+    /// §6.3). Some servers send content all the same, a moment later.
+    #[must_use]
+    pub fn may_be_overrun(&self) -> bool {
+        self.without_content
+    }
+
+    /// Whether a request may be sent.
+    fn is_idle(&self) -> bool {
+        self.sending == Outgoing::Head && matches!(self.receiving, Receiving::Done) && self.after == Next::Reuse
     }
 
     fn handle_head(&mut self, head: ResponseHead) -> Result<ReceivedResponse, ProtocolError> {
         let framing = Framing::of_response(&head.headers, head.version, head.status, &self.method)?;
         let response = ReceivedResponse { head, framing };
         if response.is_interim() {
+            self.informational += 1;
+            if self.informational > self.limits.informational {
+                return Err(ProtocolError::TooManyInformational);
+            }
             return Ok(response);
         }
         let ReceivedResponse { head, .. } = &response;
@@ -219,6 +266,7 @@ impl Client {
             _ if is_persistent(&head.headers, head.version) => Next::Reuse,
             _ => Next::Close,
         };
+        self.without_content = self.method == Method::HEAD || !content::is_possible(head.status);
         self.receiving = Receiving::Body(BodyReceiver::new(framing, &self.limits)?);
         Ok(response)
     }

@@ -40,6 +40,10 @@ pub enum ProtocolError {
     ConnectWithContent,
     /// A server switches to a protocol that nobody asked for (RFC 9110 §7.8).
     Upgrade,
+    /// A server sends bytes while no response is due (RFC 9112 §6.3: they are not a response).
+    Unsolicited,
+    /// More informational responses to one request than [`Limits::informational`](crate::Limits::informational).
+    TooManyInformational,
     /// A chunk's size is no hexadecimal number, too large, or its line or its end is malformed (RFC 9112 §7.1).
     Chunk,
     /// Chunk extensions beyond all use (RFC 9112 §7.1.1: a limit is due).
@@ -85,6 +89,8 @@ impl fmt::Display for ProtocolError {
             Self::Expectation => "this expectation cannot be met",
             Self::ConnectWithContent => "CONNECT has no content",
             Self::Upgrade => "a switch of protocols that nobody asked for",
+            Self::Unsolicited => "bytes that no request asked for",
+            Self::TooManyInformational => "too many informational responses",
             Self::Chunk => "a chunk is malformed",
             Self::ChunkExtensions => "chunk extensions are too long",
             Self::BodyTooLarge => "the body is too large",

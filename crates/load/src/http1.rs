@@ -8,10 +8,10 @@ use std::{
 };
 
 use bytes::BytesMut;
-use serow_client::{Broken, Http1};
+use serow_client::{Broken, Http1, IdleHttp1};
 use serow_http1::{Event, Limits, Next};
 use serow_message::Method;
-use serow_net::{Deadline, monotonic};
+use serow_net::{Deadline, Readable, monotonic};
 
 use crate::{
     Batch,
@@ -42,7 +42,7 @@ pub(crate) async fn send(thread: &Rc<Thread>) {
 struct Lane {
     thread: Rc<Thread>,
     place: Place,
-    connection: Option<Http1>,
+    connection: Option<IdleHttp1>,
     deadline: Deadline,
     /// Whether it waits for a permit.
     waiting: bool,
@@ -101,9 +101,9 @@ impl Lane {
     async fn open(&mut self, permit: Permit) -> bool {
         match self.thread.dial().await {
             Ok(wire) => {
-                let buffers = Rc::clone(&self.thread.buffers);
-                self.connection = Some(Http1::new(wire, buffers, LIMITS));
-                true
+                let connection = Http1::new(wire, Rc::clone(&self.thread.buffers), LIMITS);
+                self.connection = Box::new(connection).into_idle().ok();
+                self.connection.is_some()
             }
             Err(_) => {
                 self.thread.note_unconnected(usize::from(permit.counts)).await;
@@ -114,7 +114,8 @@ impl Lane {
 
     /// Sends a batch and takes its responses.
     async fn exchange(&mut self, batch: &Batch, permit: Permit) {
-        let Some(connection) = &mut self.connection else { return };
+        let Some(idle) = self.connection.take() else { return };
+        let mut connection = idle.into_active_unchecked();
         let thread = &*self.thread;
         let sent = monotonic();
         self.deadline.set(thread.plan.timeout);
@@ -129,15 +130,16 @@ impl Lane {
             received: connection.received(),
         };
         connection.send_written(batch.text().clone());
-        let outcome = poll_fn(|context| exchange.poll(context, connection, thread, &self.deadline)).await;
+        let outcome = poll_fn(|context| exchange.poll(context, &mut connection, thread, &self.deadline)).await;
         thread.tally.note_bytes(connection.received() - exchange.received);
         let unanswered = if permit.counts { batch.requests().len() - exchange.answered } else { 0 };
         self.deadline.clear();
         match outcome {
-            Outcome::Answered(Next::Reuse) if thread.plan.keep_alive => return,
+            // What a server sends behind its last response answers nothing: another connection is opened.
+            Outcome::Answered(Next::Reuse) if thread.plan.keep_alive => self.connection = connection.into_idle().ok(),
             Outcome::Answered(_) => {
                 thread.tally.note_faults(Fault::Read, unanswered);
-                poll_fn(|context| close(context, connection)).await;
+                close(connection);
             }
             Outcome::Broken(broken) => {
                 let fault = thread.judge(&broken, connection.not_understood());
@@ -145,17 +147,15 @@ impl Lane {
             }
             Outcome::TimedOut => thread.tally.note_faults(Fault::Timeout, unanswered),
         }
-        self.connection = None;
     }
 }
 
 /// Closes a connection that has served its turn. If the server has not closed it first, it is reset: otherwise its port
 /// would be taken for a minute (TIME_WAIT, tcp(7)), and after 28,000 connections there would be none.
-fn close(context: &mut Context<'_>, connection: &mut Http1) -> Poll<()> {
-    if connection.poll_unusable(context).is_pending() {
+fn close(connection: Box<Http1>) {
+    if connection.wire().socket().readable() != Readable::End {
         connection.wire().socket().reset_on_close();
     }
-    Poll::Ready(())
 }
 
 impl Exchange<'_> {
@@ -230,12 +230,18 @@ impl Exchange<'_> {
         if let Some(kept) = self.kept.take() {
             thread.show(&kept);
         }
-        let next = connection.begin_next();
+        let next = connection.next();
         let is_last = self.answered == self.batch.requests().len();
         (is_last || next != Next::Reuse).then_some(next)
     }
 }
 
 /// A response may be as large as it likes: nothing of it is kept.
-const LIMITS: Limits =
-    Limits { head: 1 << 20, fields: 1000, target: 8 * 1024, body: u64::MAX, chunk_extensions: 1 << 20 };
+const LIMITS: Limits = Limits {
+    head: 1 << 20,
+    fields: 1000,
+    target: 8 * 1024,
+    body: u64::MAX,
+    chunk_extensions: 1 << 20,
+    informational: usize::MAX,
+};

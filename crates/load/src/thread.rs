@@ -185,7 +185,7 @@ impl Thread {
     #[cold]
     pub(crate) fn judge(&self, broken: &Broken, not_understood: &[u8]) -> Fault {
         let fault = match broken {
-            Broken::Lost(_) | Broken::Closed => Fault::Read,
+            Broken::Lost(_) | Broken::Closed | Broken::Truncated => Fault::Read,
             Broken::Unsent(_) => Fault::Write,
             Broken::Http1(_) | Broken::Http2(_) => Fault::Protocol,
         };

@@ -30,7 +30,7 @@ pub use deadlines::{Deadline, Deadlines};
 pub use listener::{BindError, ListenOptions, Listener};
 pub use reuse_port::{Departure, Left};
 pub use runtime::thread_runtime;
-pub use socket::{More, Socket};
+pub use socket::{More, Readable, Socket};
 pub use tcp_info::TcpInfo;
 pub use tunnel::Tunnel;
 pub use wire::Wire;

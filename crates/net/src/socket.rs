@@ -36,6 +36,17 @@ pub enum More {
     Nothing,
 }
 
+/// What could be received from a socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Readable {
+    /// Nothing so far.
+    Nothing,
+    /// Bytes.
+    Bytes,
+    /// The peer has ended its side, or the connection is gone.
+    End,
+}
+
 impl Socket {
     /// Registers a connected, non-blocking socket with the tokio runtime of this thread.
     ///
@@ -198,12 +209,15 @@ impl Socket {
         }
     }
 
-    /// Whether the peer has neither sent anything that was not received, nor ended the connection: the kernel is asked.
+    /// What could be received now: the kernel is asked, and nothing is taken.
     #[must_use]
-    pub fn is_quiet(&self) -> bool {
-        let looked =
-            rustix::net::recv(self.descriptor.get_ref(), &mut [0_u8; 1], RecvFlags::PEEK | RecvFlags::DONTWAIT);
-        looked == Err(Errno::AGAIN)
+    pub fn readable(&self) -> Readable {
+        let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
+        match rustix::net::recv(self.descriptor.get_ref(), &mut [0_u8; 1], flags) {
+            Err(Errno::AGAIN) => Readable::Nothing,
+            Ok((_, 1..)) => Readable::Bytes,
+            Ok(_) | Err(_) => Readable::End,
+        }
     }
 
     /// Ready when a connection that is being opened (connect(2), EINPROGRESS) is open.

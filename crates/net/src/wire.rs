@@ -64,6 +64,13 @@ impl Wire {
         self.encryption.as_ref().is_some_and(|encryption| encryption.has_received())
     }
 
+    /// Whether an input that has ended was cut off: TLS says the end with an alert (close_notify, RFC 8446 §6.1), so that
+    /// nobody on the way can.
+    #[must_use]
+    pub fn is_truncated(&self) -> bool {
+        self.session().is_some_and(|session| !session.is_closed_by_peer())
+    }
+
     /// Bytes handed to the kernel so far, encryption included; without those of files that it read itself.
     #[must_use]
     pub fn sent(&self) -> u64 {

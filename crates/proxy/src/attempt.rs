@@ -11,7 +11,6 @@ use crate::{
     failure::Failure,
     forwarding::{Connections, Forwarding},
     http1, http2,
-    pool::Care,
     server::{Lease, Server},
     websocket,
 };
@@ -39,7 +38,7 @@ impl Forwarding<'_> {
             }
         }
         let idle = match self.connections {
-            Connections::Any => self.local.idle_connection(server, self.care()),
+            Connections::Any => self.local.idle_connection(server),
             Connections::New => None,
         };
         let is_reused = idle.is_some();
@@ -97,12 +96,6 @@ impl Forwarding<'_> {
         let header = header.map(|header| header.for_request(&self.client)).unwrap_or_default();
         let wire = self.local.dial(server, Some(Protocol::Http1), &header).await.map_err(Failure::dial)?;
         Ok(Box::new(Http1::new(wire, Rc::clone(&self.local.thread.buffers), Limits::default())))
-    }
-
-    /// How much is done to find out whether an idle connection is still there.
-    fn care(&self) -> Care {
-        let repeatable = (!self.has_body || self.whole.is_some()) && self.head.method().is_idempotent();
-        if repeatable { Care::Look } else { Care::Ask }
     }
 
     fn note_connection(&self, opened: bool) {

@@ -15,6 +15,8 @@ pub(crate) struct Counters {
     pub(crate) connections: Counter,
     /// Responses that were cut off.
     pub(crate) cut: Counter,
+    /// Connections that were closed because the server sent bytes that no request asked for.
+    pub(crate) unsolicited: Counter,
 }
 
 /// A number that only grows.

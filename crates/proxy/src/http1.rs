@@ -11,7 +11,7 @@ use std::{
 };
 
 use serow_client::{Broken, Http1};
-use serow_http1::{Event, Framing, Next, ReceivedResponse};
+use serow_http1::{Event, Framing, ReceivedResponse};
 use serow_message::{Body, BodyLength, BoxError, Feeder, Incoming, Interim, RequestHead, StatusCode, Wanted};
 
 use crate::{
@@ -245,10 +245,8 @@ impl Exchange {
 
     /// The exchange is over: the connection may serve another.
     fn finish(self) {
-        let Self { local, lease, mut connection, patience, .. } = self;
+        let Self { local, lease, connection, patience, .. } = self;
         drop(patience);
-        if !connection.has_unsent() && connection.begin_next() == Next::Reuse {
-            local.keep_connection(lease.server(), connection);
-        }
+        local.keep_connection(lease.server(), connection);
     }
 }

@@ -14,23 +14,22 @@ use serow_message::Scheme;
 use serow_net::{Clock, Deadlines, Moment, Wire};
 use tokio::task::JoinHandle;
 
-use crate::{
-    balancing::Balancer,
-    http2,
-    pool::{Care, Pool},
-    server::Server,
-    sticky::Sticky,
-    upstream::Upstream,
-};
+use crate::{balancing::Balancer, http2, pool::Pool, server::Server, sticky::Sticky, upstream::Upstream};
 
 /// What a thread has of an upstream.
 pub(crate) struct Local {
     pub(crate) upstream: Upstream,
     pub(crate) thread: Rc<Thread>,
     pub(crate) members: RefCell<Members>,
-    pools: RefCell<ByServer<Pool>>,
+    pools: RefCell<ByServer<Kept>>,
     /// Of servers that speak HTTP/2, or may.
     multiplexed: RefCell<ByServer<Rc<http2::Connections>>>,
+}
+
+/// The connections that are kept to a server.
+struct Kept {
+    server: Arc<Server>,
+    pool: Pool,
 }
 
 /// The servers as this thread knows them.
@@ -174,28 +173,41 @@ impl Local {
     }
 
     /// An idle connection to this server.
-    pub(crate) fn idle_connection(&self, server: &Server, care: Care) -> Option<Box<Http1>> {
-        let keep = self.upstream.settings().keep;
-        self.pools.borrow_mut().get_mut(&server.number())?.take(care, self.now(), keep.idle_time)
+    pub(crate) fn idle_connection(&self, server: &Arc<Server>) -> Option<Box<Http1>> {
+        self.pools.borrow_mut().get_mut(&server.number())?.pool.take(&self.upstream, server, self.now())
     }
 
-    /// Keeps a connection for the next request.
-    pub(crate) fn keep_connection(&self, server: &Server, connection: Box<Http1>) {
-        let keep = self.upstream.settings().keep;
+    /// Keeps a connection for the next request, if it can serve one.
+    pub(crate) fn keep_connection(&self, server: &Arc<Server>, connection: Box<Http1>) {
+        let connection = match connection.into_idle() {
+            Ok(connection) => connection,
+            Err(why) => return self.upstream.note_unusable(server, why),
+        };
         let is_there = self.members.borrow().servers.iter().any(|other| other.number() == server.number());
         // What begins with a PROXY header is for one client.
         if is_there && self.upstream.settings().proxy_header.is_none() {
-            self.pools.borrow_mut().entry(server.number()).or_default().give(connection, self.now(), keep.idle);
+            if connection.may_be_overrun() {
+                // What was read at the beginning of a long exchange would be too early.
+                self.thread.clock.update();
+            }
+            let mut pools = self.pools.borrow_mut();
+            let kept = pools.entry(server.number()).or_insert_with(|| Kept::new(server));
+            kept.pool.give(&self.upstream, connection, self.now());
         }
     }
 
     /// Closes connections that nobody needed.
     fn sweep(&self) {
-        let keep = self.upstream.settings().keep;
-        self.pools.borrow_mut().retain(|_, pool| {
-            pool.sweep(self.now(), keep.idle_time);
+        self.pools.borrow_mut().retain(|_, Kept { server, pool }| {
+            pool.sweep(&self.upstream, server, self.now());
             !pool.is_empty()
         });
+    }
+}
+
+impl Kept {
+    fn new(server: &Arc<Server>) -> Self {
+        Self { server: Arc::clone(server), pool: Pool::default() }
     }
 }
 

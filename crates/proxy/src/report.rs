@@ -53,6 +53,8 @@ pub struct ServerReport {
     pub retries: u64,
     /// Responses that were cut off.
     pub cut: u64,
+    /// Connections that were closed because the server sent bytes that no request asked for.
+    pub unsolicited: u64,
     /// Connections that were opened.
     pub connections: u64,
     /// How long responses take to begin, on average; zero where nothing is known.
@@ -132,6 +134,7 @@ impl Server {
             failures: self.counters.failures.value(),
             retries: self.counters.retries.value(),
             cut: self.counters.cut.value(),
+            unsolicited: self.counters.unsolicited.value(),
             connections: self.counters.connections.value(),
             latency: Duration::from_micros(self.latency.microseconds(now)),
             check: upstream.check.as_ref().map(check),

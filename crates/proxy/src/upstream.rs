@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use serow_client::Destination;
+use serow_client::{Destination, NotReusable};
 use serow_net::Moment;
 use tokio::sync::{Notify, futures::Notified};
 
@@ -144,6 +144,16 @@ impl Upstream {
                 server.note_up(now);
                 tracing::warn!(upstream, "{} is asked again", server.name());
             }
+        }
+    }
+
+    /// An idle connection to one of its servers was closed. That servers close them is usual.
+    #[cold]
+    pub(crate) fn note_unusable(&self, server: &Server, why: NotReusable) {
+        if why == NotReusable::Unsolicited {
+            server.counters.unsolicited.add(1);
+            let upstream = &self.settings().name;
+            tracing::warn!(upstream, server = server.name(), "closed a connection: {why}");
         }
     }
 

@@ -142,6 +142,7 @@ fn server(report: &ServerReport) -> Value {
         "failures": report.failures,
         "retries": report.retries,
         "cut": report.cut,
+        "unsolicited": report.unsolicited,
         "connections": report.connections,
         "latency_us": microseconds(report.latency),
         "check": report.check.as_ref().map(check),

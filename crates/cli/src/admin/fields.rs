@@ -89,6 +89,7 @@ The fields of the JSON; all count since the server began, where nothing else is 
   upstreams[].servers[].failures     attempts that failed, or were answered with 502, 503 or 504
   upstreams[].servers[].retries      requests that went to another server, or there once more
   upstreams[].servers[].cut          responses that were cut off
+  upstreams[].servers[].unsolicited  connections closed because the server sent bytes that no request asked for
   upstreams[].servers[].connections  connections that were opened
   upstreams[].servers[].latency_us   how long responses take to begin, on average, in microseconds; 0 where nothing is known
   upstreams[].servers[].check.kind   tcp, http or grpc; where there are no checks, check is null

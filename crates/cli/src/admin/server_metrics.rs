@@ -69,6 +69,12 @@ const METRICS: [Metric; 10] = [
         |server| server["retries"].as_f64(),
     ),
     metric("serow_upstream_cut_total", "counter", "Responses that were cut off.", |server| server["cut"].as_f64()),
+    metric(
+        "serow_upstream_unsolicited_total",
+        "counter",
+        "Connections closed because the server sent bytes that no request asked for.",
+        |server| server["unsolicited"].as_f64(),
+    ),
     metric("serow_upstream_connections_total", "counter", "Connections that were opened.", |server| {
         server["connections"].as_f64()
     }),

@@ -57,7 +57,7 @@ pub(super) fn set(value: &mut Value, key: &str, number: Value) {
 }
 
 /// What of a server is counted, or under way, in each generation.
-const SUMS: [&str; 6] = ["active", "requests", "failures", "retries", "cut", "connections"];
+const SUMS: [&str; 7] = ["active", "requests", "failures", "retries", "cut", "unsolicited", "connections"];
 
 #[cfg(test)]
 mod tests {

@@ -253,6 +253,12 @@ impl Responses {
         responses
     }
 
+    /// The next request was sent ahead, so that what is behind the response is the response to it.
+    fn ask_ahead(&mut self) {
+        self.begun = false;
+        self.client.expect(&self.request.method).expect("the request's turn");
+    }
+
     fn ask(&mut self) {
         self.begun = false;
         let asked = self.client.send_head(&self.request, BodyLength::Known(0), &mut self.output);
@@ -280,10 +286,10 @@ impl Responses {
             }
             Event::End(trailers) => {
                 self.seen.end(trailers);
-                let next = self.client.begin_next();
+                let next = self.client.next();
                 self.seen.next(next);
                 match next {
-                    Next::Reuse => self.ask(),
+                    Next::Reuse => self.ask_ahead(),
                     _ => self.stopped = true,
                 }
             }
@@ -302,7 +308,7 @@ impl Reader for Responses {
                     self.seen.fail(error);
                     self.stopped = true;
                     assert_eq!(self.client.receive(&mut self.input).err(), Some(error));
-                    assert_eq!(self.client.begin_next(), Next::Close);
+                    assert_eq!(self.client.begin_next(&self.input), Next::Close);
                 }
             }
         }

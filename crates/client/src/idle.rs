@@ -1,0 +1,95 @@
+//! A connection of HTTP/1.1 between two exchanges.
+
+use std::{
+    error::Error,
+    fmt,
+    task::{Context, Poll, Waker},
+};
+
+use serow_net::Readable;
+
+use crate::Http1;
+
+/// A connection of HTTP/1.1 that waits for its next request, and on which nothing has come since the last response: only
+/// such a one can be kept for somebody else.
+///
+/// Bytes that come while no response is due would be taken for the response to the next request, which may be another
+/// client's (RFC 9112 §6.3: they must not be processed as a response). So there are two gates: [`Http1::into_idle`] refuses a
+/// connection that holds any, and [`Self::into_active`] one that has received some meanwhile.
+pub struct IdleHttp1 {
+    connection: Box<Http1>,
+}
+
+/// Why a connection cannot serve another request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotReusable {
+    /// The exchange on it is not over.
+    Unfinished,
+    /// One of both sides closes it, as it may at any time.
+    Closed,
+    /// The server sent bytes that no request asked for.
+    Unsolicited,
+}
+
+impl IdleHttp1 {
+    /// The caller has seen to it that nothing was received behind the last response.
+    pub(crate) fn new(connection: Box<Http1>) -> Self {
+        Self { connection }
+    }
+
+    /// Ready when the connection cannot serve another request: the server has closed it, or sent bytes.
+    pub fn poll_unusable(&mut self, context: &mut Context<'_>) -> Poll<NotReusable> {
+        match self.connection.poll_unsolicited(context) {
+            Poll::Ready(Ok(0) | Err(_)) => Poll::Ready(NotReusable::Closed),
+            Poll::Ready(Ok(_)) => Poll::Ready(NotReusable::Unsolicited),
+            // A part of a TLS record: more than the tickets that servers send once, in front of a response.
+            Poll::Pending if self.connection.wire().has_undecrypted() => Poll::Ready(NotReusable::Unsolicited),
+            Poll::Pending => Poll::Pending,
+        }
+    }
+
+    /// The connection, for another exchange. The kernel is asked what has come in this moment, which costs a call: what the
+    /// event loop has told may be a turn old.
+    ///
+    /// # Errors
+    ///
+    /// When the server has closed the connection, or sent bytes.
+    pub fn into_active(mut self) -> Result<Box<Http1>, NotReusable> {
+        if let Poll::Ready(why) = self.poll_unusable(&mut Context::from_waker(Waker::noop())) {
+            return Err(why);
+        }
+        match self.connection.wire().socket().readable() {
+            Readable::Nothing => Ok(self.connection),
+            Readable::End => Err(NotReusable::Closed),
+            // Of TLS these may be a ticket; it is not worth telling apart.
+            Readable::Bytes if self.connection.wire().is_encrypted() => Err(NotReusable::Closed),
+            Readable::Bytes => Err(NotReusable::Unsolicited),
+        }
+    }
+
+    /// The connection, for another exchange, without a look at what has come meanwhile: for those who ask on nobody else's
+    /// behalf, as the load generator does.
+    #[must_use]
+    pub fn into_active_unchecked(self) -> Box<Http1> {
+        self.connection
+    }
+
+    /// Whether the last response had no content because of the request's method or its status: HEAD, 204 and 304. Some
+    /// servers send content all the same, a moment later.
+    #[must_use]
+    pub fn may_be_overrun(&self) -> bool {
+        self.connection.may_be_overrun()
+    }
+}
+
+impl fmt::Display for NotReusable {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Unfinished => "the exchange is not over",
+            Self::Closed => "the connection is closed",
+            Self::Unsolicited => "the server sent bytes that no request asked for",
+        })
+    }
+}
+
+impl Error for NotReusable {}
