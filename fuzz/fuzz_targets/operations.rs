@@ -229,8 +229,12 @@ impl Watched<Client> {
                 self.expect_end(result, before);
             }
             Operation::Next => {
-                let next = self.role.begin_next();
-                self.begin_next(next);
+                let next = self.role.begin_next(&self.input);
+                assert!(next != Next::Reuse || self.input.is_empty(), "bytes that no request asked for");
+                // Nothing has been sent so far, so there is nothing to end.
+                if self.sending != Sending::Head || next != Next::Reuse {
+                    self.begin_next(next);
+                }
             }
             _ => {}
         }

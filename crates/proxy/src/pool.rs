@@ -93,3 +93,6 @@ const SETTLING: Duration = Duration::from_millis(50);
 /// How many connections may settle for each that may be idle: with 64, some 5,000 such responses each second go by without
 /// another connection being opened.
 const SETTLING_FACTOR: usize = 4;
+
+#[cfg(test)]
+mod tests;

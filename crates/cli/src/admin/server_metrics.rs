@@ -47,7 +47,7 @@ const fn metric(
 
 const WAITING: &str = "serow_upstream_requests_waiting";
 
-const METRICS: [Metric; 10] = [
+const METRICS: [Metric; 11] = [
     metric("serow_upstream_up", "gauge", "Whether the server gets requests.", |server| {
         Some(f64::from(u8::from(server["state"] == "up")))
     }),
