@@ -26,8 +26,8 @@ trait Parts: Sized {
     /// Finds the parts of a complete head.
     fn parse(text: &[u8], limits: &Limits) -> Result<Found<Self>, ProtocolError>;
 
-    /// What is wrong with a first line of this length.
-    fn check_first_line(length: usize, limits: &Limits) -> Result<(), ProtocolError>;
+    /// What is wrong with a first line for its length; of one that is not complete, with what there is of it.
+    fn check_first_line(line: &[u8], limits: &Limits) -> Result<(), ProtocolError>;
 
     /// Makes the head of its parts and text.
     fn into_head(self, text: Bytes) -> Result<Self::Head, ProtocolError>;
@@ -88,7 +88,7 @@ impl HeadProgress {
         // Anything but a complete head is judged by complete lines only, so that the verdict does not depend on how the
         // bytes came.
         let first_line = window.iter().position(|&byte| byte == b'\n').unwrap_or(window.len());
-        P::check_first_line(first_line, limits)?;
+        P::check_first_line(&window[..first_line], limits)?;
         if worth_parsing {
             P::parse(complete_lines(window), limits)?;
         }
@@ -151,7 +151,7 @@ impl Parts for RequestParts {
         if scanner.line_end(ProtocolError::StartLine)?.is_none() {
             return Ok(None);
         }
-        Self::check_first_line(scanner.place() - 1, limits)?;
+        Self::check_first_line(&text[..scanner.place() - 1], limits)?;
         if target.len() > limits.target {
             return Err(ProtocolError::TargetTooLong);
         }
@@ -164,9 +164,9 @@ impl Parts for RequestParts {
     }
 
     #[inline]
-    fn check_first_line(length: usize, limits: &Limits) -> Result<(), ProtocolError> {
+    fn check_first_line(line: &[u8], limits: &Limits) -> Result<(), ProtocolError> {
         let beside_target = LONGEST_METHOD + 1 + VERSION_LENGTH + 1;
-        if length > limits.target + beside_target { Err(ProtocolError::TargetTooLong) } else { Ok(()) }
+        if line.len() > limits.target + beside_target { Err(too_long(line)) } else { Ok(()) }
     }
 
     #[inline]
@@ -205,7 +205,7 @@ impl Parts for ResponseParts {
         Ok(Some((Self { status, version, fields }, scanner.place())))
     }
 
-    fn check_first_line(_: usize, _: &Limits) -> Result<(), ProtocolError> {
+    fn check_first_line(_: &[u8], _: &Limits) -> Result<(), ProtocolError> {
         Ok(())
     }
 
@@ -225,12 +225,21 @@ impl Parts for Trailers {
         Ok(scanner.fields(limits)?.map(|fields| (Self(fields), scanner.place())))
     }
 
-    fn check_first_line(_: usize, _: &Limits) -> Result<(), ProtocolError> {
+    fn check_first_line(_: &[u8], _: &Limits) -> Result<(), ProtocolError> {
         Ok(())
     }
 
     fn into_head(self, text: Bytes) -> Result<Headers, ProtocolError> {
         self.0.into_headers(text).map_err(|_| ProtocolError::HeadTooLarge)
+    }
+}
+
+/// What is too long in a request line.
+#[cold]
+fn too_long(line: &[u8]) -> ProtocolError {
+    match line.iter().take(LONGEST_METHOD + 1).all(|&byte| TOKEN[byte as usize]) {
+        true => ProtocolError::MethodTooLong,
+        false => ProtocolError::TargetTooLong,
     }
 }
 
