@@ -135,7 +135,8 @@ struct Collector<'a> {
 impl Collector<'_> {
     #[inline]
     fn take(&mut self, field: &DecodedField<'_>) {
-        if self.fields.problem.is_some() {
+        // Whatever is wrong, the refusal of HEAD has no content.
+        if self.fields.problem.is_some() && !matches!(field.name_kind, Name::Pseudo(Pseudo::Method)) {
             return;
         }
         self.size += field.name.len() + field.value.len() + FIELD_OVERHEAD;
@@ -146,7 +147,7 @@ impl Collector<'_> {
         };
         let outcome = outcome.and_then(|()| field.flaw.map_or(Ok(()), |flaw| Err(malformed(flaw))));
         if let Err(problem) = outcome {
-            self.fields.problem = Some(problem);
+            self.fields.problem.get_or_insert(problem);
         }
     }
 

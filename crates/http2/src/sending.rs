@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use serow_message::{
-    Headers, Known, Misuse, ResponseHead,
+    Headers, Known, Misuse, ResponseHead, StatusCode,
     content::{NO_TRAILERS, decimal},
     hop_by_hop,
 };
@@ -66,6 +66,9 @@ impl Connection {
         let place = self.streams.place(id).ok_or(Misuse::OutOfTurn)?;
         let stream = self.streams.at(place).ok_or(Misuse::OutOfTurn)?;
         let head = stream.head.take().ok_or(Misuse::OutOfTurn)?;
+        if head.is_refusal {
+            return self.write_refusal(place, id, head.status, date, output);
+        }
         let end = stream.sending == Sending::Done;
         let start = frame::begin_headers(output);
         self.encoder.encode_status(head.status, output);
@@ -78,6 +81,44 @@ impl Connection {
         }
         frame::finish_headers(start, id, end, self.allowed.max_frame_size as usize, output);
         self.note_served(place, 0, end);
+        Ok(())
+    }
+
+    /// Writes a whole response that no handler made: with the status in words, as over HTTP/1, where the windows allow.
+    #[cold]
+    fn write_refusal(
+        &mut self,
+        place: usize,
+        id: StreamId,
+        status: StatusCode,
+        date: &[u8],
+        output: &mut Vec<u8>,
+    ) -> Result<(), Misuse> {
+        let stream = self.streams.at(place).ok_or(Misuse::OutOfTurn)?;
+        let head_only = stream.exchange.head_only;
+        let text = [status.as_str(), " ", status.canonical_reason().unwrap_or_default(), "\n"].concat();
+        let fits = text.len() <= stream.send_window.available().min(self.send_window.available());
+        let has_body = fits && !head_only;
+        let start = frame::begin_headers(output);
+        self.encoder.encode_status(status, output);
+        if !date.is_empty() {
+            self.encoder.encode(b"date", Some(Known::Date), date, output);
+        }
+        if has_body || head_only {
+            self.encoder.encode(b"content-type", Some(Known::ContentType), b"text/plain; charset=utf-8", output);
+        }
+        self.encode_length(if has_body || head_only { text.len() as u64 } else { 0 }, output);
+        frame::finish_headers(start, id, !has_body, self.allowed.max_frame_size as usize, output);
+        let bytes = if has_body { text.len() } else { 0 };
+        if has_body {
+            if let Some(stream) = self.streams.at(place) {
+                stream.send_window.take(bytes);
+            }
+            self.send_window.take(bytes);
+            frame::write_data_header(id, bytes, true, output);
+            output.extend_from_slice(text.as_bytes());
+        }
+        self.note_served(place, bytes, true);
         Ok(())
     }
 

@@ -5,14 +5,14 @@ use core::time::Duration;
 
 use bytes::BytesMut;
 use serow_message::{
-    BodyLength, Headers, Known, Misuse, PartialPriority, Priority, RequestHead, ResponseHead, StatusCode, Version,
-    content,
+    BodyLength, Headers, Known, Misuse, PartialPriority, Priority, ResponseHead, StatusCode, Version, content,
 };
 
 use crate::{
     Endpoint, ErrorCode, Event, Limits, ProtocolError, Sender, StreamId,
     connection::{Connection, Leaving, Step, schedule},
     frame::HeadersStart,
+    hpack::Pseudo,
     request::{self, Accepted, Answer, Rejected},
     stream::{Content, Exchange, QueuedHead, Receiving, Sending, Stream},
 };
@@ -110,7 +110,7 @@ impl Server {
             waiting.priority = waiting.priority.merge(said);
         }
         waiting.sending = sending;
-        waiting.head = Some(QueuedHead { status, headers, content_length });
+        waiting.head = Some(QueuedHead { status, headers, content_length, is_refusal: false });
         schedule(&mut self.connection.scheduler, waiting);
         Ok(sending != Sending::Done)
     }
@@ -293,7 +293,10 @@ impl Server {
                 StatusCode::BAD_REQUEST
             }
             Answer::Status(status) => {
-                let head_only = head.as_ref().is_some_and(|head: &RequestHead| head.method == "HEAD");
+                let head_only = match &head {
+                    Some(head) => head.method == "HEAD",
+                    None => self.connection.fields.pseudo(Pseudo::Method) == Some(b"HEAD"),
+                };
                 let stream = self.open(id, end_stream);
                 stream.exchange = Exchange { head_only, ..Exchange::default() };
                 stream.content = Content::UNBOUNDED;
@@ -314,7 +317,11 @@ impl Server {
 
     /// Answers a request without a handler, and passes over its body. Where a response has begun, it goes on.
     fn answer(&mut self, id: StreamId, status: StatusCode) {
-        let _ = self.send_head(id, status, Headers::new(), BodyLength::Known(0));
+        if self.send_head(id, status, Headers::new(), BodyLength::Known(0)).is_ok()
+            && let Some(head) = self.connection.streams.find(id).and_then(|stream| stream.head.as_mut())
+        {
+            head.is_refusal = true;
+        }
         self.connection.abandon_body(id);
     }
 }

@@ -76,6 +76,8 @@ pub(crate) struct QueuedHead {
     pub(crate) content_length: Option<u64>,
 }
 
+    /// Whether no handler made it: its content is the status in words.
+    pub(crate) is_refusal: bool,
 /// What a message's meaning depends on in the other direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Exchange {

@@ -1,6 +1,6 @@
 //! Requests that are refused: with the right status and a whole answer, over HTTP/1 on a connection that ends with it.
 
-use serow::{Limits, Request, Response, Server};
+use serow::{Limits, Request, Response, Server, StatusCode};
 
 use crate::support::{Asked, BOTH, Running, Spoken, bytes_of};
 
@@ -34,6 +34,9 @@ fn every_mistake_has_its_status() {
         for (asked, status) in &cases {
             let answer = client.ask(asked);
             assert_eq!((answer.status, answer.closes()), (*status, spoken == Spoken::Http1), "{spoken:?} {asked:?}");
+            let reason = StatusCode::from_u16(*status).unwrap().canonical_reason().unwrap();
+            assert_eq!(answer.text(), format!("{status} {reason}\n"), "{spoken:?} {asked:?}");
+            assert_eq!(answer.field("content-type"), Some("text/plain; charset=utf-8"), "{spoken:?} {asked:?}");
             if spoken == Spoken::Http1 {
                 client.ends();
                 client = server.connect_with(spoken);
