@@ -16,13 +16,36 @@ impl Connection {
             self.forget_at(place);
         } else if stream.sending == Sending::Done
             && stream.head.is_none()
-            && stream.receiving == Receiving::Discarded
+            && let Receiving::Discarded(left) = stream.receiving
             && self.peer == Sender::Client
         {
-            // RFC 9113 §8.1: the response is whole, and the rest of the request is of no use.
-            let id = stream.id;
+            // RFC 9113 §8.1: the response is whole, and the rest of the request is of no use. Where it may well be on its
+            // way, it is taken in: cutting the stream off would hide a mistake in it, and an end of it costs less.
+            if stream.is_not_worth_the_rest(left) {
+                let id = stream.id;
+                self.cut_off(id, ErrorCode::NO_ERROR);
+            } else if !stream.unfinished {
+                stream.unfinished = true;
+                self.unfinished += 1;
+            }
+        }
+    }
+
+    /// Cuts off the streams whose response is complete and whose request is not; says whether there was one.
+    #[cold]
+    pub(crate) fn reset_unfinished(&mut self) -> bool {
+        let any = self.unfinished > 0;
+        loop {
+            let next = self.streams.iter().find(|stream| stream.unfinished).map(|stream| stream.id);
+            let Some(id) = next else { break };
             self.cut_off(id, ErrorCode::NO_ERROR);
         }
+        any
+    }
+
+    /// How many streams are open, without those.
+    pub(crate) fn active_streams(&self) -> usize {
+        self.streams.len() - self.unfinished as usize
     }
 
     /// Forgets a stream; what of it nobody has used does not count any more.
@@ -40,6 +63,7 @@ impl Connection {
             self.scheduler.remove(stream.id, stream.claim());
         }
         let held = stream.receive_window.held();
+        self.unfinished -= u32::from(stream.unfinished);
         self.streams.remove_at(place);
         if held > 0 {
             self.release_connection(held);
@@ -96,9 +120,9 @@ impl Connection {
     /// Whether nothing is left to be done but to flush and close.
     pub(crate) fn is_finished(&self) -> bool {
         match self.leaving {
-            Leaving::Stay => self.peer_leaves && self.streams.is_empty(),
+            Leaving::Stay => self.peer_leaves && self.active_streams() == 0,
             Leaving::Announced => false,
-            Leaving::Last(_) => self.streams.is_empty(),
+            Leaving::Last(_) => self.active_streams() == 0,
             Leaving::Failed(_) => true,
         }
     }

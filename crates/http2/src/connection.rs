@@ -43,6 +43,8 @@ pub(crate) struct Connection {
     /// The head that was decoded last.
     pub(crate) fields: Fields,
     pub(crate) streams: Streams,
+    /// How many of them only the end of the request is missing of.
+    pub(crate) unfinished: u32,
     pub(crate) scheduler: Scheduler,
     pub(crate) dependencies: Dependencies,
     pub(crate) early: EarlyPriorities,
@@ -120,6 +122,7 @@ impl Connection {
             block: None,
             fields: Fields::default(),
             streams: Streams::default(),
+            unfinished: 0,
             scheduler: Scheduler::new(),
             dependencies: Dependencies::new(),
             early: EarlyPriorities::new(),

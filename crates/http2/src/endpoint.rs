@@ -124,10 +124,10 @@ impl<Role> Endpoint<Role> {
         self.connection.is_finished()
     }
 
-    /// How many streams are open.
+    /// How many streams are open, but for those of [`Server::has_unfinished_requests`](crate::Server::has_unfinished_requests).
     #[must_use]
     pub fn active_streams(&self) -> usize {
-        self.connection.streams.len()
+        self.connection.active_streams()
     }
 
     /// When [`Self::handle_timeout`] is to be called, if nothing happens before.

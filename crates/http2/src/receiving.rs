@@ -81,7 +81,7 @@ impl Connection {
         }
         match self.streams.peek(id).map(|stream| stream.receiving) {
             Some(Receiving::Head) => {}
-            Some(Receiving::Body | Receiving::Discarded) => return self.handle_trailers(id, end_stream),
+            Some(Receiving::Body | Receiving::Discarded(_)) => return self.handle_trailers(id, end_stream),
             // RFC 9113 §5.1: half-closed (remote).
             Some(Receiving::Done) => return Err(closed(id)),
             None if self.opens(id, now)? => {}
@@ -108,7 +108,7 @@ impl Connection {
         self.streams.note_opened(id);
         self.counters.opened += 1;
         // RFC 9113 §5.1.2.
-        if self.streams.len() >= self.limits.streams as usize {
+        if self.streams.len() >= self.limits.streams as usize && !self.reset_unfinished() {
             self.counters.refused += 1;
             self.cut_off(id, ErrorCode::REFUSED_STREAM);
             self.note_reset(now)?;
@@ -178,7 +178,12 @@ impl Connection {
         match receive_data(stream, data.len(), counted) {
             Ok(Kept::All) if padding > 0 => self.note_consumed(id, padding),
             Ok(Kept::All) => {}
-            Ok(Kept::Nothing) => self.release_connection(counted),
+            Ok(Kept::Nothing) => {
+                self.release_connection(counted);
+                if !end_stream && let Some(place) = self.streams.place(id) {
+                    self.conclude(place);
+                }
+            }
             Ok(Kept::TooLarge) => {
                 self.release_connection(counted);
                 if end_stream {
@@ -300,7 +305,7 @@ impl Connection {
         let held = stream.receive_window.held();
         stream.receive_window.release(held);
         if stream.receiving == Receiving::Body {
-            stream.receiving = Receiving::Discarded;
+            stream.receiving = Receiving::Discarded(MOST_DISCARDED);
         }
         self.release_connection(held);
         self.conclude(place);
@@ -323,7 +328,7 @@ fn receive_data(stream: &mut Stream, length: usize, counted: u32) -> Result<Kept
     let id = stream.id;
     let error = |code, reason| Err(ProtocolError::Stream { stream: id, code, reason });
     match stream.receiving {
-        Receiving::Body | Receiving::Discarded => {}
+        Receiving::Body | Receiving::Discarded(_) => {}
         Receiving::Head => return error(ErrorCode::PROTOCOL_ERROR, "DATA before HEADERS"),
         Receiving::Done => return Err(closed(id)),
     }
@@ -332,7 +337,7 @@ fn receive_data(stream: &mut Stream, length: usize, counted: u32) -> Result<Kept
     };
     // Whoever sends the body does not wait to be told to.
     stream.exchange.awaits_continue = false;
-    let discarded = stream.receiving == Receiving::Discarded;
+    let discarded = matches!(stream.receiving, Receiving::Discarded(_));
     match stream.content.received(length) {
         Ok(()) => {}
         Err(WrongLength::Announced) => {
@@ -342,13 +347,18 @@ fn receive_data(stream: &mut Stream, length: usize, counted: u32) -> Result<Kept
         Err(WrongLength::Limit) => return Ok(Kept::TooLarge),
     }
     stream.receive_window = window;
-    if discarded {
+    if let Receiving::Discarded(left) = &mut stream.receiving {
+        *left = left.saturating_sub(counted);
         // The stream's own window stays shut: what comes is of no use.
         stream.receive_window.release(counted);
         return Ok(Kept::Nothing);
     }
     Ok(Kept::All)
 }
+
+/// Bytes of an unread body that are passed over before the stream is cut off: as over HTTP/1, where that saves the
+/// connection.
+const MOST_DISCARDED: u32 = 64 * 1024;
 
 /// RFC 9113 §5.1: half-closed (remote).
 fn closed(stream: StreamId) -> ProtocolError {

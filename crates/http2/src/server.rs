@@ -167,8 +167,9 @@ impl Server {
         self.connection.write_head(stream, date, output)
     }
 
-    /// Nobody will read the rest of the stream's body. What comes of it is passed over, and when the response is whole and
-    /// the request is not, the stream is cut off without an error (RFC 9113 §8.1).
+    /// Nobody will read the rest of the stream's body. What comes of it is passed over. Where the response is complete and
+    /// the request is not, that goes on for 64 KiB; then the stream is cut off without an error (RFC 9113 §8.1), and at
+    /// once where more than that is announced.
     pub fn abandon_body(&mut self, stream: StreamId) {
         self.connection.abandon_body(stream);
     }
@@ -220,7 +221,18 @@ impl Server {
     /// Whether no stream is open, and no frame has begun to come.
     #[must_use]
     pub fn is_idle(&self) -> bool {
-        self.connection.streams.is_empty() && self.connection.block.is_none()
+        self.active_streams() == 0 && self.connection.block.is_none()
+    }
+
+    /// Whether there are requests that have been answered and have not ended: their clients may still send a little.
+    #[must_use]
+    pub fn has_unfinished_requests(&self) -> bool {
+        self.connection.unfinished > 0
+    }
+
+    /// Cuts those off without an error (RFC 9113 §8.1): their clients have had time to end them.
+    pub fn reset_unfinished_requests(&mut self) {
+        self.connection.reset_unfinished();
     }
 
     /// Whether a header block has begun and not ended: the client owes a CONTINUATION.

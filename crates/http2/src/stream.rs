@@ -12,8 +12,8 @@ use crate::{
 ///
 /// ```text
 ///   receiving   (Head ──►) Body ──► Done ─┐   the stream is forgotten when both sides are done; a server that is done and
-///                     └► Discarded ──►────┤   does not want the rest cuts it off (RFC 9113 §8.1)
-///   sending     Head ──► Queued ──► Body ─┘──► Done
+///                     └► Discarded ──►────┤   does not want the rest takes in a little of it, and then cuts it off (RFC
+///   sending     Head ──► Queued ──► Body ─┘──► Done                                                        9113 §8.1)
 /// ```
 #[derive(Debug)]
 pub(crate) struct Stream {
@@ -32,6 +32,8 @@ pub(crate) struct Stream {
     pub(crate) ready: bool,
     /// Whether the scheduler has it.
     pub(crate) scheduled: bool,
+    /// Whether only the end of the request is missing, and nobody waits for it.
+    pub(crate) unfinished: bool,
 }
 
 /// What of the peer's message is still to come.
@@ -41,8 +43,8 @@ pub(crate) enum Receiving {
     Head,
     /// The body, or its end.
     Body,
-    /// The body, which nobody reads.
-    Discarded,
+    /// The body, which nobody reads; so many more bytes of it are passed over once the response is complete.
+    Discarded(u32),
     /// Nothing: half-closed (remote).
     Done,
 }
@@ -74,10 +76,10 @@ pub(crate) struct QueuedHead {
     pub(crate) status: StatusCode,
     pub(crate) headers: Headers,
     pub(crate) content_length: Option<u64>,
-}
-
     /// Whether no handler made it: its content is the status in words.
     pub(crate) is_refusal: bool,
+}
+
 /// What a message's meaning depends on in the other direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Exchange {
@@ -108,6 +110,7 @@ impl Stream {
             exchange: Exchange::default(),
             ready: false,
             scheduled: false,
+            unfinished: false,
         }
     }
 
@@ -115,6 +118,15 @@ impl Stream {
     #[inline]
     pub(crate) fn is_over(&self) -> bool {
         self.sending == Sending::Done && self.head.is_none() && self.receiving == Receiving::Done
+    }
+
+    /// Whether the rest of a request that has been answered is not worth waiting for: there is much of it, or it never
+    /// comes.
+    pub(crate) fn is_not_worth_the_rest(&self, left: u32) -> bool {
+        left == 0
+            || self.exchange.awaits_continue
+            || self.content.announced && self.content.left > left.into()
+            || self.receive_window.is_shut()
     }
 
     /// Whether a turn would be of use to it, as far as its own window goes.

@@ -37,10 +37,6 @@ impl Streams {
         self.alive.len()
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.alive.is_empty()
-    }
-
     pub(crate) fn highest(&self) -> StreamId {
         self.highest
     }
@@ -193,6 +189,6 @@ mod tests {
             streams.note_cut_off(id(2 * number + 1));
         }
         assert_eq!(streams.gone(id(1)), Gone::CutOff);
-        assert!(streams.is_empty());
+        assert_eq!(streams.len(), 0);
     }
 }

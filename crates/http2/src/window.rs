@@ -65,6 +65,11 @@ impl ReceiveWindow {
         self.held
     }
 
+    /// Whether the peer may send nothing.
+    pub(crate) fn is_shut(self) -> bool {
+        self.available <= 0
+    }
+
     /// Takes in received bytes; `None` where the peer sent more than it may.
     #[inline]
     #[must_use]
