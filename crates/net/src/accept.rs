@@ -9,6 +9,7 @@ use std::os::fd::OwnedFd;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::net::{SocketAddrAny, SocketFlags, acceptfrom_with};
 use tokio::io::Interest;
@@ -88,6 +89,25 @@ impl Acceptor {
                     Failure::Exhausted => return Poll::Ready(Err(AcceptError::Exhausted(errno.into()))),
                     Failure::Fatal => return Poll::Ready(Err(AcceptError::Fatal(errno.into()))),
                 },
+            }
+        }
+    }
+
+    /// Ready when a connection waits to be accepted, which it then still does; only the task that polled last is woken.
+    ///
+    /// # Errors
+    ///
+    /// See [`AcceptError::Fatal`].
+    pub fn poll_waiting(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), AcceptError>> {
+        loop {
+            let mut guard = ready!(self.listener.poll_read_ready(cx)).map_err(AcceptError::Fatal)?;
+            // What tokio remembers may be outdated; with room, the accept4 that fails would tell.
+            let mut descriptor = [PollFd::new(guard.get_inner(), PollFlags::IN)];
+            match rustix::event::poll(&mut descriptor, Some(&Timespec::default())) {
+                Ok(0) => guard.clear_ready(),
+                Ok(_) => return Poll::Ready(Ok(())),
+                Err(Errno::INTR) => {}
+                Err(errno) => return Poll::Ready(Err(AcceptError::Fatal(errno.into()))),
             }
         }
     }

@@ -68,6 +68,29 @@ impl Deadlines {
         table.for_each_chunk(|chunk| chunk.expire(table.now.get()));
     }
 
+    /// Expires the deadline that has been [idle](Deadline::set_idle) for the longest, if it has been for `least` ticks,
+    /// and wakes the task that waits for it. Says whether there was one.
+    ///
+    /// Looks at every deadline: for the moment when there is no room for another connection.
+    pub fn expire_longest_idle(&self, least: u32) -> bool {
+        let mut longest: Option<(u32, usize, usize)> = None;
+        self.table.for_each_chunk_numbered(|number, chunk| {
+            let since = chunk.idle_since.iter().map(Cell::get).enumerate().min_by_key(|(_, since)| *since);
+            if let Some((slot, since)) = since
+                && longest.is_none_or(|(longest, ..)| since < longest)
+            {
+                longest = Some((since, number, slot));
+            }
+        });
+        match longest {
+            Some((since, number, slot)) if since.saturating_add(least) <= self.table.now.get() => {
+                self.table.expire(number, slot);
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// Wakes every task that waits for one of its deadlines, expired or not: something else happened that it should look
     /// at.
     pub fn wake_all(&self) {
@@ -114,11 +137,25 @@ pub struct Deadline {
 }
 
 impl Deadline {
-    /// Expires `after` from now, and no longer when it was to before. Costs one memory write and no look at a clock.
+    /// Expires `after` from now, and no longer when it was to before. Costs two memory writes and no look at a clock.
     ///
     /// A task that saw it expire has to poll it again to be woken for the new time. More than 8.5 years count as 8.5.
     #[inline]
     pub fn set(&self, after: Duration) {
+        self.idle_since().set(NEVER);
+        self.set_due(after);
+    }
+
+    /// As [`set`](Self::set), for an owner that does nothing until then: it may expire earlier, to make room
+    /// ([`Deadlines::expire_longest_idle`]).
+    #[inline]
+    pub fn set_idle(&self, after: Duration) {
+        self.idle_since().set(self.table.now.get());
+        self.set_due(after);
+    }
+
+    #[inline]
+    fn set_due(&self, after: Duration) {
         // The tick that comes next may come at once, so it does not count.
         let due = self.table.now.get() + 1 + ticks(after);
         self.due().set(due);
@@ -130,6 +167,7 @@ impl Deadline {
     /// Does not expire until it is set again.
     #[inline]
     pub fn clear(&self) {
+        self.idle_since().set(NEVER);
         self.due().set(NEVER);
     }
 
@@ -159,6 +197,10 @@ impl Deadline {
 
     fn due(&self) -> &Cell<u32> {
         &self.chunk.due[usize::from(self.slot)]
+    }
+
+    fn idle_since(&self) -> &Cell<u32> {
+        &self.chunk.idle_since[usize::from(self.slot)]
     }
 
     fn waker(&self) -> &Cell<Option<Waker>> {
@@ -221,6 +263,23 @@ impl Table {
         (0..).map_while(chunk).filter(|chunk| chunk.registered.get() > 0).for_each(|chunk| visit(&chunk));
     }
 
+    fn for_each_chunk_numbered(&self, mut visit: impl FnMut(usize, &Chunk)) {
+        let chunks = self.chunks.borrow();
+        chunks
+            .iter()
+            .enumerate()
+            .filter(|(_, chunk)| chunk.registered.get() > 0)
+            .for_each(|(number, chunk)| visit(number, chunk));
+    }
+
+    /// Expires the deadline of this place at once.
+    fn expire(&self, number: usize, slot: usize) {
+        let chunk = self.chunks.borrow().get(number).cloned();
+        if let Some(chunk) = chunk {
+            chunk.expire_slot(slot);
+        }
+    }
+
     /// Counts from zero again, so that ticks never wrap around. Happens every 8.5 years.
     fn rebase(&self) {
         let passed = self.now.replace(0);
@@ -228,6 +287,9 @@ impl Table {
             for due in chunk.due.iter().filter(|due| due.get() < EXPIRED) {
                 // What is not expired is due later than now.
                 due.set(due.get() - passed);
+            }
+            for since in chunk.idle_since.iter().filter(|since| since.get() != NEVER) {
+                since.set(since.get().saturating_sub(passed));
             }
             if chunk.earliest.get() < EXPIRED {
                 chunk.earliest.set(chunk.earliest.get().saturating_sub(passed));
@@ -246,6 +308,8 @@ struct Chunk {
     /// The tick at which each expires, or [`EXPIRED`], or [`NEVER`]. Dense, so that the processor compares several in
     /// one instruction.
     due: [Cell<u32>; CHUNK_LENGTH],
+    /// The tick at which the owner of each became idle, or [`NEVER`].
+    idle_since: [Cell<u32>; CHUNK_LENGTH],
     wakers: [Cell<Option<Waker>>; CHUNK_LENGTH],
 }
 
@@ -256,6 +320,7 @@ impl Chunk {
             registered: Cell::new(0),
             earliest: Cell::new(NEVER),
             due: [const { Cell::new(NEVER) }; CHUNK_LENGTH],
+            idle_since: [const { Cell::new(NEVER) }; CHUNK_LENGTH],
             wakers: [const { Cell::new(None) }; CHUNK_LENGTH],
         }
     }
@@ -266,11 +331,16 @@ impl Chunk {
         }
         // First, since a task that is woken may set a deadline.
         self.earliest.set(self.due.iter().map(Cell::get).filter(|due| *due > now).min().unwrap_or(NEVER));
-        for (due, waker) in self.due.iter().zip(&self.wakers).filter(|(due, _)| due.get() <= now) {
-            due.set(EXPIRED);
-            if let Some(waker) = waker.take() {
-                waker.wake();
-            }
+        for (slot, _) in self.due.iter().enumerate().filter(|(_, due)| due.get() <= now) {
+            self.expire_slot(slot);
+        }
+    }
+
+    fn expire_slot(&self, slot: usize) {
+        self.due[slot].set(EXPIRED);
+        self.idle_since[slot].set(NEVER);
+        if let Some(waker) = self.wakers[slot].take() {
+            waker.wake();
         }
     }
 }

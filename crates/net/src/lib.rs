@@ -26,7 +26,7 @@ pub use alarm::{Alarm, monotonic};
 pub use buffers::{Buffers, INPUT_LENGTH};
 pub use clock::{Clock, Moment};
 pub use connect::Destination;
-pub use deadlines::{Deadline, Deadlines};
+pub use deadlines::{Deadline, Deadlines, TICK};
 pub use listener::{BindError, ListenOptions, Listener};
 pub use reuse_port::{Departure, Left};
 pub use runtime::thread_runtime;

@@ -30,6 +30,8 @@ pub(crate) fn run<H: Handler>(
     runtime.block_on(async {
         let ticking = Rc::clone(&worker);
         spawn_local(async move { ticking.deadlines.run(&ticking.clock).await });
+        let asked = Rc::clone(&worker);
+        spawn_local(async move { asked.make_room_for_others().await });
         serve(worker, listeners, stop).await
     })
 }
@@ -98,17 +100,17 @@ async fn end_of_accepting(stop: &mut watch::Receiver<Phase>, left: &mut Left) {
     left.wait().await;
 }
 
-/// The next connection, once there is room for it.
+/// The next connection, once there is room for it. It waits in the kernel's queue until then.
 async fn accept_within_limit<H: Handler>(worker: &Worker<H>, acceptor: &mut Acceptor) -> Result<Accepted, AcceptError> {
     loop {
         let accepted = poll_fn(|context| match worker.is_full() {
             // Another listener of this worker, or another worker, may have filled it since the last look.
-            true => Poll::Ready(None),
-            false => acceptor.poll_accept(context).map(Some),
+            true => acceptor.poll_waiting(context).map_ok(|()| None),
+            false => acceptor.poll_accept(context).map_ok(Some),
         });
-        match accepted.await {
-            Some(accepted) => return accepted,
-            None => worker.wait_for_room().await,
+        match accepted.await? {
+            Some(accepted) => return Ok(accepted),
+            None => worker.make_room().await,
         }
     }
 }

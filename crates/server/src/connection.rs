@@ -33,7 +33,7 @@ pub(crate) async fn serve<H: Handler>(
         Err(error) => return tracing::warn!(%error, "a connection could not be watched"),
     };
     let mut transport = Transport::new(Rc::clone(&worker), socket);
-    transport.allow(worker.settings.timeouts.head);
+    transport.allow_idle(worker.settings.timeouts.head);
     let begun = match begin(&worker, &mut transport, peer, tls.as_ref()).await {
         Ok(begun) => begun,
         Err(reason) => {
@@ -178,7 +178,7 @@ async fn receive<H: Handler, T>(
             }
             let was_silent = transport.is_silent();
             match transport.poll_fill(context) {
-                Poll::Ready(Ok(1..)) if was_silent => transport.allow(worker.settings.timeouts.head),
+                Poll::Ready(Ok(1..)) if was_silent => transport.allow_idle(worker.settings.timeouts.head),
                 Poll::Ready(Ok(1..)) => {}
                 Poll::Ready(Ok(0)) => return Poll::Ready(Err(Ended::Quietly("the client left"))),
                 Poll::Ready(Err(broken)) => return Poll::Ready(Err(Ended::Broken(broken))),

@@ -53,6 +53,13 @@ impl Patience {
         self.purpose = Purpose::Other;
     }
 
+    /// The peer, which nothing is done for, has this long from now; less where others wait for room.
+    #[inline]
+    pub(crate) fn allow_idle(&mut self, time: Duration) {
+        self.deadline.set_idle(time);
+        self.purpose = Purpose::Other;
+    }
+
     /// The peer is not waited for.
     #[inline]
     pub(crate) fn allow_any_time(&mut self) {

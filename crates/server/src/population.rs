@@ -19,6 +19,8 @@ pub(crate) struct Population {
 struct Shared {
     count: AtomicUsize,
     left: Notify,
+    /// Told when a worker wants room and has no connection of its own to close.
+    wanted: Notify,
 }
 
 /// One connection, as long as it lives.
@@ -41,6 +43,16 @@ impl Population {
     /// How many there are.
     pub(crate) fn count(&self) -> usize {
         self.shared.count.load(Ordering::Relaxed)
+    }
+
+    /// Asks all workers to close an idle connection.
+    pub(crate) fn ask_for_room(&self) {
+        self.shared.wanted.notify_waiters();
+    }
+
+    /// Waits until a worker asks for room.
+    pub(crate) async fn room_wanted(&self) {
+        self.shared.wanted.notified().await;
     }
 
     /// Waits until there are few enough.

@@ -39,8 +39,9 @@ impl Default for Timeouts {
 /// How much a peer may ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Connections at the same time, all workers together. More wait in the kernel's queue until one ends, so a flood
-    /// costs neither memory nor descriptors. (When several workers accept at the same moment, each may let one in beyond
+    /// Connections at the same time, all workers together. At the limit, the one that has been waiting for a request for
+    /// the longest is closed for a new one, if it has for a second; where all are busy, new ones wait in the kernel's
+    /// queue until one ends, so a flood costs neither memory nor descriptors. (When several workers accept at the same moment, each may let one in beyond
     /// it.) 0 is no limit of its own; then the limit of open files is one.
     pub connections: usize,
     /// Bytes of a request's body; 413 beyond. No limit by default: the service knows.

@@ -68,6 +68,12 @@ impl<H: Handler> Transport<H> {
         self.patience.allow(time);
     }
 
+    /// The peer, which nothing is done for, has this long from now; less where others wait for room.
+    #[inline]
+    pub(crate) fn allow_idle(&mut self, time: Duration) {
+        self.patience.allow_idle(time);
+    }
+
     /// The peer is not waited for.
     #[inline]
     pub(crate) fn allow_any_time(&mut self) {
@@ -335,6 +341,15 @@ impl<H: Handler> Transport<H> {
             }
         })
         .await;
+    }
+
+    /// Closes a connection whose peer has had its time: as [`Self::close_gently`], but at once where others wait for room.
+    pub(crate) async fn close_overdue(&mut self) {
+        if self.worker.is_full() {
+            let _ = self.finish_sending().await;
+        } else {
+            self.close_gently().await;
+        }
     }
 
     /// Cuts the connection: the peer sees it reset, and cannot take what it has for whole.

@@ -2,7 +2,8 @@
 
 use std::{cell::Cell, rc::Rc, sync::Arc};
 
-use serow_net::{Buffers, Clock, Deadlines};
+use serow_net::{Buffers, Clock, Deadlines, TICK};
+use tokio::time::timeout;
 
 use crate::{
     AccessLog,
@@ -61,10 +62,28 @@ impl<H> Worker<H> {
         self.limited.as_ref().is_some_and(|all| all.count() >= self.settings.limits.connections)
     }
 
-    /// Waits until there is room for another connection.
-    pub(crate) async fn wait_for_room(&self) {
-        if let Some(all) = &self.limited {
-            all.wait_until(|count| count < self.settings.limits.connections).await;
+    /// Waits until there is room for another connection. Closes for it the one that has been idle for the longest, here
+    /// or in another worker; otherwise whoever keeps as many as there may be would lock out everybody else.
+    pub(crate) async fn make_room(&self) {
+        let Some(all) = &self.limited else { return };
+        let has_room = |count| count < self.settings.limits.connections;
+        while !has_room(all.count()) {
+            if !self.deadlines.expire_longest_idle(LEAST_IDLE) {
+                all.ask_for_room();
+            }
+            // One may become idle meanwhile, or not be closed since its next request had just come.
+            let _ = timeout(TICK, all.wait_until(has_room)).await;
+        }
+    }
+
+    /// Closes an idle connection whenever another worker wants room.
+    pub(crate) async fn make_room_for_others(&self) {
+        let Some(all) = &self.limited else { return };
+        loop {
+            all.room_wanted().await;
+            if self.is_full() {
+                self.deadlines.expire_longest_idle(LEAST_IDLE);
+            }
         }
     }
 
@@ -79,3 +98,7 @@ impl<H> Worker<H> {
         self.deadlines.wake_all();
     }
 }
+
+/// Ticks that a connection has to its next request, and to a first one, before it is closed for another: a second. A first
+/// request whose packet is lost is sent again after that (RFC 6298 §2.1).
+const LEAST_IDLE: u32 = 4;

@@ -12,7 +12,7 @@ use crate::written::{Count, Size};
 #[serde(default = "without_options::<LimitArguments>", rename_all = "kebab-case")]
 #[command(next_help_heading = "Limits")]
 pub(crate) struct LimitArguments {
-    /// Connections at the same time; more wait until one ends [default: what the limit of open files allows]
+    /// Connections at the same time; for more, the longest idle one is closed [default: what the limit of open files allows]
     #[arg(long, value_name = "N")]
     pub(crate) max_connections: Option<Count<1, 0xffff_ffff>>,
 

@@ -320,3 +320,48 @@ fn any_order_of_settings_expires_each_at_its_tick() {
         }
     }
 }
+
+#[test]
+fn the_longest_idle_deadline_expires_first_and_no_other_does() {
+    let deadlines = Deadlines::new();
+    let minute = Duration::from_secs(60);
+    // More than one chunk of them, the one that is idle for the longest neither first nor last.
+    let all: Vec<_> = (0..2 * CHUNK_LENGTH + 3).map(|_| deadlines.register()).collect();
+    let count = Arc::new(Count::default());
+    for deadline in &all {
+        deadline.set(minute);
+        assert!(poll(deadline, &count).is_pending());
+    }
+    assert!(!deadlines.expire_longest_idle(0), "none is idle");
+    for idle in [CHUNK_LENGTH + 1, 7, 2 * CHUNK_LENGTH + 2] {
+        all[idle].set_idle(minute);
+        deadlines.tick();
+    }
+    for idle in [CHUNK_LENGTH + 1, 7, 2 * CHUNK_LENGTH + 2] {
+        assert!(deadlines.expire_longest_idle(1));
+        let expired: Vec<_> = (0..all.len()).filter(|number| all[*number].is_expired()).collect();
+        assert_eq!(expired, [idle]);
+        assert_eq!(count.woken(), 1);
+        count.0.store(0, Ordering::Relaxed);
+        all[idle].set(minute);
+    }
+    assert!(!deadlines.expire_longest_idle(0), "one that was expired is not idle");
+}
+
+#[test]
+fn a_deadline_that_is_no_longer_idle_or_not_for_long_does_not_expire_early() {
+    let minute = Duration::from_secs(60);
+    let not_idle: [fn(&Deadline, Duration); 2] = [|deadline, time| deadline.set(time), |deadline, _| deadline.clear()];
+    for end in not_idle {
+        let deadlines = Deadlines::new();
+        let deadline = deadlines.register();
+        deadline.set_idle(minute);
+        assert!(!deadlines.expire_longest_idle(1), "not yet for a tick");
+        deadlines.tick();
+        end(&deadline, minute);
+        assert!(!deadlines.expire_longest_idle(0));
+        deadline.set_idle(minute);
+        drop(deadline);
+        assert!(!deadlines.expire_longest_idle(0), "gone");
+    }
+}

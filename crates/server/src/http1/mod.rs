@@ -109,10 +109,10 @@ impl<H: Handler> Http1<H> {
                 }
                 let timeouts = &self.worker.settings.timeouts;
                 if self.transport.input.is_empty() {
-                    self.transport.allow(timeouts.idle);
+                    self.transport.allow_idle(timeouts.idle);
                     break;
                 }
-                self.transport.allow(timeouts.head);
+                self.transport.allow_idle(timeouts.head);
                 pipelined += 1;
                 if pipelined % PIPELINED_IN_TURN == 0 {
                     yield_now().await;
@@ -137,7 +137,7 @@ impl<H: Handler> Http1<H> {
             }
             Poll::Ready(Ok(_)) => {
                 if was_idle {
-                    self.transport.allow(self.worker.settings.timeouts.head);
+                    self.transport.allow_idle(self.worker.settings.timeouts.head);
                 }
                 Poll::Ready(Ok(()))
             }
@@ -202,8 +202,12 @@ impl<H: Handler> Http1<H> {
         }
         let date = self.worker.clock.date_line();
         self.machine.refuse(status, &date, self.transport.output());
-        if self.transport.flush(More::Nothing).await.is_ok() {
-            self.transport.close_gently().await;
+        if self.transport.flush(More::Nothing).await.is_err() {
+            return;
+        }
+        match status {
+            StatusCode::REQUEST_TIMEOUT => self.transport.close_overdue().await,
+            _ => self.transport.close_gently().await,
         }
     }
 

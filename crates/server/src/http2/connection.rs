@@ -110,8 +110,12 @@ where
         self.give_up_all();
         self.machine.write_control(self.transport.output());
         self.transport.allow_any_time();
-        if self.transport.flush(More::Nothing).await.is_ok() {
-            self.transport.close_gently().await;
+        if self.transport.flush(More::Nothing).await.is_err() {
+            return;
+        }
+        match self.waiting {
+            Waiting::Head | Waiting::Request => self.transport.close_overdue().await,
+            _ => self.transport.close_gently().await,
         }
     }
 

@@ -13,7 +13,7 @@ use serow_message::{
     Body, Feeder, FileRange, Handler, Headers, Incoming, PendingUpgrade, Request, Response, StatusCode,
 };
 
-use super::{connection::Http2, sending::give_way, tunnel::Tunnel, websocket};
+use super::{connection::Http2, sending::give_way, tunnel::Tunnel, waiting::Waiting, websocket};
 use crate::{access::Record, exchange::Sent, patience::Patience, worker::Worker};
 
 /// An exchange that is not over.
@@ -98,6 +98,7 @@ where
         let is_connect = received.is_connect();
         let ReceivedRequest { stream, mut head, has_body, length, protocol } = received;
         self.worker.counters.requests_http2.add(1);
+        self.waiting = Waiting::Undecided;
         let record = self.worker.log.is_some().then(|| {
             let mut record = Box::new(self.journal.begin(Some(&head), &self.connection));
             record.note_stream(stream.get(), self.machine.priority(stream));

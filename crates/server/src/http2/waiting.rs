@@ -3,6 +3,7 @@
 use std::{
     future::Future,
     task::{Context, Poll},
+    time::Duration,
 };
 
 use serow_http2::ErrorCode;
@@ -18,12 +19,16 @@ pub(super) enum Waiting {
     Head,
     /// Another request.
     Request,
+    /// The end of requests that have been answered.
+    Rest,
     /// That it takes what is sent.
     Room,
     /// A last request, since the connection is to end.
     Parting,
     /// Nothing: the exchanges are at work.
     Nothing,
+    /// To be found out, since a request has come: it may have been answered already.
+    Undecided,
 }
 
 impl<H, C, F> Http2<H, C, F>
@@ -43,14 +48,22 @@ where
             self.waiting = waiting;
             let timeouts = &self.worker.settings.timeouts;
             match waiting {
+                Waiting::Head if self.exchanges.is_empty() => self.transport.allow_idle(timeouts.head),
                 Waiting::Head => self.transport.allow(timeouts.head),
-                Waiting::Request => self.transport.allow(timeouts.idle),
-                Waiting::Room | Waiting::Parting => {}
+                Waiting::Request => self.transport.allow_idle(timeouts.idle),
+                Waiting::Rest => self.transport.allow(REST),
+                Waiting::Room | Waiting::Parting | Waiting::Undecided => {}
                 Waiting::Nothing => self.transport.allow_any_time(),
             }
         }
         if waiting == Waiting::Parting {
             return self.transport.patience.poll_parting(context).map(|()| End::Close);
+        }
+        if waiting == Waiting::Rest && self.transport.patience.poll_overdue(context).is_ready() {
+            self.machine.reset_unfinished_requests();
+            self.waiting = Waiting::Undecided;
+            context.waker().wake_by_ref();
+            return Poll::Pending;
         }
         if waiting == Waiting::Request {
             self.exchanges.rest();
@@ -90,6 +103,8 @@ where
             Waiting::Nothing
         } else if self.worker.is_draining() {
             Waiting::Parting
+        } else if self.machine.has_unfinished_requests() {
+            Waiting::Rest
         } else {
             Waiting::Request
         }
@@ -101,6 +116,10 @@ where
         !self.transport.input.is_empty() && !is_data || self.machine.is_within_block()
     }
 }
+
+/// How long the end of a request may take that has been answered: a client that sends it without waiting for anything is
+/// through, and one that waits sees that nobody will read it.
+const REST: Duration = Duration::from_secs(1);
 
 /// RFC 9113 §4.1: where a frame's header has its kind, and the kind of DATA (§6.1).
 const FRAME_KIND: usize = 3;

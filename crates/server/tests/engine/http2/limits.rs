@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use serow::{Limits, Request, Response, Server};
+use serow::{Request, Response};
 use serow_http2::{ErrorCode, OpenError};
 use tokio::sync::watch;
 
@@ -13,20 +13,25 @@ use crate::support::{
 
 #[test]
 fn further_clients_wait_until_one_leaves() {
-    let server = Server::new().limits(Limits { connections: 2, ..Limits::default() });
-    let server = Running::with(server, |_: Request| async { "hello" });
+    let (server, go) = crate::limits::busy(2, 1);
     // One of each version.
     let mut first = server.connect();
+    first.send("GET /wait HTTP/1.1\r\nHost: a\r\n\r\n");
     let mut second = server.connect_http2();
-    assert_eq!(first.get("/").text(), "hello");
-    assert_eq!(second.get("/").text(), "hello");
+    second.ask("/wait");
+    eventually("both are let in", || {
+        second.turn();
+        go.receiver_count() == 3
+    });
     let mut third = server.connect_http2();
     let stream = third.ask("/");
-    third.go_on_for(Duration::from_millis(100));
+    // Longer than an idle connection would be left alone.
+    third.go_on_for(Duration::from_millis(2500));
     assert_eq!(third.ended(stream), None);
     drop(second);
     assert_eq!(third.answer(stream).text(), "hello");
-    assert_eq!(first.get("/").text(), "hello");
+    go.send(true).unwrap();
+    assert_eq!(first.answer().text(), "hello");
 }
 
 #[test]

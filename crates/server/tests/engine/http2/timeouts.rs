@@ -63,6 +63,19 @@ fn pings_keep_no_idle_connection_open() {
     }
 }
 
+/// Requests that are answered at once are requests, too.
+#[test]
+fn the_idle_time_begins_with_the_last_request() {
+    let server = with_timeouts(Timeouts { idle: 3 * SHORT, ..patient() });
+    let mut client = server.connect_http2();
+    let began = Instant::now();
+    while began.elapsed() < 6 * SHORT {
+        assert_eq!(client.get("/").text(), "0");
+        client.go_on_for(SHORT / 4);
+    }
+    assert_eq!(client.lost, None);
+}
+
 #[test]
 fn a_client_that_opens_no_window_is_cut_off() {
     let server = with_timeouts(Timeouts { body: SHORT, ..patient() });
