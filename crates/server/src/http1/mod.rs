@@ -90,6 +90,7 @@ impl<H: Handler> Http1<H> {
         let mut pipelined = 0;
         loop {
             if nothing_waits && let Err(end) = poll_fn(|context| self.poll_more_of_head(context)).await {
+                self.log_refusal(&end);
                 return end;
             }
             nothing_waits = true;

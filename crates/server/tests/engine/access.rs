@@ -200,3 +200,20 @@ fn what_is_no_request_is_told_without_a_line() {
     let entry = noted.entries(1).pop().unwrap();
     assert_eq!((entry.line, entry.status), (None, 400));
 }
+
+#[test]
+fn a_head_that_never_completes_is_logged_as_408() {
+    let noted = Noted::default();
+    let log = noted.clone();
+    let timeouts = Timeouts { head: Duration::from_millis(300), ..patient() };
+    let server = Server::new().timeouts(timeouts).access_log(move || log.clone());
+    let server = Running::with(server, |_: Request| async { "hello" });
+    let mut client = server.connect();
+    assert_eq!(client.get("/").text(), "hello");
+    client.send("GET / HTTP/1.1\r\nHost:");
+    assert_eq!(client.answer().status, 408);
+    // The end of an idle connection is no request.
+    drop(server.connect().rest());
+    let seen: Vec<_> = noted.entries(2).into_iter().map(|entry| (entry.line, entry.status, entry.whole)).collect();
+    assert_eq!(seen, [(Some("GET / HTTP/1.1".into()), 200, true), (None, 408, true)]);
+}
