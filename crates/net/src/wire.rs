@@ -58,6 +58,12 @@ impl Wire {
         self.session().and_then(TlsSession::description)
     }
 
+    /// Whether a TLS handshake has begun and is not complete.
+    #[must_use]
+    pub fn is_within_handshake(&self) -> bool {
+        self.encryption.as_ref().is_some_and(|encryption| encryption.is_within_handshake())
+    }
+
     /// Whether something has come that could not be understood yet.
     #[must_use]
     pub fn has_undecrypted(&self) -> bool {

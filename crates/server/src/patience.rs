@@ -73,13 +73,25 @@ impl Patience {
         self.deadline.poll_expired(context)
     }
 
-    /// Ready when the peer has said nothing for a moment more. Its time begins with the first call.
-    pub(crate) fn poll_parting(&mut self, context: &mut Context<'_>) -> Poll<()> {
+    /// Ready when the peer has said nothing for a moment more: for two of its round trips at least. Its time begins with
+    /// the first call.
+    pub(crate) fn poll_parting(
+        &mut self,
+        context: &mut Context<'_>,
+        round_trip: impl FnOnce() -> Duration,
+    ) -> Poll<()> {
         if self.purpose != Purpose::Parting {
-            self.deadline.set(PARTING);
+            self.deadline.set((2 * round_trip()).clamp(PARTING, LONGEST_PARTING));
             self.purpose = Purpose::Parting;
         }
         self.poll_overdue(context)
+    }
+
+    /// The peer has begun something after all, and has this long to finish it.
+    pub(crate) fn stop_parting(&mut self, time: Duration) {
+        if self.purpose == Purpose::Parting {
+            self.allow(time);
+        }
     }
 
     /// Ready when a response takes long to be made, or its next piece: then it is worth a look whether the peer is still there. To
@@ -182,9 +194,13 @@ impl Patience {
     }
 }
 
-/// How long a connection without a request is kept when it is to end: a request that is on its way is answered, and not
-/// lost. A client's first request follows its handshake at once, so that this covers a stutter, not a round trip.
+/// How long a connection without a request is kept at least when it is to end: a request that is on its way is answered,
+/// and not lost. Covers a stutter of a client near by.
 const PARTING: Duration = Duration::from_millis(100);
+
+/// How long at most, however long its round trips are: TCP's measurement of a link that has just been overloaded may be
+/// many times what it is now. Two round trips over a geostationary satellite are 1.2 s.
+const LONGEST_PARTING: Duration = Duration::from_secs(5);
 
 /// One tick of the deadlines: whoever answers within that is through before anybody could look.
 const LONG_MAKING: Duration = Duration::from_millis(250);

@@ -80,6 +80,15 @@ impl<H: Handler> Transport<H> {
         self.patience.allow_any_time();
     }
 
+    /// Ready when the peer has said nothing for a moment more, and the connection is to end. Its time begins with the first
+    /// call.
+    pub(crate) fn poll_parting(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let socket = self.wire.socket();
+        // A unix socket has none.
+        let round_trip = || socket.tcp_info().map_or(0, |info| info.round_trip);
+        self.patience.poll_parting(context, || Duration::from_micros(round_trip().into()))
+    }
+
     /// Ready when the peer does not take what is sent; to be called while it does not.
     pub(crate) fn poll_unread(&mut self, context: &mut Context<'_>) -> Poll<()> {
         self.patience.poll_sending(context, self.worker.settings.timeouts.body)

@@ -38,6 +38,7 @@ impl Running {
             server.run(|request: Request| async move {
                 match request.target.as_str() {
                     "/echo" => Response::default().body(request.body),
+                    "/local" => Response::text(format!("{:?}", request.connection().local())),
                     _ => Response::text("hello"),
                 }
             })
@@ -103,6 +104,31 @@ fn half_a_connection_is_enough() {
     client.conn.send_close_notify();
     let answer = rest(&mut client).unwrap();
     assert!(answer.starts_with("HTTP/1.1 200 ") && answer.ends_with("hello"), "{answer}");
+}
+
+#[test]
+fn handlers_see_the_local_address() {
+    let server = Running::new();
+    let mut client = server.connect();
+    client.write_all(b"GET /local HTTP/1.0\r\n\r\n").unwrap();
+    let answer = rest(&mut client).unwrap();
+    assert!(answer.ends_with(&format!("\r\n\r\n{:?}", Some(server.address))), "{answer}");
+}
+
+/// A reload does not break a connection whose handshake takes another round trip.
+#[test]
+fn a_handshake_under_way_when_the_server_stops_is_completed() {
+    let server = Running::new();
+    let mut client = server.connect();
+    // The ClientHello, and the server's answer to it.
+    client.conn.write_tls(&mut client.sock).unwrap();
+    client.sock.peek(&mut [0]).unwrap();
+    server.stopper.stop();
+    // Far beyond what a connection has that says nothing.
+    thread::sleep(Duration::from_secs(1));
+    client.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    let answer = rest(&mut client).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 ") && answer.contains("\r\nconnection: close\r\n"), "{answer}");
 }
 
 /// RFC 9113 §3.3: HTTP/2 over TLS is agreed upon in the handshake, or not spoken.

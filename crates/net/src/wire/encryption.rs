@@ -51,6 +51,11 @@ impl Encryption {
         &self.session
     }
 
+    /// Whether the handshake has begun and is not complete.
+    pub(super) fn is_within_handshake(&self) -> bool {
+        self.received_in_all > 0 && !self.session.is_established()
+    }
+
     pub(super) fn has_received(&self) -> bool {
         !self.received.is_empty()
     }

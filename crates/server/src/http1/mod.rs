@@ -144,7 +144,7 @@ impl<H: Handler> Http1<H> {
             }
             Poll::Ready(Err(broken)) => Poll::Ready(Err(End::Cut(broken))),
             Poll::Pending if was_idle && self.worker.is_draining() => {
-                self.transport.patience.poll_parting(context).map(|()| Err(End::Close))
+                self.transport.poll_parting(context).map(|()| Err(End::Close))
             }
             Poll::Pending => self
                 .transport

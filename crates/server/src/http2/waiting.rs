@@ -2,7 +2,7 @@
 
 use std::{
     future::Future,
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
     time::Duration,
 };
 
@@ -57,7 +57,10 @@ where
             }
         }
         if waiting == Waiting::Parting {
-            return self.transport.patience.poll_parting(context).map(|()| End::Close);
+            ready!(self.transport.poll_parting(context));
+            // The client does not answer. What it sends from now on, it may send again elsewhere (RFC 9113 §6.8).
+            self.machine.finish_shutdown();
+            return Poll::Ready(End::Close);
         }
         if waiting == Waiting::Rest && self.transport.patience.poll_overdue(context).is_ready() {
             self.machine.reset_unfinished_requests();

@@ -37,6 +37,18 @@ fn the_handler_sees_the_client_behind_the_proxy() {
     }
 }
 
+/// The destination in the header is the proxy's business.
+#[test]
+fn the_local_address_is_the_one_that_the_proxy_connected_to() {
+    let server = Server::new().proxy_protocol(ProxyProtocol::Required);
+    let server = Running::with(server, |request: Request| async move {
+        Response::text(format!("{:?}", request.connection().local()))
+    });
+    let mut client = server.connect();
+    client.send([LINE, REQUEST].concat());
+    assert_eq!(client.answer().text(), format!("{:?}", Some(server.address())));
+}
+
 #[test]
 fn header_and_requests_may_come_in_one_packet() {
     let server = server();

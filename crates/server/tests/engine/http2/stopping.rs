@@ -7,7 +7,11 @@ use serow_http2::{BodyLength, ErrorCode};
 
 use crate::{
     stopping::{AT_ONCE, server, tunnel_server},
-    support::{Ended, Opening, Running, eventually, patient},
+    support::{
+        Ended, Opening, Running, eventually,
+        frames::{DATA, GOAWAY},
+        patient,
+    },
 };
 
 #[test]
@@ -29,6 +33,20 @@ fn what_runs_is_finished_and_the_end_is_announced() {
     }
     client.ends();
     server.wait();
+}
+
+#[test]
+fn an_idle_client_that_answers_no_ping_receives_both_goaways() {
+    let mut server = Running::with(Server::new().timeouts(patient()), |_: Request| async { "hello" });
+    let mut client = server.connect_frames(&[]);
+    client.ask(1, "");
+    client.until(DATA, 1);
+    server.stopper.stop();
+    let last_streams = [0; 2].map(|_| client.until(GOAWAY, 0).payload[..4].to_vec());
+    assert_eq!(last_streams, [vec![0x7f, 0xff, 0xff, 0xff], vec![0, 0, 0, 1]]);
+    client.client.finish_sending();
+    client.client.ends();
+    assert!(server.wait() < AT_ONCE);
 }
 
 #[test]
