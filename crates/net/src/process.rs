@@ -4,11 +4,11 @@
 use std::{
     fs, io,
     mem::MaybeUninit,
-    os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd},
+    os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd},
 };
 
 use rustix::{
-    io::{Errno, FdFlags, fcntl_getfd},
+    io::Errno,
     process::{Gid, Uid},
     thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid},
 };
@@ -29,9 +29,9 @@ pub fn place(descriptor: OwnedFd, number: RawFd) -> io::Result<OwnedFd> {
     if number < 0 {
         return Err(Errno::BADF.into());
     }
-    // SAFETY: the borrow serves one call, which says EBADF if the number is not that of an open descriptor.
-    let there = unsafe { BorrowedFd::borrow_raw(number) };
-    if fcntl_getfd(there).is_ok_and(|flags| flags.contains(FdFlags::CLOEXEC)) {
+    // SAFETY: fcntl takes any number, and says EBADF if it is not that of an open descriptor.
+    let flags = unsafe { libc::fcntl(number, libc::F_GETFD) };
+    if flags >= 0 && flags & libc::FD_CLOEXEC != 0 {
         return Err(Errno::BUSY.into());
     }
     // SAFETY: dup3 takes any two numbers. If it closes one, that came by exec from the parent process: Rust sets
@@ -125,7 +125,7 @@ fn require_one_thread() -> io::Result<()> {
 mod tests {
     use std::net::UdpSocket;
 
-    use rustix::io::fcntl_dupfd_cloexec;
+    use rustix::io::{FdFlags, fcntl_dupfd_cloexec, fcntl_getfd};
 
     use super::*;
 
