@@ -29,6 +29,8 @@ pub(super) struct Encryption {
     /// Bytes handed to the kernel before those.
     sent_before: u64,
     record_length: usize,
+    /// What broke the session, while what came before it has not been asked for again.
+    failed: Option<io::Error>,
 }
 
 impl Encryption {
@@ -44,6 +46,7 @@ impl Encryption {
             sent: 0,
             sent_before: 0,
             record_length: LARGEST_RECORD,
+            failed: None,
         }
     }
 
@@ -109,12 +112,21 @@ impl Encryption {
         input: &mut BytesMut,
         buffers: &Buffers,
     ) -> Poll<io::Result<usize>> {
+        if let Some(error) = self.failed.take() {
+            return Poll::Ready(Err(error));
+        }
         loop {
             if !self.received.is_empty() {
                 let (before, sealed_before) = (input.len(), self.sealed.len());
                 make_room(input, buffers);
                 let outcome = self.session.receive(&mut self.received, input, &mut self.sealed);
-                self.answer(outcome, sealed_before, socket, context)?;
+                if let Err(error) = self.answer(outcome, sealed_before, socket, context) {
+                    if input.len() == before {
+                        return Poll::Ready(Err(error));
+                    }
+                    // What came before the bad record is as good as if it had come alone.
+                    self.failed = Some(error);
+                }
                 if input.len() > before {
                     return Poll::Ready(Ok(input.len() - before));
                 }
@@ -323,6 +335,30 @@ mod tests {
             },
         );
         assert_eq!(answer, b"the answer");
+    }
+
+    #[test]
+    fn data_before_a_bad_record_in_the_same_read_is_received_before_the_error() {
+        with_client(
+            |mut client, mut stream| {
+                client.writer().write_all(b"the question").unwrap();
+                let mut bytes = Vec::new();
+                client.write_tls(&mut bytes).unwrap();
+                // A record that nobody encrypted.
+                bytes.extend([&[23, 3, 3, 0, 20][..], &[0; 20]].concat());
+                stream.write_all(&bytes).unwrap();
+                let mut answer = Vec::new();
+                let error = rustls::Stream::new(&mut client, &mut stream).read_to_end(&mut answer).unwrap_err();
+                assert!(error.to_string().contains("BadRecordMac"), "{error}");
+            },
+            async |mut encryption, socket| {
+                let mut input = BytesMut::new();
+                assert_eq!(receive(&mut encryption, &socket, &mut input).await.unwrap(), 12);
+                assert_eq!(&input[..], b"the question");
+                let error = receive(&mut encryption, &socket, &mut input).await.unwrap_err();
+                assert_eq!(error.to_string(), "the peer broke TLS (alert bad_record_mac)");
+            },
+        );
     }
 
     /// A client that sends and does not read: what waits for it has a bound, and comes in order in the end.
