@@ -162,11 +162,15 @@ impl Traffic {
                 Ok(())
             }
             ContentType::Alert => {
-                // RFC 8446 §5.1: an alert is not divided, and alone in its record.
-                let &[level, description] = content else {
-                    return Err(TlsError::Broken(AlertDescription::DecodeError));
-                };
-                self.handle_alert(level, AlertDescription::from(description))
+                match *content {
+                    [level, description] => self.handle_alert(level, AlertDescription::from(description)),
+                    // RFC 8446 §5.4.
+                    [] if self.description.version == TlsVersion::Tls13 => {
+                        Err(TlsError::Broken(AlertDescription::UnexpectedMessage))
+                    }
+                    // RFC 8446 §5.1: an alert is not divided, and alone in its record.
+                    _ => Err(TlsError::Broken(AlertDescription::DecodeError)),
+                }
             }
             ContentType::Handshake => match self.description.version {
                 TlsVersion::Tls13 => self.handle_messages(content),

@@ -34,7 +34,7 @@ fn what_is_unusual_and_allowed() {
 #[test]
 fn what_is_not_allowed() {
     let too_large = [7; LARGEST_RECORD + 1];
-    let cases: [(TlsVersion, u8, &[u8], usize, &str); 21] = [
+    let cases: [(TlsVersion, u8, &[u8], usize, &str); 22] = [
         // No type, or one that has no place there.
         (TlsVersion::Tls13, 0, b"", 10, "unexpected_message"),
         (TlsVersion::Tls13, CHANGE_CIPHER, &[1], 0, "unexpected_message"),
@@ -44,7 +44,8 @@ fn what_is_not_allowed() {
         (TlsVersion::Tls13, DATA, &too_large, 0, "record_overflow"),
         (TlsVersion::Tls12, DATA, &too_large, 0, "record_overflow"),
         // Alerts that are none.
-        (TlsVersion::Tls13, ALERT, b"", 0, "decode_error"),
+        (TlsVersion::Tls13, ALERT, b"", 0, "unexpected_message"),
+        (TlsVersion::Tls13, ALERT, b"", 10, "unexpected_message"),
         (TlsVersion::Tls13, ALERT, &[2], 0, "decode_error"),
         (TlsVersion::Tls12, ALERT, &[1, 0, 1, 0], 0, "decode_error"),
         // New keys with something behind them, of another length, or with a wish that is none.
