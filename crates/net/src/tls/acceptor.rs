@@ -18,6 +18,8 @@ use super::{
 pub struct TlsAcceptor {
     pub(super) config: Arc<ServerConfig>,
     certificates: Arc<CertificateStore>,
+    /// Checks the certificates of clients, where they are asked for any.
+    pub(super) client_verifier: Option<Arc<dyn ClientCertVerifier>>,
 }
 
 impl TlsAcceptor {
@@ -30,9 +32,10 @@ impl TlsAcceptor {
     pub fn new(settings: TlsSettings) -> Result<Self, TlsSettingsError> {
         let provider = Arc::new(provider());
         let certificates = Arc::new(CertificateStore::new(&settings.certificates, Arc::clone(&provider))?);
+        let verifier = verifier(&settings.client_certificates, &provider)?;
         let mut config = ServerConfig::builder_with_provider(Arc::clone(&provider))
             .with_protocol_versions(&settings.versions.supported()?)?
-            .with_client_cert_verifier(verifier(&settings.client_certificates, &provider)?)
+            .with_client_cert_verifier(Arc::clone(&verifier))
             .with_cert_resolver(Arc::clone(&certificates) as _);
         config.alpn_protocols = settings.protocols.iter().map(|protocol| protocol.name().to_vec()).collect();
         // Tickets alone: the client keeps what a session needs to go on, in both versions.
@@ -41,7 +44,8 @@ impl TlsAcceptor {
         config.send_tls13_tickets = TICKETS;
         // `traffic.rs` takes over the keys.
         config.enable_secret_extraction = true;
-        Ok(Self { config: Arc::new(config), certificates })
+        let client_verifier = verifier.offer_client_auth().then_some(verifier);
+        Ok(Self { config: Arc::new(config), certificates, client_verifier })
     }
 
     /// Looks at the certificates' files now, and reads those that have changed.

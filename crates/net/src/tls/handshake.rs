@@ -3,7 +3,11 @@
 use std::sync::Arc;
 
 use bytes::{Buf, BytesMut};
-use rustls::{HandshakeKind, InvalidMessage, ProtocolVersion, pki_types::ServerName};
+use rustls::{
+    AlertDescription, CertificateError, HandshakeKind, InvalidMessage, ProtocolVersion,
+    pki_types::{ServerName, UnixTime},
+    server::danger::ClientCertVerifier,
+};
 
 use super::{
     Instead, Protocol, TlsAcceptor, TlsConnector, TlsDescription, TlsError, TlsVersion, certificates,
@@ -23,12 +27,15 @@ pub(super) struct Handshake {
     seen_header: bool,
     begun: bool,
     server_name: Option<Arc<str>>,
+    /// Checks the client's certificate.
+    client_verifier: Option<Arc<dyn ClientCertVerifier>>,
 }
 
 impl Handshake {
     /// That of a server.
     pub(super) fn accept(acceptor: &TlsAcceptor) -> Result<Self, TlsError> {
-        Ok(Self::new(Connection::accept(acceptor)?, None))
+        let client_verifier = acceptor.client_verifier.clone();
+        Ok(Self { client_verifier, ..Self::new(Connection::accept(acceptor)?, None) })
     }
 
     /// That of a client.
@@ -43,7 +50,7 @@ impl Handshake {
     }
 
     fn new(connection: Connection, server_name: Option<Arc<str>>) -> Self {
-        Self { connection, seen: 0, seen_header: false, begun: false, server_name }
+        Self { connection, seen: 0, seen_header: false, begun: false, server_name, client_verifier: None }
     }
 
     /// Appends what is sent before anything was received: a client's hello.
@@ -90,7 +97,13 @@ impl Handshake {
     }
 
     /// The established session that has come of it.
-    pub(super) fn into_traffic(self) -> Result<Traffic, TlsError> {
+    ///
+    /// # Errors
+    ///
+    /// When the session was resumed and the client's certificate is no longer accepted, which `sealed` then tells; and
+    /// when the library does not give what it must.
+    pub(super) fn into_traffic(self, sealed: &mut Vec<u8>) -> Result<Traffic, TlsError> {
+        let accepted = self.check_resumed_client();
         let connection = self.connection.state();
         let protocol = connection.alpn_protocol().and_then(Protocol::of_name);
         let certificate = match self.connection.side() {
@@ -109,7 +122,29 @@ impl Handshake {
             client_certificate: certificate.map(|certificate| Arc::from(certificate.as_ref())),
             resumed: connection.handshake_kind() == Some(HandshakeKind::Resumed),
         };
-        Traffic::new(self.connection, protocol, description)
+        let mut traffic = Traffic::new(self.connection, protocol, description)?;
+        if let Err(error) = accepted {
+            traffic.refuse(AlertDescription::from(error.clone()), sealed);
+            return Err(TlsError::Certificate(error));
+        }
+        Ok(traffic)
+    }
+
+    /// Checks the certificate of a client that resumes a session: the library did when the session began, which may be
+    /// long ago. Each resumption renews the ticket.
+    fn check_resumed_client(&self) -> Result<(), CertificateError> {
+        let connection = self.connection.state();
+        let resumed = connection.handshake_kind() == Some(HandshakeKind::Resumed);
+        let (Some(verifier), Some([certificate, intermediates @ ..]), true) =
+            (&self.client_verifier, connection.peer_certificates(), resumed)
+        else {
+            return Ok(());
+        };
+        match verifier.verify_client_cert(certificate, intermediates, UnixTime::now()) {
+            Ok(_) => Ok(()),
+            Err(rustls::Error::InvalidCertificate(error)) => Err(error),
+            Err(_) => Err(CertificateError::ApplicationVerificationFailure),
+        }
     }
 
     /// Has the library process the first `shown` bytes.

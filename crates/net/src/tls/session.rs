@@ -96,7 +96,7 @@ impl TlsSession {
             Stage::Handshake(mut handshake) => {
                 let is_complete = handshake.receive(received, sealed)?;
                 self.stage = if is_complete {
-                    Stage::Established(Box::new(handshake.into_traffic()?))
+                    Stage::Established(Box::new(handshake.into_traffic(sealed)?))
                 } else {
                     Stage::Handshake(handshake)
                 };

@@ -121,6 +121,12 @@ impl Traffic {
         }
     }
 
+    /// Ends a session that has just been established.
+    pub(super) fn refuse(&mut self, alert: AlertDescription, sealed: &mut Vec<u8>) {
+        self.sent_close = true;
+        self.send_alert(FATAL, alert, sealed);
+    }
+
     /// Whether a record may begin like this.
     #[inline]
     fn check(&self, header: RecordHeader) -> Result<(), AlertDescription> {

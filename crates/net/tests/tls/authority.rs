@@ -1,6 +1,9 @@
 //! An authority of our own, and certificates of it.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    time::{SystemTime, UNIX_EPOCH},
+};
 
 use rcgen::{
     BasicConstraints, Certificate, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,
@@ -59,6 +62,14 @@ impl Authority {
 
     fn issue_with(&self, names: &[&str], key: KeyPair) -> Issued {
         Issued::new(&parameters(names).signed_by(&key, &self.issuer).unwrap(), &key)
+    }
+
+    /// A certificate that expires at this time, to the second.
+    pub(crate) fn issue_until(&self, names: &[&str], end: SystemTime) -> Issued {
+        let mut parameters = parameters(names);
+        parameters.not_after = rcgen::date_time_ymd(1970, 1, 1) + end.duration_since(UNIX_EPOCH).unwrap();
+        let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).unwrap();
+        Issued::new(&parameters.signed_by(&key, &self.issuer).unwrap(), &key)
     }
 
     /// A certificate that is valid at another time.

@@ -1,6 +1,9 @@
 //! Clients that show who they are, and clients that come again.
 
-use std::sync::Arc;
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use rustls::HandshakeKind;
 use serow_net::tls::{ClientCertificates, TlsVersion, TlsVersions};
@@ -81,6 +84,45 @@ fn a_certificate_goes_with_the_session() {
             assert_eq!(description.is_resumed(), resumed, "{version:?}");
             assert_eq!(description.client_certificate(), Some(&known.der[..]));
         }
+    }
+}
+
+/// A ticket outlives the handshake in which the certificate was checked.
+#[test]
+fn a_session_is_not_resumed_with_a_certificate_that_has_expired() {
+    let mut site = Site::new();
+    let authorities = file(site.folder.path(), "authorities.pem", site.authority.pem());
+    site.settings.client_certificates = ClientCertificates::Required(authorities);
+    let acceptor = site.acceptor();
+    let end = SystemTime::now() + Duration::from_secs(6);
+    let issued = site.authority.issue_until(&["client"], end);
+    let key = rustls::crypto::aws_lc_rs::sign::any_supported_type(&issued.key_der).unwrap();
+    let key = rustls::sign::CertifiedKey::new(vec![issued.der.clone()], key);
+    let configs = VERSIONS.map(|version| {
+        let mut config = site.client_config(version);
+        config.client_auth_cert_resolver = Arc::new(rustls::sign::SingleCertAndKey::from(key.clone()));
+        Arc::new(config)
+    });
+    for config in &configs {
+        for resumed in [false, true] {
+            let (mut client, mut server) = (connect(config, "example.com"), Server::new(&acceptor));
+            exchange(&mut client, &mut server, Delivery::Whole).unwrap();
+            assert_eq!(server.session.description().unwrap().is_resumed(), resumed);
+        }
+    }
+    // The last second of a certificate belongs to it.
+    while SystemTime::now() < end + Duration::from_secs(2) {
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    for (config, version) in configs.iter().zip(VERSIONS) {
+        let (mut client, mut server) = (connect(config, "example.com"), Server::new(&acceptor));
+        client.write(b"hello");
+        let error = exchange(&mut client, &mut server, Delivery::Whole).unwrap_err();
+        let text = error.to_string();
+        assert!(text.starts_with("the peer's certificate expired on "), "{version:?} {text}");
+        assert!(server.plaintext.is_empty() && !server.session.is_established());
+        let seen = client.process_new_packets().unwrap_err();
+        assert_eq!(seen, rustls::Error::AlertReceived(rustls::AlertDescription::CertificateExpired), "{version:?}");
     }
 }
 
