@@ -17,6 +17,33 @@ use crate::{Body, BoxError, BoxedHandler, Handler, Request, Response};
 
 /// A `tower` service (an axum router, a stack of middleware) as a handler. It is cloned for each request, as hyper and
 /// axum do it.
+///
+/// What axum knows by `ConnectInfo`, the client's address, is in the extension [`Connection`](crate::Connection), along
+/// with the local address and TLS: `Extension(connection): Extension<Connection>` gives it. The extractor `ConnectInfo`
+/// itself answers 500, since only `axum::serve` provides what it looks for.
+///
+/// The extractor `WebSocketUpgrade` answers 426, since it knows hyper's connections only. A route upgrades by
+/// [`Request::upgrade`](crate::Request::upgrade), which also serves WebSockets over HTTP/2:
+///
+/// ```
+/// use serow_message::{Request, Response, StatusCode, websocket};
+///
+/// // As a route: get(|request| async { http::Response::from(open(request)) })
+/// fn open(request: http::Request<serow_message::Body>) -> Response {
+///     let Ok(mut request) = Request::try_from(request) else {
+///         return Response::plain_status(StatusCode::BAD_REQUEST);
+///     };
+///     let key = request.headers.get_str("sec-websocket-key").map(str::to_owned);
+///     let (Some(key), Some(upgrade)) = (key, request.upgrade()) else {
+///         return Response::plain_status(StatusCode::UPGRADE_REQUIRED);
+///     };
+///     // Spawn a task that waits for `upgrade`, and then reads and writes frames, with tokio-tungstenite for one.
+///     drop(upgrade);
+///     Response::new(StatusCode::SWITCHING_PROTOCOLS)
+///         .with("upgrade", "websocket")
+///         .with("sec-websocket-accept", websocket::accept(&key))
+/// }
+/// ```
 #[derive(Clone, Debug)]
 pub struct ServiceHandler<S> {
     service: S,
@@ -39,13 +66,22 @@ where
 {
     fn call(&self, request: Request) -> impl Future<Output = Response> + 'static {
         let mut service = self.service.clone();
+        let upgrades = request.upgrade.is_some();
         async move {
             let answer = match poll_fn(|context| service.poll_ready(context)).await {
                 Ok(()) => service.call(request.into()).await,
                 Err(error) => Err(error),
             };
             match answer {
-                Ok(response) => response.into(),
+                Ok(response) => {
+                    if upgrades && response.status() == StatusCode::UPGRADE_REQUIRED {
+                        tracing::warn!(
+                            "the service refused an upgrade with 426: extractors that are made for hyper, as axum's \
+                             WebSocketUpgrade, do not work here; serow::ServiceHandler says what does"
+                        );
+                    }
+                    response.into()
+                }
                 Err(error) => {
                     tracing::error!(error = &*error.into(), "the service failed");
                     Response::plain_status(StatusCode::INTERNAL_SERVER_ERROR)

@@ -15,6 +15,8 @@ pub enum Error {
     Tls(TlsSettingsError),
     /// The system refused what every server needs: a thread, an event queue, signals.
     System(io::Error),
+    /// [`Server::run`](crate::Server::run), which blocks, was called in a tokio runtime.
+    InRuntime,
 }
 
 impl fmt::Display for Error {
@@ -24,6 +26,10 @@ impl fmt::Display for Error {
             Self::Bind(error) => error.fmt(f),
             Self::Tls(error) => error.fmt(f),
             Self::System(error) => write!(f, "the system refuses what a server needs: {error}"),
+            Self::InRuntime => f.write_str(
+                "run() blocks, and was called in a tokio runtime: call serve(handler).await instead, or run() in a main \
+                 without #[tokio::main]",
+            ),
         }
     }
 }

@@ -15,6 +15,8 @@ use serow_net::{
     tls::{TlsAcceptor, TlsSettings, TlsSettingsError},
 };
 
+use tokio::runtime::Handle;
+
 use crate::{
     AccessLog, Error, Limits, ProxyProtocol, Stopper, Timeouts, Versions,
     accepting::{self, Endpoint},
@@ -188,13 +190,30 @@ impl Server {
         Ok(BoundServer { endpoints, departure, settings, log, signals, stopper, status })
     }
 
-    /// Listens and serves until TERM or INT.
+    /// Listens and serves until TERM or INT. Blocks the thread; in an async `main` call [`Self::serve`].
     ///
     /// # Errors
     ///
     /// As [`Self::bind`] and [`BoundServer::run`].
     pub fn run<H: Handler + Send>(self, handler: H) -> Result<(), Error> {
         self.bind()?.run(handler)
+    }
+
+    /// As [`Self::run`], for a program that has a tokio runtime of its own. The handler does not run there: each worker
+    /// thread has its own runtime.
+    ///
+    /// ```no_run
+    /// # use serow::{Request, Server};
+    /// # async fn main_() -> Result<(), serow::Error> { // #[tokio::main] async fn main()
+    /// Server::new().listen("127.0.0.1:8080").serve(|_: Request| async { "Hello, World!" }).await
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::run`].
+    pub async fn serve<H: Handler + Send>(self, handler: H) -> Result<(), Error> {
+        self.bind()?.serve(handler).await
     }
 }
 
@@ -264,10 +283,16 @@ impl BoundServer {
     /// and finishes what runs within [`Timeouts::grace`]. Ports that other processes share ([`ListenOptions::share`]) are
     /// left without losing a connection.
     ///
+    /// Blocks the thread; in an async function call [`Self::serve`].
+    ///
     /// # Errors
     ///
-    /// When the system refuses a thread or an event queue.
+    /// When the system refuses a thread or an event queue; [`Error::InRuntime`] within a tokio runtime, whose other tasks
+    /// would stand still.
     pub fn run<H: Handler + Send>(self, handler: H) -> Result<(), Error> {
+        if Handle::try_current().is_ok() {
+            return Err(Error::InRuntime);
+        }
         let Self { endpoints, departure, settings, log, signals, stopper, status } = self;
         let mut threads = Vec::with_capacity(endpoints.len());
         let mut spawned = Ok(());
@@ -296,6 +321,36 @@ impl BoundServer {
         let leaving = leave(departure, &stopper, &status, settings.timeouts.grace);
         wait(threads, signals, &stopper, leaving)?;
         Ok(spawned?)
+    }
+
+    /// As [`Self::run`], for a program that has a tokio runtime of its own. The handler does not run there: each worker
+    /// thread has its own runtime. Dropping the future ends the server at once.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::run`].
+    pub async fn serve<H: Handler + Send>(self, handler: H) -> Result<(), Error> {
+        let end = EndOnDrop(self.stopper());
+        let (done, outcome) = tokio::sync::oneshot::channel();
+        let thread = thread::Builder::new().name("serow-main".into()).spawn(move || {
+            let _ = done.send(self.run(handler));
+        })?;
+        let outcome = outcome.await;
+        drop(end);
+        match outcome {
+            Ok(outcome) => outcome,
+            // It panicked, and goes on with that here.
+            Err(_) => thread.join().map_err(|panic| std::panic::resume_unwind(panic)),
+        }
+    }
+}
+
+/// Ends a server whose future was dropped.
+struct EndOnDrop(Stopper);
+
+impl Drop for EndOnDrop {
+    fn drop(&mut self) {
+        self.0.end();
     }
 }
 

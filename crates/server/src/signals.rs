@@ -14,7 +14,7 @@ use crate::Stopper;
 
 /// The signals that came since this was made; they end the process no more.
 pub(crate) struct Signals {
-    runtime: Runtime,
+    runtime: OwnRuntime,
     /// TERM and INT, where they are listened to.
     stopping: Option<[Signal; 2]>,
 }
@@ -29,7 +29,7 @@ impl Signals {
             false => None,
         };
         drop(context);
-        Ok(Self { runtime, stopping })
+        Ok(Self { runtime: OwnRuntime(Some(runtime)), stopping })
     }
 
     /// Stops the server at each signal, since a second one means more haste, until it has ended. `leaving` is done
@@ -45,12 +45,24 @@ impl Signals {
                 stopper.stop();
             }
         };
-        self.runtime.block_on(async {
+        let Some(runtime) = &self.runtime.0 else { return };
+        runtime.block_on(async {
             let aside = async { tokio::join!(stop, leaving) };
             tokio::select! {
                 ((), ()) = aside => {}
                 _ = ended => {}
             }
         });
+    }
+}
+
+/// A runtime that may be dropped in an async function as well: nothing of it is waited for.
+struct OwnRuntime(Option<Runtime>);
+
+impl Drop for OwnRuntime {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! The front doors for Rust programs: axum routers, tower services and layers.
 
-use std::{convert::Infallible, sync::Arc, time::Duration};
+use std::{convert::Infallible, future::Future, sync::Arc, time::Duration};
 
 use axum::{
     Extension, Router,
@@ -10,18 +10,36 @@ use axum::{
 };
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serow::{
-    Body, BodyKind, BoxError, Connection, FileRange, Handler, HandlerExt, HandlerService, Request, Response,
-    ServiceHandler,
+    Address, Body, BodyKind, BoxError, Connection, Error, FileRange, Handler, HandlerExt, HandlerService, Request,
+    Response, Server, ServiceHandler,
 };
 use tower_http::{
     compression::CompressionLayer, cors::CorsLayer, limit::RequestBodyLimitLayer, set_header::SetResponseHeaderLayer,
     timeout::TimeoutLayer,
 };
 
-use crate::support::{Folder, Pieces, Running, bytes_of};
+use tokio::io::AsyncWriteExt;
+
+use crate::support::{Client, Folder, Pieces, Running, bytes_of, eventually, logged_since};
+
+/// A WebSocket as `ServiceHandler` documents it, which only says hello.
+async fn websocket(request: axum::extract::Request) -> http::Response<Body> {
+    let mut request = Request::try_from(request).unwrap();
+    let key = request.headers.get_str("sec-websocket-key").map(str::to_owned);
+    let (Some(key), Some(upgrade)) = (key, request.upgrade()) else {
+        return Response::plain_status(StatusCode::UPGRADE_REQUIRED).into();
+    };
+    tokio::task::spawn_local(async move { upgrade.await.unwrap().write_all(b"\x81\x05hello").await });
+    Response::new(StatusCode::SWITCHING_PROTOCOLS)
+        .with("upgrade", "websocket")
+        .with("sec-websocket-accept", serow::websocket::accept(&key))
+        .into()
+}
 
 fn axum_server() -> Running {
     let router = Router::new()
+        .route("/websocket", get(websocket))
+        .route("/refused", get(|| async { StatusCode::UPGRADE_REQUIRED }))
         .route("/", get(|| async { "home" }))
         .route("/greet/{name}", get(|Path(name): Path<String>| async move { format!("Hello, {name}!") }))
         .route("/length", post(|body: Bytes| async move { body.len().to_string() }))
@@ -211,4 +229,67 @@ fn a_handler_is_a_service_for_tests() {
     assert_eq!(answer.headers()["x-a"], "b");
     let body = runtime.block_on(answer.into_body().collect(100)).unwrap();
     assert_eq!(body, "/a?b");
+}
+
+const OPEN_WEBSOCKET: &str = "Host: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
+    Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+
+#[test]
+fn an_axum_route_opens_a_websocket() {
+    let server = axum_server();
+    let mut client = server.connect();
+    client.send(format!("GET /websocket HTTP/1.1\r\n{OPEN_WEBSOCKET}"));
+    let answer = client.answer();
+    assert_eq!(answer.status, 101);
+    // RFC 6455 §1.3.
+    assert_eq!(answer.field("sec-websocket-accept"), Some("s3pPLMBiTxaQ9kYGzzhZRbK+xOo="));
+    assert_eq!(client.take(7).unwrap(), b"\x81\x05hello");
+}
+
+#[test]
+fn an_upgrade_that_a_service_refuses_with_426_is_explained_in_the_log() {
+    const MESSAGE: &str = "extractors that are made for hyper";
+    logged_since(MESSAGE);
+    let server = axum_server();
+    let mut client = server.connect();
+    client.send(format!("GET /refused HTTP/1.1\r\n{OPEN_WEBSOCKET}"));
+    assert_eq!(client.answer().status, 426);
+    eventually("the log explains it", || !logged_since(MESSAGE).is_empty());
+}
+
+/// A program's own runtime: `#[tokio::main]`.
+fn within_runtime<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+}
+
+#[test]
+fn run_within_a_tokio_runtime_is_an_error_that_names_serve() {
+    let error = within_runtime(async {
+        drop(Server::new().listen("127.0.0.1:0").bind().unwrap());
+        Server::new().listen("127.0.0.1:0").run(|_: Request| async { "hello" }).unwrap_err()
+    });
+    assert!(matches!(error, Error::InRuntime));
+    assert!(error.to_string().contains("call serve(handler).await"), "{error}");
+}
+
+#[test]
+fn serve_runs_within_a_tokio_runtime_until_it_is_stopped_or_dropped() {
+    within_runtime(async {
+        for dropped in [false, true] {
+            let server = Server::new().listen("127.0.0.1:0").workers(1).ignore_signals().bind().unwrap();
+            let Some(Address::Tcp(address)) = server.addresses().next().cloned() else { panic!("no address") };
+            let stopper = server.stopper();
+            let serving = tokio::spawn(server.serve(|_: Request| async { "hello" }));
+            let text = tokio::task::spawn_blocking(move || Client::tcp(address).get("/").text().to_owned());
+            assert_eq!(text.await.unwrap(), "hello");
+            if dropped {
+                serving.abort();
+                let refuses = move || std::net::TcpStream::connect(address).is_err();
+                tokio::task::spawn_blocking(move || eventually("the server ends", refuses)).await.unwrap();
+            } else {
+                stopper.stop();
+                serving.await.unwrap().unwrap();
+            }
+        }
+    });
 }
