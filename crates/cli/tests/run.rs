@@ -340,17 +340,27 @@ fn only_root_becomes_another_user() {
     // Where this user finds the program, wherever it was built.
     let program = folder.path().join("serow");
     fs::copy(env!("CARGO_BIN_EXE_serow"), &program).unwrap();
-    let command = |user: &str| {
-        write_settings(&folder, &format!("user = \"{user}\""));
+    let command = |user: &str, group: &str| {
+        write_settings(&folder, &format!("user = \"{user}\"\n{group}"));
         let mut command = Command::new(&program);
         command.args(["run", "-c"]).arg(folder.path().join("serow.toml")).uid(NOBODY).gid(NOBODY);
         command
     };
-    let output = command("root").output().unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.code() == Some(1) && said.starts_with("serow: user: only root can "), "{said}");
+    let fails = |mut command: Command, start: &str| {
+        let output = command.output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(1) && said.starts_with(start), "{said}");
+    };
+    fails(command("root", ""), "serow: user: only root can ");
+    fails(command("nobody", "group = 12345"), "serow: group: only root can change the group, from 65534 to 12345");
+    // The real user stays root, so that the process could become root again.
+    let mut half = Command::new("setpriv");
+    half.args(["--euid", "65534", "--regid", "65534", "--clear-groups"]);
+    half.arg(&program).args(["run", "-c"]).arg(folder.path().join("serow.toml"));
+    write_settings(&folder, "user = \"nobody\"");
+    fails(half, "serow: user: this process is the user 65534, and could become another one again");
     // Nothing is to be given up.
-    assert!(Running::of(command("nobody")).stop().success());
+    assert!(Running::of(command("nobody", "")).stop().success());
 }
 
 #[test]

@@ -87,6 +87,30 @@ pub fn become_user(user: u32, groups: &[u32]) -> io::Result<()> {
     Ok(())
 }
 
+/// The users and the groups that a process can act as: the real, the effective and the saved one of each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Credentials {
+    /// The users. While one of them is another than the effective one, the process can become it.
+    pub users: [u32; 3],
+    /// The groups.
+    pub groups: [u32; 3],
+}
+
+impl Credentials {
+    /// Those of this thread.
+    #[must_use]
+    pub fn of_this_thread() -> Self {
+        let ([mut real, mut effective, mut saved], mut groups) = ([0; 3], [0; 3]);
+        let [real_group, effective_group, saved_group] = &mut groups;
+        // SAFETY: both write to the three numbers that they are given, and cannot fail with these.
+        unsafe {
+            libc::getresuid(&mut real, &mut effective, &mut saved);
+            libc::getresgid(real_group, effective_group, saved_group);
+        }
+        Self { users: [real, effective, saved], groups }
+    }
+}
+
 /// Lets all signals in again that whoever started this process has blocked: a mask is inherited, and who waits for signals
 /// behind one waits for ever. For this thread, and those that it starts.
 ///

@@ -2,10 +2,9 @@
 
 use std::{io, mem, path::Path, process::ExitCode, thread};
 
-use rustix::process::geteuid;
 use serow::{Address, BoundServer, ListenOptions};
 use serow_apps::Workers;
-use serow_net::process::become_user;
+use serow_net::process::{Credentials, become_user};
 use serow_proxy::Upkeep;
 use serow_supervisor::master::{Beginning, Parent, Terms, WantedListener};
 
@@ -128,14 +127,34 @@ fn counted_sites(count: usize) -> String {
 
 /// Gives up root's rights.
 fn assume(account: &Account) -> Result<(), String> {
-    let Account { user, groups } = account;
-    match become_user(*user, groups) {
-        // Who is this user already has nothing to give up.
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied && geteuid().as_raw() == *user => Ok(()),
+    match become_user(account.user, &account.groups) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            Err("user: only root can become another user: start as root, or take `user` out of the file".to_owned())
+            check_account(account, Credentials::of_this_thread())
         }
-        outcome => outcome.map_err(|error| format!("user: cannot become the user {user}: {error}")),
+        outcome => outcome.map_err(|error| format!("user: cannot become the user {}: {error}", account.user)),
+    }
+}
+
+/// Whether a process that is not root has nothing to give up: it is the user, with the group, and cannot become another.
+fn check_account(account: &Account, credentials: Credentials) -> Result<(), String> {
+    let Account { user, groups } = account;
+    let [_, effective, _] = credentials.users;
+    if effective != *user {
+        return Err("user: only root can become another user: start as root, or take `user` out of the file".to_owned());
+    }
+    if credentials.users != [*user; 3] {
+        return Err(format!(
+            "user: this process is the user {user}, and could become another one again: start it as root, or with {user} \
+             as its real user as well"
+        ));
+    }
+    match groups.first() {
+        Some(group) if credentials.groups != [*group; 3] => Err(format!(
+            "group: only root can change the group, from {} to {group}: start as root, or as this group, or name the \
+             present one with `group`",
+            credentials.groups[1]
+        )),
+        _ => Ok(()),
     }
 }
 
@@ -156,5 +175,27 @@ fn said(address: &Address) -> Result<String, String> {
             "{address} is in a folder whose name is not written in UTF-8: give the whole path of another one"
         )),
         address => Ok(address.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_that_is_not_root_must_be_the_user_with_the_group_for_good() {
+        let account = Account { user: 7, groups: vec![8, 9] };
+        for (users, groups, expected) in [
+            ([7, 7, 7], [8, 8, 8], None),
+            ([1, 1, 1], [8, 8, 8], Some("user: only root can become another user")),
+            ([0, 7, 7], [8, 8, 8], Some("user: this process is the user 7, and could become another one again")),
+            ([7, 7, 0], [8, 8, 8], Some("user: this process is the user 7, and could become another one again")),
+            ([7, 7, 7], [9, 9, 9], Some("group: only root can change the group, from 9 to 8")),
+            ([7, 7, 7], [0, 8, 8], Some("group: only root can change the group, from 8 to 8")),
+        ] {
+            let outcome = check_account(&account, Credentials { users, groups });
+            let line = outcome.err();
+            assert_eq!(line.as_deref().and_then(|line| line.split_once(": start").map(|(line, _)| line)), expected);
+        }
     }
 }
