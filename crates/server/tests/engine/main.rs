@@ -11,6 +11,7 @@ mod fairness;
 mod files;
 mod http2;
 mod interim;
+mod isolation;
 mod keep_alive;
 mod limits;
 mod listening;
