@@ -4,6 +4,7 @@ use std::{io, thread};
 
 use serow::Stopper;
 use serow_apps::Reloader;
+use serow_net::process::forbid_tracing;
 use tokio::{
     runtime::{Builder, Runtime},
     signal::unix::{Signal, SignalKind, signal},
@@ -22,6 +23,7 @@ use crate::{
 pub(crate) fn serve(settings: AppSettings) -> Result<(), Failure> {
     let AppSettings { application, server } = settings;
     error_log::begin(server.level);
+    forbid_tracing().map_err(Failure::System)?;
     // From here on, who sends HUP too early does not end the server.
     let hangups = Hangups::new().map_err(Failure::System)?;
     // The sockets before the application: whether there are any is known at once, and clients that come meanwhile wait.

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use serow_files::{Files, FilesSettings};
+use serow_net::process::forbid_tracing;
 
 use crate::{
     error_log,
@@ -15,6 +16,7 @@ use crate::{
 pub(crate) fn serve(settings: FolderSettings) -> Result<(), Failure> {
     let FolderSettings { folder, files, server } = settings;
     error_log::begin(server.level);
+    forbid_tracing().map_err(Failure::System)?;
     let handler = Files::with_settings(&folder, files.clone())?;
     warn_of_missing_pages(&folder, &files);
     let shown = folder.canonicalize().unwrap_or(folder);

@@ -1,5 +1,6 @@
 //! `serow proxy`: hands requests to other servers until it is told to stop.
 
+use serow_net::process::forbid_tracing;
 use serow_proxy::{Proxy, Upkeep, Upstream};
 
 use crate::{
@@ -13,6 +14,7 @@ use crate::{
 pub(crate) fn serve(settings: ProxySettings) -> Result<(), Failure> {
     let ProxySettings { upstream, forwarding, server } = settings;
     error_log::begin(server.level);
+    forbid_tracing().map_err(Failure::System)?;
     let served = upstream.servers.iter().map(|server| server.address.to_string()).collect::<Vec<_>>().join(", ");
     let upstream = Upstream::new(upstream);
     let _upkeep = Upkeep::start(vec![upstream.clone()]).map_err(Failure::System)?;

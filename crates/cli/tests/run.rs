@@ -363,6 +363,34 @@ fn only_root_becomes_another_user() {
     assert!(Running::of(command("nobody", "")).stop().success());
 }
 
+/// An application that the server runs is such a process.
+#[test]
+fn another_process_of_the_same_user_cannot_read_the_memory_of_the_server() {
+    if !getuid().is_root() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    chown(folder.path(), Some(NOBODY), None).unwrap();
+    fs::create_dir(folder.path().join("site")).unwrap();
+    let program = folder.path().join("serow");
+    fs::copy(env!("CARGO_BIN_EXE_serow"), &program).unwrap();
+    write_settings(&folder, "");
+    let mut command = Command::new(&program);
+    command.args(["run", "-c"]).arg(folder.path().join("serow.toml")).uid(NOBODY).gid(NOBODY);
+    let mut running = Running::of(command);
+    let mut processes = vec![running.child.id()];
+    let children = |of: u32| fs::read_to_string(format!("/proc/{of}/task/{of}/children")).unwrap_or_default();
+    eventually("a generation runs", || (!children(running.child.id()).trim().is_empty()).then_some(()));
+    processes.extend(children(running.child.id()).split_ascii_whitespace().map(|id| id.parse::<u32>().unwrap()));
+    for process in processes {
+        let mut cat = Command::new("cat");
+        let output = cat.arg(format!("/proc/{process}/environ")).uid(NOBODY).gid(NOBODY).output().unwrap();
+        assert!(!output.status.success() && output.stdout.is_empty(), "{process} can be read");
+    }
+    assert!(running.stop().success());
+}
+
 #[test]
 fn generations_are_started_by_the_master_only() {
     let output = output(["run", "--generation"]);

@@ -9,7 +9,7 @@ use std::{
 
 use rustix::{
     io::Errno,
-    process::{Gid, Uid},
+    process::{DumpableBehavior, Gid, Uid, set_dumpable_behavior},
     thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid},
 };
 use tokio::io::{Interest, unix::AsyncFd};
@@ -85,6 +85,17 @@ pub fn become_user(user: u32, groups: &[u32]) -> io::Result<()> {
     // Last, since it takes the right to do the others.
     set_thread_res_uid(user, user, user)?;
     Ok(())
+}
+
+/// Keeps other processes of the same user, as the applications that it starts, from tracing this one and reading its
+/// memory, where the keys of TLS are (PR_SET_DUMPABLE, prctl(2)). It leaves no core dump from then on. Programs that it
+/// executes can be traced again.
+///
+/// # Errors
+///
+/// Those of prctl(2).
+pub fn forbid_tracing() -> io::Result<()> {
+    Ok(set_dumpable_behavior(DumpableBehavior::NotDumpable)?)
 }
 
 /// The users and the groups that a process can act as: the real, the effective and the saved one of each.

@@ -4,7 +4,7 @@ use std::{io, mem, path::Path, process::ExitCode, thread};
 
 use serow::{Address, BoundServer, ListenOptions};
 use serow_apps::Workers;
-use serow_net::process::{Credentials, become_user};
+use serow_net::process::{Credentials, become_user, forbid_tracing};
 use serow_proxy::Upkeep;
 use serow_supervisor::master::{Beginning, Parent, Terms, WantedListener};
 
@@ -59,6 +59,7 @@ impl Generation {
         configuration.upstreams.extend(configuration.applications.iter().filter_map(Application::upstream).cloned());
         let settings = &mut configuration.server;
         error_log::begin(settings.level);
+        forbid_tracing().map_err(|error| Failure::System(error).line())?;
         let admin = settings.admin.as_ref().map(|address| said(&address.0)).transpose()?;
         let sockets = parent.listen(wanted(settings)?).map_err(|error| error.to_string())?;
         let mut server = mem::take(&mut settings.server);

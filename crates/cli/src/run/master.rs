@@ -4,6 +4,7 @@ use std::{path::PathBuf, process::Command, thread};
 
 use serde::Deserialize;
 use serde_json::Value;
+use serow_net::process::forbid_tracing;
 use serow_supervisor::master::{self, Control, Duties, MasterError, MasterSettings};
 use tracing::level_filters::LevelFilter;
 
@@ -20,6 +21,7 @@ use crate::{
 /// Runs generations of what the file says.
 pub(super) fn run(arguments: RunArguments) -> Result<(), Failure> {
     error_log::begin(LevelFilter::INFO);
+    forbid_tracing().map_err(Failure::System)?;
     let RunArguments { settings, pid_file, .. } = arguments;
     let file = std::path::absolute(settings.file).map_err(Failure::System)?;
     // Before signals are caught: a pipe may keep this waiting, and Ctrl-C is to end that.
