@@ -26,7 +26,7 @@ use std::{
 use serow_load::{Results, Run, report};
 
 pub(crate) use self::failure::BenchFailure;
-use self::{plan::Prepared, watcher::Watcher};
+use self::{interrupt::Interrupts, plan::Prepared, watcher::Watcher};
 use crate::{
     arguments::{BenchArguments, BenchCommand, ReportArguments},
     failure::Failure,
@@ -41,6 +41,8 @@ pub(crate) fn run(arguments: BenchArguments) -> Result<(), Failure> {
     if arguments.version {
         return print(&format!("serow {} (serow bench; wrk's command line)\n", env!("CARGO_PKG_VERSION")));
     }
+    // Before anything that takes time, and before the first line is printed: whoever has read it may interrupt the run.
+    let interrupts = Interrupts::catch().map_err(Failure::System)?;
     let written = arguments.report;
     let Prepared { plan, url, socket, encryption } = Prepared::new(
         arguments.url,
@@ -52,12 +54,11 @@ pub(crate) fn run(arguments: BenchArguments) -> Result<(), Failure> {
     // What cannot be written is said before the run, not behind it.
     let page = written.html.clone().map(Page::create).transpose()?;
     let words = !written.json && !written.csv;
-    if words {
-        print(&report::opening(&url, plan.duration, plan.threads, plan.connections))?;
-    }
+    let opening = words.then(|| report::opening(&url, plan.duration, plan.threads, plan.connections));
     let watcher = RefCell::new(Watcher::new(plan.duration));
     let run = Run::new(plan);
-    interrupt::stop_on_signals(run.stopper()).map_err(Failure::System)?;
+    interrupts.stop(run.stopper());
+    opening.map_or(Ok(()), |opening| print(&opening))?;
     let describe = |results| Results { url, socket, encryption, ..results };
     // What the script's `done` prints comes behind the report, as with wrk.
     let mut printed = Ok(());

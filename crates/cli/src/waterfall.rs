@@ -75,20 +75,25 @@ fn check(wishes: &[Wish], signals: Signals) -> Result<(), Failure> {
 /// Fetches from the first of the server's addresses that can be connected to.
 fn fetch(plans: impl Iterator<Item = Plan>) -> Result<Recording, Failure> {
     let runtime = Builder::new_current_thread().enable_all().build().map_err(Failure::System)?;
+    // Once for all addresses: a signal between two of them is kept for the next.
+    let (mut interrupt, mut terminate) = {
+        let _context = runtime.enter();
+        let caught = |kind| signal(kind).map_err(Failure::System);
+        (caught(SignalKind::interrupt())?, caught(SignalKind::terminate())?)
+    };
     let mut first = None;
     for plan in plans {
         let outcome = runtime.block_on(async {
-            let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
             let stop = async {
                 tokio::select! {
                     _ = interrupt.recv() => {}
                     _ = terminate.recv() => {}
                 }
             };
-            Ok(waterfall::fetch(&plan, stop).await)
+            waterfall::fetch(&plan, stop).await
         });
         let place = plan.dialer.destination.to_string();
-        match outcome.map_err(Failure::System)? {
+        match outcome {
             Ok(recording) => return Ok(recording),
             // The first is the one that people have in mind.
             Err(FetchError::Connection(error @ (DialError::Connect(_) | DialError::TimedOut(_)))) => {

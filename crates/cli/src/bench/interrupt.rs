@@ -1,7 +1,10 @@
-//! Ctrl-C: the first one ends the run early, with its report; a second one ends the process at once.
+//! Ctrl-C: the first one ends the run early, with its report; a second one ends the process at once, as does one before
+//! there is a run.
 
 use std::{
-    io, process, thread,
+    io, process,
+    sync::{Arc, OnceLock},
+    thread,
     time::{Duration, Instant},
 };
 
@@ -11,28 +14,45 @@ use tokio::{
     signal::unix::{SignalKind, signal},
 };
 
-/// Stops the run at INT and TERM; at the second, ends the process.
-pub(crate) fn stop_on_signals(stopper: Stopper) -> io::Result<()> {
-    let runtime = Builder::new_current_thread().enable_io().build()?;
-    let (mut interrupt, mut terminate) = {
-        let _context = runtime.enter();
-        (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?)
-    };
-    thread::Builder::new().name("signals".to_owned()).spawn(move || {
-        runtime.block_on(async {
-            let mut first: Option<Instant> = None;
-            while first.is_none_or(|first| first.elapsed() < SAME) {
-                tokio::select! {
-                    _ = interrupt.recv() => {}
-                    _ = terminate.recv() => {}
+/// INT and TERM, which are caught as long as the process lives.
+pub(crate) struct Interrupts {
+    run: Arc<OnceLock<Stopper>>,
+}
+
+impl Interrupts {
+    /// Catches them from now on. One that comes earlier has the effect that the parent chose: it ends the process, or is
+    /// lost where the parent ignores it, as shells do in what they start in the background.
+    pub(crate) fn catch() -> io::Result<Self> {
+        let runtime = Builder::new_current_thread().enable_io().build()?;
+        let (mut interrupt, mut terminate) = {
+            let _context = runtime.enter();
+            (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?)
+        };
+        let run: Arc<OnceLock<Stopper>> = Arc::default();
+        let stopped = Arc::clone(&run);
+        thread::Builder::new().name("signals".to_owned()).spawn(move || {
+            runtime.block_on(async {
+                let mut first: Option<Instant> = None;
+                while first.is_none_or(|first| first.elapsed() < SAME) {
+                    tokio::select! {
+                        _ = interrupt.recv() => {}
+                        _ = terminate.recv() => {}
+                    }
+                    let Some(run) = stopped.get() else { return };
+                    run.stop();
+                    first.get_or_insert_with(Instant::now);
                 }
-                stopper.stop();
-                first.get_or_insert_with(Instant::now);
-            }
-        });
-        process::exit(INTERRUPTED);
-    })?;
-    Ok(())
+            });
+            process::exit(INTERRUPTED);
+        })?;
+        Ok(Self { run })
+    }
+
+    /// From now on, the first one stops this run.
+    pub(crate) fn stop(&self, run: Stopper) {
+        // There is one run in the life of the process.
+        let _ = self.run.set(run);
+    }
 }
 
 /// What comes so soon after the first is the same: timeout(1) sends its signal to the process and to its group.
