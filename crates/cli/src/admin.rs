@@ -18,6 +18,8 @@ mod application_table;
 mod applications;
 pub(crate) mod document;
 mod door;
+#[cfg(test)]
+mod exposition;
 mod fields;
 mod metrics;
 mod pages;

@@ -47,6 +47,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::admin::exposition;
 
     #[test]
     fn applications_as_metrics() {
@@ -63,6 +64,7 @@ mod tests {
             assert!(text.lines().any(|found| found == line), "{line}\n{text}");
         }
         assert_eq!(text.lines().count(), 3 * METRICS.len());
+        assert_eq!(exposition::faults(&text), Vec::<String>::new());
         text.clear();
         push(&json!({}), &mut text);
         assert_eq!(text, "");

@@ -59,20 +59,21 @@ fn connection_errors(status: &Value, text: &mut String) {
 /// A histogram in seconds; its classes are those of the status, added up.
 fn queue_delay(status: &Value, text: &mut String) {
     let Some(classes) = status.pointer("/pacing/queue_delay/buckets").and_then(Value::as_array) else { return };
-    let name = "serow_http2_queue_delay_bytes";
+    let name = "serow_http2_queue_delay_seconds";
+    // Without `_sum`, which nobody counts; quantiles and rates need the buckets only.
     head(
         text,
         name,
-        "gauge",
-        "Bytes of HTTP/2 that waited in a socket for so long or less, in seconds, where they wait at all.",
+        "histogram",
+        "How long bytes of HTTP/2 waited in a socket before they were sent, where they wait at all; counted in bytes.",
     );
     let mut below = 0;
     for class in classes {
         let (Some(limit), Some(count)) = (class["up_to_us"].as_u64(), class["count"].as_u64()) else { continue };
         below = u64::saturating_add(below, count);
-        let _ = writeln!(text, "{name}{{le=\"{}\"}} {below}", limit as f64 / 1e6);
+        let _ = writeln!(text, "{name}_bucket{{le=\"{}\"}} {below}", limit as f64 / 1e6);
     }
-    let _ = writeln!(text, "{name}{{le=\"+Inf\"}} {below}");
+    let _ = writeln!(text, "{name}_bucket{{le=\"+Inf\"}} {below}\n{name}_count {below}");
 }
 
 fn generations(status: &Value, text: &mut String) {
@@ -192,7 +193,7 @@ mod tests {
     use super::*;
     use crate::{
         access_log::LineCounts,
-        admin::{document, total::MOMENTARY},
+        admin::{document, exposition, total::MOMENTARY},
     };
 
     fn example() -> Value {
@@ -212,15 +213,14 @@ mod tests {
             "# TYPE serow_responses_total counter",
             "serow_responses_total{status=\"499\"} 7",
             "serow_http2_connection_errors_total{code=\"protocol_error\"} 0",
-            "serow_http2_queue_delay_bytes{le=\"0.00001\"} 2",
-            "serow_http2_queue_delay_bytes{le=\"0.0015\"} 5",
-            "serow_http2_queue_delay_bytes{le=\"+Inf\"} 5",
+            "serow_http2_queue_delay_seconds_bucket{le=\"0.00001\"} 2",
+            "serow_http2_queue_delay_seconds_bucket{le=\"0.0015\"} 5",
+            "serow_http2_queue_delay_seconds_bucket{le=\"+Inf\"} 5",
             "serow_generations{stage=\"leaving\"} 2",
         ] {
             assert!(text.lines().any(|found| found == line), "{line}\n{text}");
         }
-        let mut seen = HashSet::new();
-        assert!(text.lines().filter(|line| line.starts_with("# TYPE")).all(|line| seen.insert(line)), "{text}");
+        assert_eq!(exposition::faults(&text), Vec::<String>::new());
     }
 
     #[test]

@@ -91,6 +91,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::admin::exposition;
 
     #[test]
     fn servers_as_metrics() {
@@ -110,6 +111,7 @@ mod tests {
             assert!(text.lines().any(|found| found == line), "{line}\n{text}");
         }
         assert_eq!(text.matches("serow_upstream_check_up{").count(), 1);
+        assert_eq!(exposition::faults(&text), Vec::<String>::new());
         text.clear();
         push(&json!({ "upstreams": [] }), &mut text);
         assert_eq!(text, "");
