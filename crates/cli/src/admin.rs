@@ -9,6 +9,7 @@
 //! | applications: what all generations counted of them; for Prometheus | `admin/applications.rs`; `admin/application_metrics.rs` |
 //! | the servers that are asked: as a page and as Tengine lists them; what all generations counted of them | `admin/upstreams.rs`; `admin/servers.rs` |
 //! | what is wanted of them, and who may want it over TCP | `admin/wish.rs`, `admin/token.rs` |
+//! | who changed something: a line of the error log | `admin/audit.rs` |
 //! | what each field means, the only place that says so | `admin/fields.rs` |
 //! | `serow status`, `reload`, `drain`, `up` …: ask, and print the answer for people | `admin/question.rs`, `admin/summary.rs`, `admin/server_table.rs`, `admin/application_table.rs`, `admin/table.rs`, `admin/units.rs` |
 
@@ -16,6 +17,7 @@ mod address;
 mod application_metrics;
 mod application_table;
 mod applications;
+mod audit;
 pub(crate) mod document;
 mod door;
 #[cfg(test)]

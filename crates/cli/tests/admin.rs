@@ -10,6 +10,7 @@ use std::{
     os::unix::{
         fs::{MetadataExt, PermissionsExt},
         net::{UnixListener, UnixStream},
+        process::CommandExt,
     },
     path::Path,
     process::Command,
@@ -255,3 +256,44 @@ fn it_goes_on_until_the_server_has_ended() {
     let socket = folder.path().join("admin.sock");
     assert!(UnixStream::connect(socket).is_err());
 }
+
+#[test]
+fn other_users_get_403_even_where_the_file_admits_them() {
+    let folder = site();
+    let (server, door) = start(&folder, &[]);
+    let socket = folder.path().join("admin.sock");
+    for place in [folder.path(), &socket] {
+        fs::set_permissions(place, fs::Permissions::from_mode(0o777)).unwrap();
+    }
+    let drain = |user: Option<u32>| {
+        let mut command = Command::new("curl");
+        command.args(["-s", "--max-time", "20", "-X", "POST", "--unix-socket"]).arg(&socket);
+        user.map(|user| command.uid(user));
+        let output = command.arg("http://localhost/drain").output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    if rustix::process::geteuid().is_root() {
+        assert_eq!(drain(Some(NOBODY)), "this socket is for the user that runs the server, and for root\n");
+        let line = server.line_with("admin: ");
+        assert!(line.contains("admin: POST /drain, by uid 65534 (pid "), "{line}");
+        assert!(line.ends_with("): refused with 403 Forbidden"), "{line}");
+        assert!(ask(&door, "/status", &[]).contains("\"requests\""), "the server goes on");
+    }
+    assert_eq!(drain(None), "finishing what runs, then ending\n");
+    let line = server.line_with("admin: ");
+    let user = rustix::process::geteuid().as_raw();
+    assert!(line.contains(&format!("admin: drain the whole server, by uid {user} (pid ")), "{line}");
+}
+
+#[test]
+fn an_abstract_admin_socket_is_refused() {
+    // Nothing is served where it is accepted, either: there is no such folder.
+    let output = output(["/no/such/folder", "--admin", "unix:@serow-test"]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("unix:@serow-test is an abstract socket, which has no permissions"), "{said}");
+    assert!(said.contains("write the path of a file, as in unix:/run/serow/admin.sock"), "{said}");
+}
+
+/// The user `nobody` of all distributions (systemd.io/UIDS-GIDS).
+const NOBODY: u32 = 65_534;

@@ -1,6 +1,6 @@
 //! What a handler can know of the connection its request came on.
 
-use std::{net::SocketAddr, sync::Arc};
+use std::{net::SocketAddr, num::NonZeroU32, sync::Arc};
 
 /// The connection a request came on. Cheap to clone.
 #[derive(Clone, Debug, Default)]
@@ -11,6 +11,7 @@ pub struct Connection {
 #[derive(Clone, Debug, Default)]
 struct Shared {
     peer: Peer,
+    credentials: Option<PeerCredentials>,
     local: Option<SocketAddr>,
     scheme: Scheme,
     encryption: Option<Encryption>,
@@ -39,6 +40,15 @@ pub enum Peer {
     Unix,
 }
 
+/// The process at the other end of a unix socket, as the kernel noted it when that connected (SO_PEERCRED).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PeerCredentials {
+    /// Its id; `None` where it is in a PID namespace that this process does not see.
+    pub process: Option<NonZeroU32>,
+    /// Its effective user id.
+    pub user: u32,
+}
+
 /// Whether the connection is encrypted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scheme {
@@ -53,13 +63,21 @@ impl Connection {
     /// Describes a connection.
     #[must_use]
     pub fn new(peer: Peer, local: Option<SocketAddr>, scheme: Scheme) -> Self {
-        Self { shared: Arc::new(Shared { peer, local, scheme, encryption: None }) }
+        Self { shared: Arc::new(Shared { peer, credentials: None, local, scheme, encryption: None }) }
     }
 
     /// Describes an encrypted connection.
     #[must_use]
     pub fn encrypted(peer: Peer, local: Option<SocketAddr>, encryption: Encryption) -> Self {
-        Self { shared: Arc::new(Shared { peer, local, scheme: Scheme::Https, encryption: Some(encryption) }) }
+        Self {
+            shared: Arc::new(Shared {
+                peer,
+                credentials: None,
+                local,
+                scheme: Scheme::Https,
+                encryption: Some(encryption),
+            }),
+        }
     }
 
     /// How it is encrypted, if it is and that is known.
@@ -72,6 +90,19 @@ impl Connection {
     #[must_use]
     pub fn peer(&self) -> Peer {
         self.shared.peer
+    }
+
+    /// The same connection, which this process opened at the other end.
+    #[must_use]
+    pub fn with_credentials(mut self, credentials: Option<PeerCredentials>) -> Self {
+        Arc::make_mut(&mut self.shared).credentials = credentials;
+        self
+    }
+
+    /// Which process is at the other end, where that is known: of a unix socket on Linux.
+    #[must_use]
+    pub fn credentials(&self) -> Option<PeerCredentials> {
+        self.shared.credentials
     }
 
     /// The address of this machine that the connection came to; `None` for a unix socket, and where it is not known.

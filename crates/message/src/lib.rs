@@ -75,7 +75,7 @@ pub use self::{
     adapter::{HandlerExt, HandlerService, ServiceHandler},
     body::{Body, BodyKind, BoxError, StreamBody},
     boxed_handler::BoxedHandler,
-    connection::{Connection, Encryption, Peer, Scheme},
+    connection::{Connection, Encryption, Peer, PeerCredentials, Scheme},
     file::{FileChanged, FileRange, FileVersion},
     handler::Handler,
     incoming::{Feeder, Incoming, IncomingError, Wanted},

@@ -17,7 +17,10 @@ use rustix::{
 };
 use tokio::io::{Interest, unix::AsyncFd};
 
-use crate::tcp_info::{self, TcpInfo};
+use crate::{
+    PeerCredentials,
+    tcp_info::{self, TcpInfo},
+};
 
 /// A connected socket in a tokio runtime.
 ///
@@ -159,6 +162,15 @@ impl Socket {
     pub fn local_address(&self) -> Option<SocketAddr> {
         let address = SocketAddr::try_from(getsockname(&self.descriptor).ok()?).ok()?;
         Some(SocketAddr::new(address.ip().to_canonical(), address.port()))
+    }
+
+    /// Which process is at the other end of a unix socket.
+    ///
+    /// # Errors
+    ///
+    /// Those of getsockopt(2): a TCP socket has no such thing, nor has a system other than Linux.
+    pub fn peer_credentials(&self) -> io::Result<PeerCredentials> {
+        PeerCredentials::of(self.descriptor.get_ref())
     }
 
     /// What the kernel knows about the path and the queues of the connection. Takes a microsecond.

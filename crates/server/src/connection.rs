@@ -3,7 +3,7 @@
 use std::{future::poll_fn, ops::ControlFlow, rc::Rc, sync::Arc, task::Poll};
 
 use bytes::Buf;
-use serow_message::{Connection, Encryption, Handler, Peer, Scheme};
+use serow_message::{Connection, Encryption, Handler, Peer, PeerCredentials, Scheme};
 use serow_net::{
     Accepted, Socket, proxy_protocol,
     tls::{Protocol, TlsAcceptor, TlsDescription, TlsSession, TlsVersion},
@@ -99,11 +99,21 @@ async fn begin<H: Handler>(
     };
     let version = receive_version(worker, transport).await?;
     let local = transport.wire.socket().local_address();
+    let credentials = credentials(transport, peer);
     let connection = match transport.wire.description() {
         Some(description) => Connection::encrypted(peer, local, encryption(&description)),
         None => Connection::new(peer, local, scheme),
     };
-    Ok(Begun { connection, version })
+    Ok(Begun { connection: connection.with_credentials(credentials), version })
+}
+
+/// Which process connected; TCP does not tell.
+fn credentials<H: Handler>(transport: &Transport<H>, peer: Peer) -> Option<PeerCredentials> {
+    let serow_net::PeerCredentials { process, user } = match peer {
+        Peer::Unix => transport.wire.socket().peer_credentials().ok()?,
+        Peer::Tcp(_) => return None,
+    };
+    Some(PeerCredentials { process, user })
 }
 
 /// What handlers and logs see of a handshake.

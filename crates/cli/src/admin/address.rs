@@ -18,6 +18,8 @@ pub(crate) enum NoAdminAddress {
     Malformed(AddressError),
     /// Others than this machine reach it.
     Public(Address),
+    /// A unix socket without a file: every user of the machine reaches it.
+    Abstract(Address),
     /// Nobody knows who reaches it.
     Unknown(Address),
 }
@@ -30,10 +32,16 @@ impl FromStr for AdminAddress {
             Address::Tcp(address) if !address.ip().to_canonical().is_loopback() => {
                 Err(NoAdminAddress::Public(address.into()))
             }
+            address @ Address::Unix(_) if is_abstract(&address) => Err(NoAdminAddress::Abstract(address)),
             address @ Address::Descriptor(_) => Err(NoAdminAddress::Unknown(address)),
             address => Ok(Self(address)),
         }
     }
+}
+
+/// Whether it is a name in Linux's abstract namespace (unix(7)), which has no permissions.
+fn is_abstract(address: &Address) -> bool {
+    matches!(address, Address::Unix(path) if path.as_os_str().as_encoded_bytes().starts_with(b"@"))
 }
 
 impl fmt::Display for NoAdminAddress {
@@ -46,6 +54,11 @@ impl fmt::Display for NoAdminAddress {
                     "{address} can be reached from other machines; write unix:/path, or a port of 127.0.0.1 or [::1]"
                 )
             }
+            Self::Abstract(address) => write!(
+                f,
+                "{address} is an abstract socket, which has no permissions: every user of this machine could change the \
+                 server; write the path of a file, as in unix:/run/serow/admin.sock"
+            ),
             Self::Unknown(address) => {
                 write!(f, "{address} may be reached by anybody; write unix:/path, or a port of 127.0.0.1 or [::1]")
             }
@@ -67,7 +80,7 @@ impl Written for AdminAddress {
     }
 
     fn schema() -> Value {
-        json!({ "type": "string", "pattern": "^((.*:)?[0-9]+|unix:.+)$" })
+        json!({ "type": "string", "pattern": "^((.*:)?[0-9]+|unix:[^@].*)$" })
     }
 }
 
@@ -79,15 +92,22 @@ mod tests {
 
     #[test]
     fn addresses() {
-        for text in
-            ["unix:/run/a.sock", "unix:@a", "9000", "127.0.0.1:0", "127.9.9.9:1", "[::1]:9", "[::ffff:127.0.0.1]:9"]
-        {
+        for text in [
+            "unix:/run/a.sock",
+            "unix:a@b.sock",
+            "9000",
+            "127.0.0.1:0",
+            "127.9.9.9:1",
+            "[::1]:9",
+            "[::ffff:127.0.0.1]:9",
+        ] {
             assert_eq!(text.parse::<AdminAddress>().ok(), text.parse().ok().map(AdminAddress), "{text}");
         }
         let cases = [
             (":9000", "[::]:9000 can be reached from other machines"),
             ("0.0.0.0:9000", "0.0.0.0:9000 can be reached from other machines"),
             ("192.168.1.2:9000", "192.168.1.2:9000 can be reached from other machines"),
+            ("unix:@a", "unix:@a is an abstract socket, which has no permissions"),
             ("fd:3", "fd:3 may be reached by anybody"),
             ("nonsense", r#""nonsense" is not an address"#),
         ];

@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use rustix::process::geteuid;
 use serow::{Address, Limits, ListenOptions, Server, Stopper, Timeouts};
 
 use super::{
@@ -42,7 +43,7 @@ impl Door {
         shown.replace(token);
         let visitors = match address {
             Address::Tcp(_) => Visitors::Machine { token: shown.clone() },
-            Address::Unix(_) | Address::Descriptor(_) => Visitors::Owner,
+            Address::Unix(_) | Address::Descriptor(_) => Visitors::Owner { user: geteuid().as_raw() },
         };
         let pages = Pages::new(subject, visitors);
         let serve = move || {

@@ -3,6 +3,7 @@
 use serow::{Handler, Known, Method, Request, Response, StatusCode};
 
 use super::{
+    audit::{Caller, Command},
     metrics,
     subject::{Refusal, Subject},
     token::Token,
@@ -20,8 +21,11 @@ pub(crate) struct Pages {
 /// Who reaches the door.
 #[derive(Clone, Debug)]
 pub(super) enum Visitors {
-    /// The user that runs the server.
-    Owner,
+    /// The user that runs the server, and root: the file of the socket admits nobody else, and neither do its pages.
+    Owner {
+        /// Who the server runs as.
+        user: u32,
+    },
     /// All users and programs of this machine, browsers among them. Those who know the token may change something.
     Machine {
         /// The token, if there is one.
@@ -41,6 +45,13 @@ impl Pages {
         matches!(self.visitors, Visitors::Machine { .. }) && (!is_named || request.headers.contains("origin"))
     }
 
+    /// Whether another user is at the other end of the unix socket: its file may have got other permissions.
+    fn is_of_another_user(&self, request: &Request) -> bool {
+        let Visitors::Owner { user: owner } = self.visitors else { return false };
+        let credentials = request.connection().credentials();
+        credentials.is_none_or(|credentials| credentials.user != owner && credentials.user != ROOT)
+    }
+
     /// Why a request must not change anything; nothing where it may.
     fn refusal(&self, request: &Request) -> Option<Response> {
         let Visitors::Machine { token } = &self.visitors else { return None };
@@ -56,37 +67,70 @@ impl Pages {
         }
     }
 
-    async fn answer(self, mut request: Request) -> Response {
+    async fn answer(self, request: Request) -> Response {
         if self.is_of_a_page(&request) {
             return Response::plain_status(StatusCode::FORBIDDEN);
         }
-        let reads = matches!(request.method, Method::GET | Method::HEAD);
-        let posts = request.method == Method::POST;
-        if let Some(refused) = posts.then(|| self.refusal(&request)).flatten() {
+        if self.is_of_another_user(&request) {
+            let refused = refusal(StatusCode::FORBIDDEN, OTHER_USER);
+            Caller::of(request.connection()).log_refusal(&request, refused.status);
             return refused;
         }
+        match request.method {
+            Method::GET | Method::HEAD => self.read(&request).await,
+            Method::POST => self.change(request).await,
+            _ => wrong_method(request.target.path()),
+        }
+    }
+
+    /// What the server says of itself.
+    async fn read(&self, request: &Request) -> Response {
         match request.target.path() {
-            "/upstreams" if reads => self.upstreams(request.target.query()).await,
-            "/upstreams" if posts => match std::mem::take(&mut request.body).collect(LONGEST_WISH).await {
-                Ok(body) => self.fulfil(&body).await,
-                Err(_) => Response::plain_status(StatusCode::PAYLOAD_TOO_LARGE),
+            "/" => text("text/plain; charset=utf-8", CONTENTS),
+            "/status" => self.status("application/json", |status| format!("{status:#}\n")).await,
+            "/metrics" => self.status(metrics::MEDIA_TYPE, metrics::text).await,
+            "/upstreams" => self.upstreams(request.target.query()).await,
+            path => wrong_method(path),
+        }
+    }
+
+    /// Carries out a command of somebody who may give one, and notes who it was.
+    async fn change(&self, mut request: Request) -> Response {
+        let caller = Caller::of(request.connection());
+        if let Some(refused) = self.refusal(&request) {
+            caller.log_refusal(&request, refused.status);
+            return refused;
+        }
+        let command = match request.target.path() {
+            "/reload" => Command::Reload,
+            "/drain" => Command::Drain,
+            "/upstreams" => match std::mem::take(&mut request.body).collect(LONGEST_WISH).await {
+                Ok(body) => match Wish::read(&body) {
+                    Ok(wish) => Command::Server(wish),
+                    Err(reason) => return refusal(StatusCode::BAD_REQUEST, &reason),
+                },
+                Err(_) => return Response::plain_status(StatusCode::PAYLOAD_TOO_LARGE),
             },
-            "/" if reads => text("text/plain; charset=utf-8", CONTENTS),
-            "/status" if reads => self.status("application/json", |status| format!("{status:#}\n")).await,
-            "/metrics" if reads => self.status(metrics::MEDIA_TYPE, metrics::text).await,
-            "/reload" if posts => match self.subject.reload().await {
-                Ok(said) => text("text/plain; charset=utf-8", &said),
-                Err(Refusal::Impossible(reason)) => refusal(StatusCode::NOT_IMPLEMENTED, reason),
-                Err(Refusal::Failed(reason)) => refusal(StatusCode::UNPROCESSABLE_ENTITY, &reason),
-            },
-            "/drain" if posts => {
+            path => return wrong_method(path),
+        };
+        let response = self.execute(command.clone()).await;
+        caller.log(&command, response.status);
+        response
+    }
+
+    async fn execute(&self, command: Command) -> Response {
+        let done = match command {
+            Command::Reload => self.subject.reload().await,
+            Command::Server(wish) => self.subject.fulfil(wish).await,
+            Command::Drain => {
                 self.subject.drain().await;
-                text("text/plain; charset=utf-8", "finishing what runs, then ending\n")
+                Ok("finishing what runs, then ending\n".to_owned())
             }
-            "/" | "/status" | "/metrics" => not_allowed("GET, HEAD"),
-            "/upstreams" => not_allowed("GET, HEAD, POST"),
-            "/reload" | "/drain" => not_allowed("POST"),
-            _ => Response::plain_status(StatusCode::NOT_FOUND),
+        };
+        match done {
+            Ok(done) => text("text/plain; charset=utf-8", &done),
+            Err(Refusal::Impossible(reason)) => refusal(StatusCode::NOT_IMPLEMENTED, reason),
+            Err(Refusal::Failed(reason)) => refusal(StatusCode::UNPROCESSABLE_ENTITY, &reason),
         }
     }
 
@@ -102,18 +146,6 @@ impl Pages {
         let mut response = text(media_type, &answer);
         set(&mut response, Known::ContentSecurityPolicy, POLICY);
         response
-    }
-
-    async fn fulfil(&self, body: &[u8]) -> Response {
-        let wish = match Wish::read(body) {
-            Ok(wish) => wish,
-            Err(reason) => return refusal(StatusCode::BAD_REQUEST, &reason),
-        };
-        match self.subject.fulfil(wish).await {
-            Ok(done) => text("text/plain; charset=utf-8", &done),
-            Err(Refusal::Impossible(reason)) => refusal(StatusCode::NOT_IMPLEMENTED, reason),
-            Err(Refusal::Failed(reason)) => refusal(StatusCode::UNPROCESSABLE_ENTITY, &reason),
-        }
     }
 
     async fn status(&self, media_type: &str, written: impl Fn(&serde_json::Value) -> String) -> Response {
@@ -143,6 +175,16 @@ fn refusal(status: StatusCode, reason: &str) -> Response {
     response
 }
 
+/// There is such a page, for other methods; or there is none.
+fn wrong_method(path: &str) -> Response {
+    match path {
+        "/" | "/status" | "/metrics" => not_allowed("GET, HEAD"),
+        "/upstreams" => not_allowed("GET, HEAD, POST"),
+        "/reload" | "/drain" => not_allowed("POST"),
+        _ => Response::plain_status(StatusCode::NOT_FOUND),
+    }
+}
+
 fn not_allowed(methods: &str) -> Response {
     let mut refused = Response::plain_status(StatusCode::METHOD_NOT_ALLOWED);
     set(&mut refused, Known::Allow, methods);
@@ -163,6 +205,11 @@ fn names_this_machine(authority: &str) -> bool {
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<std::net::IpAddr>();
     host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.to_canonical().is_loopback())
 }
+
+/// Root may do everything on its machine.
+const ROOT: u32 = 0;
+
+const OTHER_USER: &str = "this socket is for the user that runs the server, and for root";
 
 const STOPPING: &str = "the server is stopping";
 
@@ -192,7 +239,39 @@ Over TCP, POST needs 'Authorization: Bearer' with the token of --admin-token-fil
 
 #[cfg(test)]
 mod tests {
+    use std::task::{Context, Poll, Waker};
+
+    use serow::{Body, Connection, Headers, Peer, PeerCredentials, RequestHead, Scheme, Server, Target, Version};
+
     use super::*;
+    use crate::{access_log::AccessLogWriter, admin::Sources};
+
+    /// The status of a request that a process of this user makes at the socket of the user 1000.
+    fn status_at_the_socket(method: Method, path: &str, user: Option<u32>) -> u16 {
+        let server = Server::new().listen("127.0.0.1:0").ignore_signals().bind().unwrap();
+        let log = AccessLogWriter::start(None).unwrap().counter();
+        let sources = Sources { status: server.status(), log, upstreams: Vec::new(), applications: Vec::new() };
+        let subject = Subject::Server { sources, stopper: server.stopper(), reloader: None };
+        let pages = Pages::new(subject, Visitors::Owner { user: 1000 });
+        let credentials = user.map(|user| PeerCredentials { process: None, user });
+        let connection = Connection::new(Peer::Unix, None, Scheme::Http).with_credentials(credentials);
+        let target = Target::parse(path.to_owned().into(), false).unwrap();
+        let head = RequestHead { method, target, version: Version::HTTP_11, headers: Headers::default() };
+        let mut answer = std::pin::pin!(pages.call(Request::new(head, Body::empty(), connection)));
+        match answer.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(response) => response.status.as_u16(),
+            Poll::Pending => panic!("nothing to wait for"),
+        }
+    }
+
+    #[test]
+    fn only_the_owner_and_root_are_answered_at_a_unix_socket() {
+        for (method, path) in [(Method::GET, "/status"), (Method::POST, "/drain")] {
+            for (user, expected) in [(Some(1000), 200), (Some(0), 200), (Some(1001), 403), (None, 403)] {
+                assert_eq!(status_at_the_socket(method.clone(), path, user), expected, "{method} {path} {user:?}");
+            }
+        }
+    }
 
     #[test]
     fn hosts() {

@@ -18,9 +18,11 @@ use crate::{admin::AdminAddress, written::Count};
 pub(crate) struct AdminArguments {
     /// Where 'serow status' finds out how the server is doing: unix:/path [default: nowhere]
     ///
-    /// Only this user can reach the socket (its file has the mode 600). A port of the machine itself is possible too, such
+    /// Only this user and root can use the socket: its file has the mode 600, and the user at the other end is checked.
+    /// An abstract socket (unix:@name), which has no permissions, is refused. A port of the machine itself is possible too, such
     /// as 127.0.0.1:9000 or [::1]:9000; every user and program of the machine reaches that. It speaks HTTP/1.1: GET
-    /// /status is JSON with the fields that 'serow status --help' explains. It goes on until the server has ended.
+    /// /status is JSON with the fields that 'serow status --help' explains. It goes on until the server has ended. Each change that is made there is
+    /// logged, with the user and the process that made it, or the address it came from.
     #[arg(long, value_name = "ADDR")]
     pub(crate) admin: Option<AdminAddress>,
 
