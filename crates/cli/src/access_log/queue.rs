@@ -181,6 +181,12 @@ impl Queue {
         state.held = 0;
     }
 
+    /// Whether nothing waits.
+    #[cfg(test)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.lock().batches.is_empty()
+    }
+
     /// Whether it is of no use to make lines.
     #[inline]
     pub(super) fn is_closed(&self) -> bool {
