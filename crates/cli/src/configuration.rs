@@ -28,6 +28,7 @@ mod meaning;
 #[cfg(test)]
 mod mutations;
 mod names;
+mod nginx;
 mod paths;
 mod place;
 mod problem;

@@ -4,6 +4,8 @@ use std::error::Error;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
+use crate::written::words;
+
 /// One line that says what is wrong with what stands behind this command, and what to write instead.
 pub(crate) fn line(command: &str, error: &clap::Error) -> String {
     let help = format!("see serow {command} --help");
@@ -16,7 +18,11 @@ pub(crate) fn line(command: &str, error: &clap::Error) -> String {
         ErrorKind::UnknownArgument => unknown(error, name, &help),
         ErrorKind::InvalidValue if value.is_empty() => format!("{name} needs a value: {option}"),
         ErrorKind::InvalidValue => match text(error, ContextKind::ValidValue) {
-            Some(values) => format!("{name}: {value:?} is none of {values}"),
+            Some(values) => {
+                let names: Vec<_> = values.split(", ").map(str::to_owned).collect();
+                let meant = words::near(&value, &names).map(|name| format!("; did you mean {name}?"));
+                format!("{name}: {value:?} is none of {values}{}", meant.unwrap_or_default())
+            }
             None => format!("{name}: {value:?} is not possible"),
         },
         ErrorKind::ValueValidation => match error.source() {
@@ -42,11 +48,26 @@ fn unknown(error: &clap::Error, name: &str, help: &str) -> String {
     if !name.starts_with('-') {
         return format!("{name:?} is one argument too many; {help}");
     }
+    if let Some((_, hint)) = OPTIONS_OF_OTHERS.iter().find(|(option, _)| *option == name) {
+        return format!("there is no option {name}; {hint}");
+    }
     match text(error, ContextKind::SuggestedArg) {
         Some(suggestion) => format!("there is no option {name}; did you mean {suggestion}?"),
         None => format!("there is no option {name}; {help}"),
     }
 }
+
+/// Options of other servers and tools, and what to write here.
+const OPTIONS_OF_OTHERS: [(&str, &str); 8] = [
+    ("--port", "write --listen 8000, or --listen :8000 for all addresses"),
+    ("-p", "write --listen 8000, or --listen :8000 for all addresses"),
+    ("-l", "write --listen 8000, or --listen :8000 for all addresses"),
+    ("--host", "write --listen ADDRESS:PORT"),
+    ("--bind", "write --listen ADDRESS:PORT"),
+    ("-c", "a settings file is run by: serow run -c FILE"),
+    ("--config", "a settings file is run by: serow run -c FILE"),
+    ("-z", "write -d TIME, as in -d 10s"),
+];
 
 fn text(error: &clap::Error, kind: ContextKind) -> Option<String> {
     match error.get(kind)? {
@@ -70,9 +91,18 @@ mod tests {
 
     #[test]
     fn lines() {
-        let cases: [(&[&str], &str); 13] = [
+        let cases: [(&[&str], &str); 16] = [
             (&["--lisen", "80"], "there is no option --lisen; did you mean --listen?"),
             (&["--frobnicate"], "there is no option --frobnicate; see serow files --help"),
+            (
+                &["--port", "8000"],
+                "there is no option --port; write --listen 8000, or --listen :8000 for all addresses",
+            ),
+            (&["-c", "serow.toml"], "there is no option -c; a settings file is run by: serow run -c FILE"),
+            (
+                &["proxy", "a:1", "--balance", "least_conn"],
+                "--balance: \"least_conn\" is none of round-robin, least-requests, latency, hash; did you mean least-requests?",
+            ),
             (&["-x"], "there is no option -x; see serow files --help"),
             (&["a", "b"], r#""b" is one argument too many; see serow files --help"#),
             (&["--listen"], "--listen needs a value: --listen <ADDR>"),
@@ -84,7 +114,10 @@ mod tests {
             (&["--workers", "0"], r#"--workers: "0" is not a whole number from 1 to 1024"#),
             (&["--workers", "1", "--workers", "2"], "--workers is given twice; give it once"),
             (&["--hidden", "--hidden"], "--hidden is given twice; give it once"),
-            (&["--max-head=4x"], r#"--max-head: "4x" is not a size: write a number of bytes, as in 500 64k 1M 2G"#),
+            (
+                &["--max-head=4x"],
+                r#"--max-head: "4x" is not a size: write a number of bytes, as in 500 64k 1M 2G (k, M and G are powers of 1,024)"#,
+            ),
             (
                 &["--hidden=yes"],
                 "unexpected value 'yes' for '--hidden' found; no more were expected; see serow files --help",

@@ -6,8 +6,8 @@ use serow_message::{Pattern, percent};
 
 /// A pattern that paths of requests can fit: each `*` stands for any text, slashes included.
 ///
-/// With a slash it is compared with the whole path (`/assets/*`); without one, with the last name of it (`*.css`). The
-/// path is compared decoded and cleaned: see [the crate](crate#paths).
+/// It begins with `/` or `*`. With a slash it is compared with the whole path (`/assets/*`); without one, with the last
+/// name of it (`*.css`). The path is compared decoded and cleaned: see [the crate](crate#paths).
 ///
 /// ```
 /// use serow_router::PathPattern;
@@ -65,8 +65,9 @@ impl FromStr for PathPattern {
             return Err(InvalidPath::Empty);
         }
         check(text)?;
-        if text.contains('/') && !text.starts_with(['/', '*']) {
-            return Err(InvalidPath::WithoutSlash);
+        // Without either, it would be compared with the last name of the path: whoever writes "ws" means "/ws".
+        if !text.starts_with(['/', '*']) {
+            return Err(InvalidPath::Relative);
         }
         Ok(Self { text: text.to_owned(), pattern: Pattern::new(text) })
     }
@@ -107,6 +108,8 @@ pub enum InvalidPath {
     Empty,
     /// A path begins with a slash.
     WithoutSlash,
+    /// The pattern of a path begins with a slash or a star.
+    Relative,
     /// The query and the fragment are no part of the path.
     Query,
     /// A request with NUL in its path is refused.
@@ -122,6 +125,9 @@ impl fmt::Display for InvalidPath {
         f.write_str(match self {
             Self::Empty => "no path is empty: write /* for all",
             Self::WithoutSlash => "a path begins with a slash: write one before it",
+            Self::Relative => {
+                "a path begins with / or *: write / before it, or */ for the same name in every folder, as in \"*/ws\""
+            }
             Self::Query => "the query is no part of the path: leave out ? and #, and what follows",
             Self::Nul => "no path holds NUL: leave it out",
             Self::Encoded => "paths are compared decoded: write the character itself in place of % and two digits",
@@ -138,13 +144,15 @@ mod tests {
 
     #[test]
     fn what_can_fit_a_path() {
-        use InvalidPath::{Empty, Encoded, NeverClean, Nul, Query, WithoutSlash};
+        use InvalidPath::{Empty, Encoded, NeverClean, Nul, Query, Relative};
         let cases = [
             ("/", None),
             ("/*", None),
             ("*", None),
             ("*.css", None),
-            ("index.html", None),
+            ("*/index.html", None),
+            ("index.html", Some(Relative)),
+            ("ws", Some(Relative)),
             ("*/a", None),
             ("/a/", None),
             ("/a b/\u{e4}", None),
@@ -155,7 +163,7 @@ mod tests {
             ("/a.", None),
             ("/a*.", None),
             ("", Some(Empty)),
-            ("a/b", Some(WithoutSlash)),
+            ("a/b", Some(Relative)),
             ("/a?b", Some(Query)),
             ("/a#b", Some(Query)),
             ("/a\0", Some(Nul)),

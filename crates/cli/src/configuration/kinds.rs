@@ -6,6 +6,7 @@ use super::{
     applications::AppTable,
     handlers::{FilesTable, RedirectTable, RespondTable},
     names::{self, Telling},
+    nginx,
     root::RootTable,
     sites::{RouteTable, SiteTable},
     tables::FromTable,
@@ -39,6 +40,9 @@ pub(super) fn unknown(key: &str, known: &[&str], telling: Telling) -> String {
     let homes = KEYS.iter().filter(|(_, keys)| keys.contains(&key)).map(|(name, _)| *name);
     let homes = homes.collect::<Vec<_>>().join(" or ");
     if homes.is_empty() {
+        if let Some(counterpart) = nginx::counterpart(key) {
+            return format!("unknown key `{0}`; nginx's {0} is {counterpart}", names::shown(key));
+        }
         return names::unknown(key, known, telling);
     }
     let told = match telling {

@@ -1,5 +1,7 @@
 //! What breaks the format of a settings file, in words for those who do not know TOML.
 
+use std::ops::Range;
+
 use toml::de::Error;
 
 use super::{names::shown, problem::Fault};
@@ -24,6 +26,10 @@ fn fault(text: &str, error: &Error) -> Fault {
     let (problem, expected) = error.message().split_once(", expected ").unwrap_or((error.message(), ""));
     let problem = problem.split(';').next().unwrap_or_default();
     let text = match problem {
+        _ if is_number_alike(problem) && unquoted(text, span.as_ref()).is_some() => {
+            let value = unquoted(text, span.as_ref()).unwrap_or_default();
+            format!("write \"{}\", in quotes", shown(value))
+        }
         "duplicate key" => format!("`{}` is there twice: leave one out", shown(written)),
         "string values must be quoted" if written.is_empty() => "the value is missing".to_owned(),
         "string values must be quoted" | "invalid boolean" if SWITCHES.contains(&&*written.to_lowercase()) => {
@@ -41,6 +47,27 @@ fn fault(text: &str, error: &Error) -> Fault {
         _ => format!("{problem}; expected {expected}"),
     };
     Fault { span, text }
+}
+
+/// Whether the reader took what it found for a number or a date.
+fn is_number_alike(problem: &str) -> bool {
+    ["float", "integer", "number", "digit", "date", "time"].iter().any(|kind| problem.contains(kind))
+}
+
+/// The value of the line where a span begins, where that stands without quotes and looks like text: an address with dots and
+/// a colon, a path, a size.
+fn unquoted<'t>(text: &'t str, span: Option<&Range<usize>>) -> Option<&'t str> {
+    let start = span?.start;
+    let line_start = text.get(..start)?.rfind('\n').map_or(0, |end| end + 1);
+    let line = text[line_start..].lines().next()?;
+    let (_, value) = line.split_once('=')?;
+    let value = value.split('#').next().unwrap_or_default().trim();
+    let is_text =
+        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b':' | b'/' | b'-' | b'_' | b'@' | b'*');
+    let is_plain = !value.is_empty() && value.bytes().all(is_text);
+    // Whoever writes a number has a mistake in the number.
+    let has_letters_or_colon = value.contains(':') || value.matches('.').count() > 1 || value.contains('/');
+    (is_plain && has_letters_or_colon).then_some(value)
 }
 
 /// What people write for true and false.

@@ -1,4 +1,4 @@
-//! Sizes in bytes: `500`, `64k`, `1M`, `2G`.
+//! Sizes in bytes: `500`, `64k`, `1M`, `2G`; also `64kB`, `1MB`, `1MiB`.
 
 use std::{fmt, str::FromStr};
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{Bare, Unreadable, Written, in_settings_file, leading_number};
 
-/// A number of bytes; `k`, `M` and `G` are powers of 1,024, as in nginx.
+/// A number of bytes; `k`, `M` and `G` are powers of 1,024, as in nginx, whether `B` or `iB` stands behind them or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Size(pub(crate) u64);
 
@@ -21,18 +21,20 @@ impl FromStr for Size {
     type Err = Unreadable;
 
     fn from_str(text: &str) -> Result<Self, Unreadable> {
-        let unreadable = || Unreadable::new(text, "not a size: write a number of bytes, as in 500 64k 1M 2G");
+        let unreadable = || Unreadable::new(text, NOT_A_SIZE);
         let (number, unit) = leading_number(text).ok_or_else(unreadable)?;
-        let unit: u64 = match unit {
+        let unit: u64 = match unit.to_ascii_lowercase().as_str() {
             "" => 1,
-            "k" | "K" => 1 << 10,
-            "m" | "M" => 1 << 20,
-            "g" | "G" => 1 << 30,
+            "k" | "kb" | "kib" => 1 << 10,
+            "m" | "mb" | "mib" => 1 << 20,
+            "g" | "gb" | "gib" => 1 << 30,
             _ => return Err(unreadable()),
         };
         number.checked_mul(unit).map(Self).ok_or_else(unreadable)
     }
 }
+
+const NOT_A_SIZE: &str = "not a size: write a number of bytes, as in 500 64k 1M 2G (k, M and G are powers of 1,024)";
 
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -52,7 +54,7 @@ impl Written for Size {
     }
 
     fn schema() -> Value {
-        json!({ "type": "string", "pattern": "^[0-9]+[kKmMgG]?$" })
+        json!({ "type": "string", "pattern": "^[0-9]+([kKmMgG]([iI]?[bB])?)?$" })
     }
 }
 
@@ -75,7 +77,17 @@ mod tests {
             ("18446744073709551615k", None),
             ("", None),
             ("k", None),
-            ("1kB", None),
+            ("64kB", Some(65_536)),
+            ("64KB", Some(65_536)),
+            ("64KiB", Some(65_536)),
+            ("10m", Some(10_485_760)),
+            ("10MB", Some(10_485_760)),
+            ("10MiB", Some(10_485_760)),
+            ("2gb", Some(2_147_483_648)),
+            ("1TB", None),
+            ("1B", None),
+            ("1iB", None),
+            ("1Mi", None),
             ("1 k", None),
             ("-1", None),
             ("1.5M", None),
@@ -89,6 +101,9 @@ mod tests {
             assert_eq!(Size(size).to_string(), expected);
         }
         let error = "1TB".parse::<Size>().unwrap_err().to_string();
-        assert_eq!(error, r#""1TB" is not a size: write a number of bytes, as in 500 64k 1M 2G"#);
+        assert_eq!(
+            error,
+            r#""1TB" is not a size: write a number of bytes, as in 500 64k 1M 2G (k, M and G are powers of 1,024)"#
+        );
     }
 }

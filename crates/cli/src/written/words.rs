@@ -6,8 +6,38 @@ use super::Unreadable;
 
 /// Reads one of the words of a type.
 pub(crate) fn parse<T: ValueEnum>(text: &str) -> Result<T, Unreadable> {
-    T::from_str(text, false).map_err(|_| Unreadable::new(text, format!("none of {}", names::<T>().join(", "))))
+    T::from_str(text, false).map_err(|_| {
+        let names = names::<T>();
+        let meant = near(text, &names).map(|name| format!("; did you mean {name}?")).unwrap_or_default();
+        Unreadable::new(text, format!("none of {}{meant}", names.join(", ")))
+    })
 }
+
+/// The word that was meant: one that is written nearly so, or what another server calls so.
+pub(crate) fn near<'n>(text: &str, names: &'n [String]) -> Option<&'n str> {
+    let text = text.to_lowercase().replace('_', "-");
+    let other = OF_OTHERS.iter().find(|(word, _)| *word == text).map(|(_, name)| *name);
+    let distances = names.iter().map(|name| (strsim::osa_distance(&text, name), name.as_str()));
+    let nearest = distances.min_by_key(|(distance, _)| *distance);
+    // Every third letter may be wrong; beyond, words only look alike because they are short.
+    let nearest = nearest.filter(|(distance, name)| *distance <= name.len() / 3).map(|(_, name)| name);
+    names.iter().map(String::as_str).find(|name| Some(*name) == other).or(nearest)
+}
+
+/// Words of nginx, HAProxy and Caddy, and what they are called here.
+const OF_OTHERS: [(&str, &str); 11] = [
+    ("first", "round-robin"),
+    ("ip-hash", "hash"),
+    ("least-connections", "least-requests"),
+    ("least-conn", "least-requests"),
+    ("leastconn", "least-requests"),
+    ("least-time", "latency"),
+    ("random", "latency"),
+    ("roundrobin", "round-robin"),
+    ("rr", "round-robin"),
+    ("source", "hash"),
+    ("uri", "hash"),
+];
 
 /// What is expected, as in `"on" or "off"`.
 pub(crate) fn expected<T: ValueEnum>() -> String {

@@ -127,7 +127,7 @@ fn unit(text: &str, random: &mut Random) -> Option<String> {
     };
     let entry = entry(text, random, is_fit)?;
     let number = entry.value.trim_matches(|character: char| !character.is_ascii_digit());
-    let units = ["sec", "min", "S", "D", "H", "w", "y", "us", "T", "kB", "KiB", "%", " s", "\u{b5}s", "-"];
+    let units = ["sec", "min", "S", "D", "H", "w", "y", "us", "T", "TB", "Ki", "%", " s", "\u{b5}s", "-"];
     Some(replaced(text, entry.place, &format!("\"{number}{}\"", random.choose(&units)?)))
 }
 
