@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use serow::BoundServer;
+use serow::{Address, BoundServer};
 
 use crate::{encryption::Encryption, failure::on_one_line};
 
@@ -24,7 +24,8 @@ pub(crate) fn of_worker(application: &str, worker: usize, line: &str) {
 
 /// What is served and where it can be seen.
 pub(crate) fn line(served: &str, server: &BoundServer, encryption: Option<&Encryption>) -> String {
-    let mut urls: Vec<_> = server.urls().collect();
+    let places = server.urls().zip(server.addresses());
+    let mut urls: Vec<_> = places.map(|(url, address)| format!("{url}{}", reach(address))).collect();
     // Several sockets of one address that belong to one thread.
     urls.dedup();
     let mut line = format!("Serving {served} at {}", urls.join(" and "));
@@ -32,4 +33,34 @@ pub(crate) fn line(served: &str, server: &BoundServer, encryption: Option<&Encry
         line.push_str(&format!(" (certificate for development, SHA-256 {fingerprint})"));
     }
     line
+}
+
+/// Who reaches an address whose URL looks as if only this machine did.
+fn reach(address: &Address) -> &'static str {
+    match address {
+        Address::Tcp(address) if address.ip().is_unspecified() && address.is_ipv4() => " (all IPv4 addresses)",
+        Address::Tcp(address) if address.ip().is_unspecified() => " (all addresses)",
+        Address::Tcp(_) | Address::Unix(_) | Address::Descriptor(_) => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serow::Server;
+
+    use super::*;
+
+    #[test]
+    fn an_address_that_means_all_is_announced_as_such() {
+        for (listen, expected) in [
+            ("127.0.0.1:0", "Serving it at http://127.0.0.1:PORT/"),
+            ("0.0.0.0:0", "Serving it at http://127.0.0.1:PORT/ (all IPv4 addresses)"),
+            (":0", "Serving it at http://localhost:PORT/ (all addresses)"),
+        ] {
+            let server = Server::new().listen(listen).workers(1).ignore_signals().bind().unwrap();
+            let Some(Address::Tcp(address)) = server.addresses().next() else { panic!("no port") };
+            let said = line("it", &server, None).replace(&address.port().to_string(), "PORT");
+            assert_eq!(said, expected);
+        }
+    }
 }
