@@ -18,6 +18,8 @@ use crate::{
 pub(crate) struct Encryption {
     /// SHA-256 of a certificate that was made for this run.
     pub(crate) fingerprint: Option<String>,
+    /// What is wrong with certificates that have expired, or are not valid yet.
+    pub(crate) problems_of_dates: Vec<String>,
     /// For how long browsers come with TLS only.
     pub(crate) strict_transport: Option<Duration>,
     /// Who is sent to TLS.
@@ -25,6 +27,11 @@ pub(crate) struct Encryption {
 }
 
 impl Encryption {
+    /// Says which certificates clients will refuse.
+    pub(crate) fn warn_of_dates(&self) {
+        self.problems_of_dates.iter().for_each(|problem| tracing::warn!("{problem}"));
+    }
+
     /// The handlers that TLS needs, around that of a server.
     fn around<H: Handler>(&self, handler: H, server: &BoundServer) -> impl Handler + use<H> {
         ToTls::new(StrictTransport::new(handler, self.strict_transport), encrypted_port(server), self.redirected)

@@ -41,6 +41,7 @@ impl Serving {
     pub(crate) fn bind(settings: ServerSettings) -> Result<Self, Failure> {
         let ServerSettings { listeners, server, encryption, admin, admin_token, access_log, .. } = settings;
         let mut server = listeners.iter().fold(server, |server, listener| listener.add_to(server));
+        encryption.iter().for_each(Encryption::warn_of_dates);
         let log = AccessLogWriter::start(access_log)?;
         if let Some(log) = log.log() {
             server = server.access_log(move || log.for_worker());

@@ -292,3 +292,62 @@ fn mistakes_have_one_line() {
         assert_eq!(output.status.code(), Some(code), "{line}");
     }
 }
+
+#[test]
+fn a_certificate_that_has_expired_is_pointed_out_by_check_and_at_the_start() {
+    let encrypted = Encrypted::new();
+    let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).unwrap();
+    let mut parameters = CertificateParams::new(vec!["a.example".to_owned()]).unwrap();
+    parameters.not_before = rcgen::date_time_ymd(2020, 1, 1);
+    parameters.not_after = rcgen::date_time_ymd(2021, 1, 1);
+    let certificate = parameters.signed_by(&key, &encrypted.issuer).unwrap();
+    fs::write(encrypted.path("old.pem"), certificate.pem() + &key.serialize_pem()).unwrap();
+    let problem = "old.pem: the certificate expired on Fri, 01 Jan 2021 00:00:00 GMT: renew it";
+    let mut command = running::serow([encrypted.folder.path()]);
+    command.args(["--listen", "127.0.0.1:0", "--tls", &encrypted.path("old.pem")]).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut stderr = std::io::BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    std::io::BufRead::read_line(&mut stderr, &mut line).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(line.contains("WARN") && line.trim_end().ends_with(problem), "{line}");
+    let text = "tls = \"old.pem\"\n[[site]]\nfiles = { root = \".\" }\n";
+    fs::write(encrypted.path("serow.toml"), text).unwrap();
+    let output = output(["check", "-c", &encrypted.path("serow.toml")]);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains(" is right: ") && said.contains(&format!("{problem}\n")), "{said}");
+    assert!(said.contains("\nwarning: "), "{said}");
+}
+
+#[test]
+fn broken_certificates_are_explained_in_sentences() {
+    let encrypted = Encrypted::new();
+    encrypted.issue("whole", &["a.example"]);
+    let whole = fs::read_to_string(encrypted.path("whole.pem")).unwrap();
+    let key = fs::read_to_string(encrypted.path("whole.key")).unwrap();
+    fs::write(encrypted.path("cut.pem"), &whole[..whole.len() / 2]).unwrap();
+    let damaged = whole.replacen("\nM", "\n!", 1);
+    fs::write(encrypted.path("damaged.pem"), damaged).unwrap();
+    // Without extensions, OpenSSL makes a certificate of X.509 version 1.
+    let openssl = |arguments: &[&str]| {
+        assert!(Command::new("openssl").args(arguments).output().unwrap().status.success(), "{arguments:?}");
+    };
+    let (request, first) = (encrypted.path("request.pem"), encrypted.path("first.pem"));
+    openssl(&["req", "-new", "-key", &encrypted.path("whole.key"), "-subj", "/CN=a.example", "-out", &request]);
+    openssl(&["x509", "-req", "-in", &request, "-signkey", &encrypted.path("whole.key"), "-out", &first]);
+    for (name, expected) in [
+        (
+            "cut.pem",
+            "this file is broken PEM: the line -----END CERTIFICATE----- is missing, so it may have been cut off; write it again",
+        ),
+        ("damaged.pem", "this file is broken PEM: what stands between BEGIN and END is not base64; write it again"),
+        ("first.pem", "the certificate is of X.509 version 1 or 2, and TLS needs version 3: have another one made"),
+    ] {
+        fs::write(encrypted.path("key.pem"), &key).unwrap();
+        let files = format!("{},{}", encrypted.path(name), encrypted.path("key.pem"));
+        let output = output([encrypted.folder.path().to_str().unwrap(), "--tls", &files]);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(said.trim_end().ends_with(expected), "{said}");
+    }
+}

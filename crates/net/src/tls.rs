@@ -72,6 +72,7 @@ mod settings;
 mod settings_error;
 mod side;
 mod traffic;
+mod validity;
 mod verifier;
 
 pub use acceptor::TlsAcceptor;

@@ -15,7 +15,8 @@ use crate::{
     announcement,
     application::Application,
     configuration::{self, Account, Configuration},
-    encryption, error_log, exit_code,
+    encryption::{self, Encryption},
+    error_log, exit_code,
     failure::Failure,
     settings::ServerSettings,
 };
@@ -61,6 +62,7 @@ impl Generation {
         error_log::begin(settings.level);
         forbid_tracing().map_err(|error| Failure::System(error).line())?;
         let admin = settings.admin.as_ref().map(|address| said(&address.0)).transpose()?;
+        settings.encryption.iter().for_each(Encryption::warn_of_dates);
         let sockets = parent.listen(wanted(settings)?).map_err(|error| error.to_string())?;
         let mut server = mem::take(&mut settings.server);
         for (listener, sockets) in settings.listeners.iter().zip(sockets) {

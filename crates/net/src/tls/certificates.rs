@@ -121,7 +121,11 @@ impl WatchedFiles {
                 (self.versions, self.fresh, self.broken) = (versions, is_fresh(&versions), None);
                 let is_new = pair.key.cert != self.pair.key.cert || pair.key.ocsp != self.pair.key.ocsp;
                 if is_new {
-                    tracing::info!("{}: the new certificate is in use", self.files.certificate.display());
+                    let file = self.files.certificate.display();
+                    match pair.problem_of_dates() {
+                        Some(problem) => tracing::warn!("{file}: the new certificate is in use: {problem}"),
+                        None => tracing::info!("{file}: the new certificate is in use"),
+                    }
                     self.pair = pair;
                 }
                 is_new

@@ -53,7 +53,7 @@ fn list(names: &[String]) -> String {
     list
 }
 
-fn date(time: UnixTime) -> String {
+pub(super) fn date(time: UnixTime) -> String {
     match SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(time.as_secs())) {
         // Years above 9999 have no such form.
         Some(time) if time < SystemTime::UNIX_EPOCH + LATEST => httpdate::fmt_http_date(time),

@@ -5,7 +5,7 @@ use std::{path::Path, sync::Arc};
 use rustls::{
     crypto::CryptoProvider,
     pki_types::{
-        CertificateDer, PrivateKeyDer,
+        CertificateDer, PrivateKeyDer, UnixTime,
         pem::{self, PemObject},
     },
     sign::CertifiedKey,
@@ -15,6 +15,7 @@ use webpki::EndEntityCert;
 use super::{
     CertificateFiles, TlsSettingsError,
     file::{self, FileVersion},
+    validity,
 };
 
 /// A certificate with its key.
@@ -70,6 +71,11 @@ impl Pair {
         Ok((versions, Self::new(certified).map_err(unusable)?))
     }
 
+    /// What is wrong with its dates at this moment, if anything is.
+    pub(super) fn problem_of_dates(&self) -> Option<String> {
+        validity::problem(&self.key.cert, UnixTime::now())
+    }
+
     /// The versions of the files that are there now.
     pub(super) fn versions(files: &CertificateFiles) -> Versions {
         let ocsp_response = files.ocsp_response.as_deref().and_then(FileVersion::of);
@@ -100,7 +106,20 @@ fn key(path: &Path, content: &[u8]) -> Result<PrivateKeyDer<'static>, TlsSetting
 }
 
 fn not_pem(path: &Path, error: &pem::Error) -> TlsSettingsError {
-    TlsSettingsError::NotPem(path.to_owned(), error.to_string())
+    let reason = match error {
+        pem::Error::MissingSectionEnd { end_marker } => {
+            let name = String::from_utf8_lossy(end_marker);
+            let name = name.trim_matches(|character: char| character == '-').trim_start_matches("END ");
+            format!("the line -----END {name}----- is missing, so it may have been cut off")
+        }
+        pem::Error::IllegalSectionStart { line } => {
+            format!("the line \"{}\" does not begin a section", String::from_utf8_lossy(line).escape_debug())
+        }
+        pem::Error::Base64Decode(_) => "what stands between BEGIN and END is not base64".to_owned(),
+        pem::Error::SectionTooLarge => "a section is too large".to_owned(),
+        error => error.to_string(),
+    };
+    TlsSettingsError::NotPem(path.to_owned(), reason)
 }
 
 /// Whether this looks like an answer, and not a refusal or a page with an error: a SEQUENCE of this length that begins

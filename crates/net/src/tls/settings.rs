@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Protocol, SelfSigned, TlsAcceptor, TlsSettingsError};
+use super::{Protocol, SelfSigned, TlsAcceptor, TlsSettingsError, pair::Pair, provider::provider};
 
 /// How a server speaks TLS.
 #[derive(Clone, Debug)]
@@ -91,6 +91,18 @@ impl TlsSettings {
     /// A file that cannot be used, or settings that contradict each other.
     pub fn check(&self) -> Result<(), TlsSettingsError> {
         TlsAcceptor::new(self.clone()).map(drop)
+    }
+
+    /// A sentence for each certificate of a file that has expired, or is not valid yet. A server starts with such ones all
+    /// the same; files that cannot be read are [`Self::check`]'s to tell.
+    #[must_use]
+    pub fn problems_of_dates(&self) -> Vec<String> {
+        let Certificates::Files(files) = &self.certificates else { return Vec::new() };
+        let problems = files.iter().filter_map(|files| {
+            let (_, pair) = Pair::read(files, &provider()).ok()?;
+            Some(format!("{}: {}", files.certificate.display(), pair.problem_of_dates()?))
+        });
+        problems.collect()
     }
 
     /// SHA-256 of the certificate that was made for this run, for whoever wants to compare it with what a browser shows.

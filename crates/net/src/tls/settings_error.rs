@@ -6,6 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use rustls::CertificateError;
+
 /// Why settings cannot be used, in one line that says what to do.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -82,10 +84,8 @@ impl fmt::Display for TlsSettingsError {
                 path,
                 "the key is encrypted: decrypt it with 'openssl pkey', in a file that only the server's user can read",
             ),
-            Self::NotPem(path, error) => about(path, &format!("this file is broken PEM ({error}): write it anew")),
-            Self::Unusable(path, error) => {
-                about(path, &format!("TLS cannot use this ({error}): have another one made"))
-            }
+            Self::NotPem(path, error) => about(path, &format!("this file is broken PEM: {error}; write it again")),
+            Self::Unusable(path, error) => about(path, &format!("{}: have another one made", unusable(error))),
             Self::Unequal { certificate, key } => {
                 let text =
                     format!("this key is not that of the certificate in {}: name its own", certificate.display());
@@ -107,6 +107,22 @@ impl fmt::Display for TlsSettingsError {
             Self::SelfSigned(error) => write!(formatter, "no certificate can be made: {error}"),
             Self::Refused(error) => write!(formatter, "TLS cannot be set up: {error}"),
         }
+    }
+}
+
+/// What is wrong with a certificate or a key, in a sentence.
+fn unusable(error: &rustls::Error) -> String {
+    match error {
+        rustls::Error::InvalidCertificate(CertificateError::Other(other))
+            if matches!(other.0.downcast_ref(), Some(webpki::Error::UnsupportedCertVersion)) =>
+        {
+            "the certificate is of X.509 version 1 or 2, and TLS needs version 3".to_owned()
+        }
+        rustls::Error::InvalidCertificate(_) => {
+            "the certificate is damaged, or of a kind that TLS does not know".to_owned()
+        }
+        rustls::Error::General(text) => text.clone(),
+        _ => "the key is damaged, or of a kind that TLS does not know".to_owned(),
     }
 }
 
