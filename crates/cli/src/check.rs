@@ -2,10 +2,14 @@
 
 use std::io::{self, Write};
 
+use rustix::process::geteuid;
+use serow_net::process::become_user;
+
 use crate::{
     arguments::CheckArguments,
-    configuration::{self, Configuration},
+    configuration::{self, Account, Configuration},
     failure::{Failure, on_one_line},
+    readable::ServedFolder,
     settings::{ListenerSettings, Purpose},
 };
 
@@ -26,10 +30,25 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<(), Failure> {
         let interpreter = application.interpreter().map_err(|why| Failure::NotStarted(format!("{name}: {why}")))?;
         lines.push(format!("{name}: {interpreter}"));
     }
+    check_access(&configuration)?;
     // Behind that sign, all that is said is a settings file again.
     let sign = if arguments.explain { "# " } else { "" };
     let lines: String = lines.iter().map(|line| format!("{sign}{}\n", on_one_line(line))).collect();
     write!(io::stdout(), "{lines}{explanation}").map_err(Failure::Output)
+}
+
+/// Whether the server's user may read what is served. Where this is root, this process becomes that user, as a generation
+/// does; any other user can check its own access only.
+fn check_access(configuration: &Configuration) -> Result<(), Failure> {
+    if let Some(Account { user, groups }) = &configuration.account {
+        let is_other = geteuid().as_raw() != *user;
+        if is_other && become_user(*user, groups).is_err() {
+            return Ok(());
+        }
+    }
+    let unreadable = configuration.folders.iter().filter_map(ServedFolder::unreadable);
+    let lines: Vec<_> = unreadable.map(|unreadable| on_one_line(&unreadable.to_string())).collect();
+    if lines.is_empty() { Ok(()) } else { Err(Failure::NotStarted(lines.join("\n"))) }
 }
 
 /// What a listener is for.

@@ -66,7 +66,7 @@ use self::{
     root::RootTable,
     tables::TableReading,
 };
-use crate::{application::Application, settings::ServerSettings};
+use crate::{application::Application, readable::ServedFolder, settings::ServerSettings};
 
 /// What a settings file says.
 pub(crate) struct Configuration {
@@ -84,6 +84,8 @@ pub(crate) struct Configuration {
     pub(crate) routes: usize,
     /// As whom, once the sockets are open and the files are read; as who started it, if nothing is said.
     pub(crate) account: Option<Account>,
+    /// The folders that it serves.
+    pub(crate) folders: Vec<ServedFolder>,
     /// How long what runs may take in a generation that was replaced.
     pub(crate) reload_grace: Duration,
 }

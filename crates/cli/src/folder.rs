@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
-use serow_files::{Files, FilesSettings};
+use serow_files::{Files, FilesSettings, Listing};
 use serow_net::process::forbid_tracing;
 
 use crate::{
     error_log,
     failure::Failure,
+    readable::ServedFolder,
     serving::{Served, Serving},
     settings::FolderSettings,
 };
@@ -18,18 +19,25 @@ pub(crate) fn serve(settings: FolderSettings) -> Result<(), Failure> {
     error_log::begin(server.level);
     forbid_tracing().map_err(Failure::System)?;
     let handler = Files::with_settings(&folder, files.clone())?;
-    warn_of_missing_pages(&folder, &files);
+    require_pages(&folder, &files)?;
+    let served = ServedFolder { path: folder.clone(), is_listed: files.listing != Listing::Off };
+    if let Some(unreadable) = served.unreadable() {
+        tracing::warn!("{unreadable}");
+    }
     let shown = folder.canonicalize().unwrap_or(folder);
     let name = shown.display().to_string();
     Serving::bind(server)?.serve(handler, Served { name: &name, ..Served::default() })
 }
 
-/// A page that is not there yet may come later, so this is no reason not to begin.
-fn warn_of_missing_pages(folder: &Path, files: &FilesSettings) {
+/// A page for what is missing has to be there: without it, each client that misses something gets a plain 404.
+fn require_pages(folder: &Path, files: &FilesSettings) -> Result<(), Failure> {
     for (option, page) in [("--spa", &files.fallback), ("--not-found", &files.not_found)] {
         let Some(page) = page else { continue };
         if !folder.join(page.trim_start_matches('/')).is_file() {
-            tracing::warn!("{option} {page}: there is no such file in {}", folder.display());
+            let folder = folder.display();
+            let line = format!("{option} {page:?}: there is no such file in {folder}: create it, or name another one");
+            return Err(Failure::NotStarted(line));
         }
     }
+    Ok(())
 }

@@ -13,6 +13,7 @@
 //! | making load | `bench.rs` |
 //! | keeping any server running | `supervise.rs` |
 //! | who gets which bytes when | `waterfall.rs` |
+//! | whether its user may read the folders | `readable.rs` |
 //! | where it can be seen | `announcement.rs` |
 //! | how the server is doing: who tells it, who asks | `admin.rs` |
 //! | a line for each request | `access_log.rs` |
@@ -39,6 +40,7 @@ mod inherited;
 mod manual;
 mod misuse;
 mod proxy;
+mod readable;
 mod run;
 mod serving;
 mod settings;

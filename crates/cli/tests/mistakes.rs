@@ -5,7 +5,7 @@ mod running;
 
 use std::{fs, net::TcpListener, os::unix::fs::PermissionsExt, process::Output};
 
-use running::{output, site};
+use running::{Running, output, serow, site};
 
 /// The only line of standard error; nothing was printed beside it.
 fn only_line(output: &Output) -> String {
@@ -49,7 +49,7 @@ fn what_cannot_be_served_ends_with_1() {
     let root = path("");
     let occupied = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = occupied.local_addr().unwrap().to_string();
-    let cases: [(&[&str], String); 14] = [
+    let cases: [(&[&str], String); 16] = [
         (&[&path("none")], format!("there is no folder {}: create it", path("none"))),
         (&[&path("a.txt")], format!("{} is not a folder", path("a.txt"))),
         (&["/dev/null"], "/dev/null is not a folder".to_owned()),
@@ -61,6 +61,8 @@ fn what_cannot_be_served_ends_with_1() {
         (&[&root, "--access-log", "/none/a.log"], "cannot write the access log /none/a.log: No such file".to_owned()),
         (&[&root, "--access-log", &root], format!("cannot write the access log {root}: Is a directory")),
         (&[&root, "--spa", "../a.html"], "--spa \"../a.html\": give the path of a file below".to_owned()),
+        (&[&root, "--spa", "app.html"], format!("--spa \"app.html\": there is no such file in {root}: create it")),
+        (&[&root, "--not-found", "x"], format!("--not-found \"x\": there is no such file in {root}: create it")),
         (&[&root, "--index", "a/b"], "--index \"a/b\": give a name, without a folder".to_owned()),
         (&[&root, "--cache-control", "a\nb"], r#"--cache-control "a\nb": leave out control characters"#.to_owned()),
         (&[&root, "--default-type", "a\nb"], r#"--default-type "a\nb": leave out control characters"#.to_owned()),
@@ -84,4 +86,35 @@ fn a_folder_nobody_may_read() {
         assert_eq!(output.status.code(), Some(1));
     }
     fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o700)).unwrap();
+}
+
+#[test]
+fn a_root_that_the_configured_user_may_not_read_fails_the_check_and_is_logged() {
+    // Another user can be tried by root only.
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let folder = site();
+    let (closed, file) = (folder.path().join("closed"), folder.path().join("serow.toml"));
+    fs::create_dir(&closed).unwrap();
+    fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
+    let text = "listen = \"127.0.0.1:0\"\nuser = 65534\ngroup = 65534\n[[site]]\nfiles = { root = \"closed\" }\n";
+    fs::write(&file, text).unwrap();
+    let check = |mode| {
+        fs::set_permissions(&closed, PermissionsExt::from_mode(mode)).unwrap();
+        output(["check", "-c", file.to_str().unwrap()])
+    };
+    assert_eq!(check(0o755).status.code(), Some(0));
+    for (mode, expected) in [(0o700, "uid 65534 may not enter "), (0o711, "uid 65534 may not list ")] {
+        let output = check(mode);
+        let line = only_line(&output);
+        assert!(line.starts_with(expected) && line.contains("closed"), "{line}");
+        assert_eq!(output.status.code(), Some(1), "{line}");
+    }
+    check(0o700);
+    let server = Running::of(serow(["run", "-c", file.to_str().unwrap()]));
+    assert_eq!(server.get("/").status(), 403);
+    let line = server.line_with("cannot open ");
+    assert!(line.contains("closed") && line.contains("Permission denied"), "{line}");
+    assert!(line.contains("; the server runs as uid 65534"), "{line}");
 }

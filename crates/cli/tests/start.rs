@@ -156,19 +156,3 @@ fn workers_share_the_work() {
 fn is_number(text: &str) -> bool {
     text.parse::<u32>().is_ok()
 }
-
-#[test]
-fn a_page_that_is_missing_is_pointed_out() {
-    let folder = site();
-    let mut command = serow([folder.path()]);
-    command.args(["--listen", "0", "--spa", "app.html", "--not-found", "index.html"]);
-    command.stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    let mut stderr = std::io::BufReader::new(child.stderr.take().unwrap());
-    let mut line = String::new();
-    std::io::BufRead::read_line(&mut stderr, &mut line).unwrap();
-    child.kill().unwrap();
-    child.wait().unwrap();
-    assert!(line.contains("--spa app.html: there is no such file"), "{line}");
-    assert!(!line.contains("--not-found"), "{line}");
-}

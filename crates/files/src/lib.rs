@@ -64,6 +64,7 @@ mod root;
 mod settings;
 mod site;
 mod steady;
+mod unopened;
 mod validator;
 
 pub use serow_message::Pattern;

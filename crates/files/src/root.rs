@@ -16,7 +16,7 @@ use rustix::{
 };
 use serow_message::FileVersion;
 
-use crate::error::FilesError;
+use crate::{error::FilesError, unopened};
 
 /// What symbolic links may do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,9 +32,17 @@ pub enum Symlinks {
 /// An open folder, beneath which everything served lies. Clones share the descriptor.
 #[derive(Clone, Debug)]
 pub(crate) struct Root {
-    folder: Arc<OwnedFd>,
+    folder: Arc<Folder>,
     symlinks: Symlinks,
     walk: Walk,
+}
+
+/// The folder itself.
+#[derive(Debug)]
+struct Folder {
+    descriptor: OwnedFd,
+    /// As it was opened, for messages.
+    path: PathBuf,
 }
 
 /// How paths are kept within the root.
@@ -81,13 +89,19 @@ impl Root {
     pub(crate) fn open(path: &Path, symlinks: Symlinks) -> Result<Self, FilesError> {
         let folder = fs::open(path, FOLDER_FLAGS, Mode::empty()).map_err(|error| explained(path, error))?;
         let walk = if has_openat2(&folder) { Walk::Kernel } else { Walk::ByName };
-        Ok(Self { folder: Arc::new(folder), symlinks, walk })
+        Ok(Self { folder: Arc::new(Folder { descriptor: folder, path: path.to_owned() }), symlinks, walk })
     }
 
     /// Opens a file or folder below the root, for reading. The path has no empty name, no `.` and no `..`; an empty
     /// path is the root itself.
     pub(crate) fn open_below(&self, path: &[u8]) -> Result<Opened, OpenError> {
-        let descriptor = self.descriptor(path, READ_FLAGS)?;
+        let descriptor = self.open_descriptor(path, READ_FLAGS).map_err(|errno| {
+            let error = OpenError::of(errno);
+            if error != OpenError::Absent {
+                unopened::log(&self.folder.path, path, errno);
+            }
+            error
+        })?;
         let file = File::from(descriptor);
         let metadata = file.metadata().map_err(|_| OpenError::Failed)?;
         if metadata.is_file() {
@@ -105,7 +119,7 @@ impl Root {
         let stat = fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
         let described = match FileType::from_raw_mode(stat.st_mode) {
             FileType::Symlink => {
-                fs::fstat(self.descriptor(&below(folder_path, name), OFlags::PATH | OFlags::CLOEXEC).ok()?).ok()?
+                fs::fstat(self.open_descriptor(&below(folder_path, name), OFlags::PATH | OFlags::CLOEXEC).ok()?).ok()?
             }
             _ => stat,
         };
@@ -113,30 +127,12 @@ impl Root {
             .then_some(described)
     }
 
-    fn descriptor(&self, path: &[u8], flags: OFlags) -> Result<OwnedFd, OpenError> {
+    fn open_descriptor(&self, path: &[u8], flags: OFlags) -> rustix::io::Result<OwnedFd> {
         let path = if path.is_empty() { b"." } else { path };
-        let opened = match self.walk {
+        match self.walk {
             Walk::Kernel => self.open_by_kernel(path, flags),
             Walk::ByName => self.open_by_name(path, flags),
-        };
-        opened.map_err(|error| match error {
-            // EXDEV: the path leaves the root. ELOOP: a refused or circular link. ENXIO, ENODEV: a socket or a device
-            // without driver. ESTALE: it went away on a network file system. EINVAL: a name this file system
-            // cannot have.
-            Errno::NOENT
-            | Errno::NOTDIR
-            | Errno::NAMETOOLONG
-            | Errno::LOOP
-            | Errno::XDEV
-            | Errno::NXIO
-            | Errno::NODEV
-            | Errno::STALE
-            | Errno::INVAL
-            | Errno::ILSEQ => OpenError::Absent,
-            Errno::ACCESS | Errno::PERM => OpenError::Forbidden,
-            Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::AGAIN => OpenError::Exhausted,
-            _ => OpenError::Failed,
-        })
+        }
     }
 
     fn open_by_kernel(&self, path: &[u8], flags: OFlags) -> rustix::io::Result<OwnedFd> {
@@ -146,7 +142,7 @@ impl Root {
         }
         let mut tries = AGAIN_TRIES;
         loop {
-            match fs::openat2(&self.folder, path, flags, Mode::empty(), resolve) {
+            match fs::openat2(&self.folder.descriptor, path, flags, Mode::empty(), resolve) {
                 Err(Errno::INTR) => {}
                 // openat2(2): a rename somewhere in the system while `..` of a link was walked; ask again.
                 Err(Errno::AGAIN) if tries > 0 => tries -= 1,
@@ -160,15 +156,38 @@ impl Root {
             rustix::io::retry_on_intr(|| fs::openat(folder, name, flags | OFlags::NOFOLLOW, Mode::empty()))
         };
         let Some(slash) = path.iter().rposition(|&byte| byte == b'/') else {
-            return open(&self.folder, path, flags);
+            return open(&self.folder.descriptor, path, flags);
         };
         let mut names = path[..slash].split(|&byte| byte == b'/');
         let first = names.next().unwrap_or_default();
-        let mut folder = open(&self.folder, first, FOLDER_FLAGS)?;
+        let mut folder = open(&self.folder.descriptor, first, FOLDER_FLAGS)?;
         for name in names {
             folder = open(&folder, name, FOLDER_FLAGS)?;
         }
         open(&folder, &path[slash + 1..], flags)
+    }
+}
+
+impl OpenError {
+    fn of(errno: Errno) -> Self {
+        match errno {
+            // EXDEV: the path leaves the root. ELOOP: a refused or circular link. ENXIO, ENODEV: a socket or a device
+            // without driver. ESTALE: it went away on a network file system. EINVAL: a name this file system
+            // cannot have.
+            Errno::NOENT
+            | Errno::NOTDIR
+            | Errno::NAMETOOLONG
+            | Errno::LOOP
+            | Errno::XDEV
+            | Errno::NXIO
+            | Errno::NODEV
+            | Errno::STALE
+            | Errno::INVAL
+            | Errno::ILSEQ => Self::Absent,
+            Errno::ACCESS | Errno::PERM => Self::Forbidden,
+            Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::AGAIN => Self::Exhausted,
+            _ => Self::Failed,
+        }
     }
 }
 

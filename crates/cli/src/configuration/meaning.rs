@@ -16,7 +16,9 @@ use super::{
     sites::{SiteContent, SiteTable},
 };
 use crate::{
+    arguments::ListingArgument,
     encryption::unusable_files,
+    readable::ServedFolder,
     settings::{Contradiction, ServerSettings, reads_attempts, shares},
 };
 
@@ -27,6 +29,7 @@ pub(super) fn of(written: RootTable, folder: &Path, problems: &Problems) -> Opti
     let wanted_files = sites.iter().flat_map(SiteTable::files);
     let wanted_files = wanted_files.map(|files| files.folder.caching.cache_files.in_memory());
     let wanted_files = wanted_files.fold(0, usize::saturating_add);
+    let folders = sites.iter().flat_map(SiteTable::files).map(|files| files.served_folder(folder)).collect();
     let hands_over = sites.iter().any(SiteTable::has_proxy);
     let shares = shares(&general.listening, wanted_files);
     let shares = if hands_over { shares.with_upstreams() } else { shares };
@@ -53,6 +56,7 @@ pub(super) fn of(written: RootTable, folder: &Path, problems: &Problems) -> Opti
         sites: site_count,
         routes: route_count,
         account: account?,
+        folders,
         reload_grace: reload.reload_grace.0,
     })
 }
@@ -65,6 +69,14 @@ fn account(written: &AccountTable) -> Result<Option<Account>, Contradiction> {
     let files = AccountFiles::of_system();
     let files = files.map_err(|error| Contradiction::new("user", format!("`user` cannot be looked up: {error}")))?;
     files.find(user.as_ref(), group.as_ref())
+}
+
+impl FilesTable {
+    /// What it serves, where the settings file is in this folder.
+    fn served_folder(&self, folder: &Path) -> ServedFolder {
+        let is_listed = self.folder.content.listing != ListingArgument::Off;
+        ServedFolder { path: paths::resolved(&self.settings.root, folder), is_listed }
+    }
 }
 
 impl SiteTable {

@@ -18,6 +18,7 @@ use crate::{
     encryption::{self, Encryption},
     error_log, exit_code,
     failure::Failure,
+    readable::ServedFolder,
     settings::ServerSettings,
 };
 
@@ -71,6 +72,10 @@ impl Generation {
         // What only root may read is read here: keys and certificates.
         let mut server = server.ignore_signals().bind().map_err(|error| Failure::from(error).line())?;
         configuration.account.as_ref().map_or(Ok(()), assume)?;
+        // By that user as well.
+        for unreadable in configuration.folders.iter().filter_map(ServedFolder::unreadable) {
+            tracing::warn!("{unreadable}");
+        }
         // By the user, who will have to open them anew.
         let log = AccessLogWriter::start(settings.access_log.take()).map_err(|failure| failure.line())?;
         if let Some(log) = log.log() {
