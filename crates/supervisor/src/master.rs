@@ -19,6 +19,7 @@ mod child;
 mod control;
 mod crashes;
 mod driver;
+mod ending;
 mod event;
 mod gathering;
 mod generation;

@@ -1,5 +1,7 @@
 //! What the generations' machine says.
 
+use super::ending::Ending;
+
 /// What is to be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
@@ -14,10 +16,10 @@ pub(crate) enum Action {
     Leave(u32, Way),
     /// The process is to be killed.
     Kill(u32),
-    /// This generation has left, as this says.
-    Left(u64, u32, String),
-    /// The generation that served is gone, as this says.
-    Crashed(u64, u32, String),
+    /// This generation has left.
+    Left(u64, u32, Ending),
+    /// The generation that served is gone.
+    Crashed(u64, u32, Ending),
     /// This generation could not start, for this reason.
     NotStarted(u64, String),
     /// Who asked for a reload is to know what became of it: the number of the generation that serves now, or what is wrong.

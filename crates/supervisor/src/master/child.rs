@@ -11,10 +11,7 @@ use std::{
     rc::Rc,
 };
 
-use rustix::{
-    fs::{MemfdFlags, memfd_create},
-    process::WaitStatus,
-};
+use rustix::fs::{MemfdFlags, memfd_create};
 use serde_json::Value;
 use serow_net::channel::{AsyncChannel, Channel, MOST_DESCRIPTORS, Message};
 use tokio::{
@@ -136,16 +133,3 @@ fn understood(mut message: Message) -> FromGeneration {
     };
     word.unwrap_or_else(|error| FromGeneration::Nonsense { error: error.to_string() })
 }
-
-/// How a process ended, in words.
-pub(super) fn ending(status: WaitStatus) -> String {
-    match (status.exit_status(), status.terminating_signal()) {
-        (Some(0), _) => DONE.to_owned(),
-        (Some(code), _) => format!("exit status {code}"),
-        (_, Some(signal)) => format!("signal {signal}"),
-        _ => format!("wait status {}", status.as_raw()),
-    }
-}
-
-/// How a process ended that has done what it was to do.
-pub(super) const DONE: &str = "exit status 0";

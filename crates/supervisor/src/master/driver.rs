@@ -19,8 +19,9 @@ use tokio::{
 use super::{
     Duties, MasterError,
     action::{Action, Source, Way},
-    child::{Child, DONE, Heard, ending},
+    child::{Child, Heard},
     control::{Control, Events, GenerationReport, Report, Request},
+    ending::Ending,
     event::Event,
     gathering::Gathering,
     generations::{Generations, Stage},
@@ -251,7 +252,7 @@ impl<D: Duties> Driver<D> {
                 gathering.note(pid);
             }
             self.wishes.end(pid);
-            self.handle(Event::Exited(pid, ending(status)));
+            self.handle(Event::Exited(pid, Ending::from(status)));
         }
     }
 
@@ -271,13 +272,16 @@ impl<D: Duties> Driver<D> {
                 Action::Serving(number, pid) => self.begin_serving(number, pid),
                 Action::Leave(pid, way) => self.tell_to_leave(pid, way),
                 Action::Kill(pid) => kill(pid),
-                Action::Left(number, pid, how) if how == DONE => tracing::info!(pid, "generation {number} has left"),
-                Action::Left(number, pid, how) => {
-                    tracing::warn!(pid, "generation {number} has left before it was done ({how})");
+                Action::Left(number, pid, Ending::Done) => tracing::info!(pid, "generation {number} has left"),
+                Action::Left(number, pid, ending) => {
+                    tracing::warn!(pid, "generation {number} has left before it was done ({ending})");
                 }
-                Action::Crashed(number, pid, how) => {
+                Action::Crashed(number, pid, ending) => {
                     self.events.crashes += 1;
-                    tracing::error!(pid, "generation {number} ended unexpectedly ({how}); another one takes its place");
+                    tracing::error!(
+                        pid,
+                        "generation {number} ended unexpectedly ({ending}); another one takes its place"
+                    );
                 }
                 Action::NotStarted(number, failure) => self.note_failure(number, failure),
                 Action::Answer(id, outcome) => {

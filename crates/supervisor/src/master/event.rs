@@ -1,6 +1,6 @@
 //! What the generations' machine is told.
 
-use super::generations::Patience;
+use super::{ending::Ending, generations::Patience};
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,8 +13,8 @@ pub(crate) enum Event {
     Ready(u32, Patience),
     /// The process says why it cannot serve. It ends now.
     Failed(u32, String),
-    /// The process has ended, as this says.
-    Exited(u32, String),
+    /// The process has ended.
+    Exited(u32, Ending),
     /// A reload is wanted; somebody with this number wants to know what becomes of it.
     Reload(Option<u64>),
     /// The end is wanted. A second time: in haste.

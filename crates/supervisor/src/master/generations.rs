@@ -17,6 +17,7 @@ use std::{collections::VecDeque, mem, time::Duration};
 use super::{
     action::{Action, Source, Way},
     crashes::Crashes,
+    ending::Ending,
     event::Event,
 };
 
@@ -155,7 +156,7 @@ impl Generations {
                     attempt.failure = Some(reason);
                 }
             }
-            Event::Exited(pid, how) => self.handle_exit(now, pid, how),
+            Event::Exited(pid, ending) => self.handle_exit(now, pid, ending),
             Event::Reload(asking) if self.stop == Stop::No => self.asking.push(asking),
             Event::Reload(asking) => self.answer([asking], &Err("the server is stopping".to_owned())),
             Event::Stop => self.handle_stop(now),
@@ -225,16 +226,16 @@ impl Generations {
         self.leaving.push(Leaving { running, until });
     }
 
-    fn handle_exit(&mut self, now: Duration, pid: u32, how: String) {
+    fn handle_exit(&mut self, now: Duration, pid: u32, ending: Ending) {
         if let Some(place) = self.leaving.iter().position(|leaving| leaving.running.pid == pid) {
             let Leaving { running, .. } = self.leaving.remove(place);
-            self.actions.push_back(Action::Left(running.number, pid, how));
+            self.actions.push_back(Action::Left(running.number, pid, ending));
         } else if let Some(running) = self.serving.take_if(|running| running.pid == pid) {
-            self.actions.push_back(Action::Crashed(running.number, pid, how));
+            self.actions.push_back(Action::Crashed(running.number, pid, ending));
             self.replace_crashed(now, now.saturating_sub(running.since));
         } else if let Some(attempt) = self.starting.as_mut().filter(|attempt| attempt.pid == Some(pid)) {
             let failure = attempt.failure.take();
-            self.fail(now, failure.unwrap_or_else(|| format!("it ended before it was ready: {how}")));
+            self.fail(now, failure.unwrap_or_else(|| format!("it ended before it was ready: {ending}")));
         }
     }
 

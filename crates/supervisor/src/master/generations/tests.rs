@@ -33,7 +33,16 @@ fn read(text: &str) -> Event {
         ["stop"] => Event::Stop,
         ["ready", id] => Event::Ready(pid(id), patience),
         ["failed", id, reason] => Event::Failed(pid(id), reason.to_owned()),
-        ["exit", id, how] => Event::Exited(pid(id), how.to_owned()),
+        ["exit", id, how] => Event::Exited(pid(id), ending(how)),
+        _ => panic!("{text}"),
+    }
+}
+
+fn ending(text: &str) -> Ending {
+    match text.split_once(' ') {
+        Some(("status", "0")) => Ending::Done,
+        Some(("status", code)) => Ending::Status(code.parse().unwrap()),
+        Some(("signal", signal)) => Ending::Signal(signal.parse().unwrap()),
         _ => panic!("{text}"),
     }
 }
@@ -86,7 +95,7 @@ fn a_reload_replaces_the_generation() {
             answer 8: generation 3
             until 3610020
         6000 exit 101 status 0
-            left 1 101: status 0
+            left 1 101: exit status 0
             until 3610040
         3610040 tick
             kill 102
@@ -275,7 +284,7 @@ fn the_end() {
             leave 102 AtOnce
             until 5200
         210 exit 101 status 0
-            left 1 101: status 0
+            left 1 101: exit status 0
             until 5200
         5200 tick
             kill 102
