@@ -41,7 +41,8 @@ fn a_download_is_finished() {
         stream.read_to_end(&mut bytes).unwrap();
         assert_eq!(Answer::parse(&bytes).body.len(), LENGTH);
         assert_eq!(server.child.wait().unwrap().code(), Some(0));
-        assert_eq!(server.last_lines(), [""; 0]);
+        // A slow machine may have been asked to wait.
+        assert!(server.last_lines().iter().all(|line| line.contains("stopping: ")));
     }
 }
 
@@ -69,6 +70,9 @@ fn a_second_signal_ends_at_once() {
     let (_folder, mut server, stream) = downloading(&[]);
     server.signal(Signal::INT);
     until_it_stops_listening(&server);
+    let line = server.line_with("stopping: ");
+    let expected = "1 connection is still in use, and cut after 30s; a second signal (Ctrl-C) ends at once";
+    assert!(line.ends_with(expected), "{line}");
     server.signal(Signal::INT);
     assert_eq!(server.child.wait().unwrap().code(), Some(0));
     drop(stream);

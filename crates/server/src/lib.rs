@@ -32,6 +32,7 @@ mod signals;
 mod status;
 mod stop;
 mod transport;
+mod unfinished;
 mod worker;
 
 pub use bytes::Bytes;

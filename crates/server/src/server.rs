@@ -25,6 +25,7 @@ use crate::{
     settings::Settings,
     signals::Signals,
     status::Status,
+    unfinished,
     worker::{LogMaker, Worker},
 };
 
@@ -318,8 +319,11 @@ impl BoundServer {
         if spawned.is_err() {
             stopper.stop();
         }
-        let leaving = leave(departure, &stopper, &status, settings.timeouts.grace);
-        wait(threads, signals, &stopper, leaving)?;
+        let grace = settings.timeouts.grace;
+        let leaving = leave(departure, &stopper, &status, grace);
+        let telling = unfinished::tell(&stopper, &status, grace);
+        let aside = async { _ = tokio::join!(leaving, telling) };
+        wait(threads, signals, &stopper, aside)?;
         Ok(spawned?)
     }
 
@@ -354,12 +358,12 @@ impl Drop for EndOnDrop {
     }
 }
 
-/// Waits until all workers have ended; meanwhile signals are heard, and shared ports are left.
+/// Waits until all workers have ended; meanwhile signals are heard, and shared ports are left (`aside`).
 fn wait(
     threads: Vec<JoinHandle<Result<(), Error>>>,
     signals: Signals,
     stopper: &Stopper,
-    leaving: impl Future<Output = ()>,
+    aside: impl Future<Output = ()>,
 ) -> Result<(), Error> {
     let (done, all_done) = tokio::sync::oneshot::channel();
     let joiner = thread::Builder::new().name("serow-join".into()).spawn(move || {
@@ -370,7 +374,7 @@ fn wait(
         let _ = done.send(());
         outcome
     })?;
-    signals.stop_until(stopper, leaving, all_done);
+    signals.stop_until(stopper, aside, all_done);
     joiner.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
