@@ -106,7 +106,7 @@ impl Collection {
         if let Some(last) = self.course.last_mut() {
             last.length = elapsed.saturating_sub(last.start).clamp(Duration::from_millis(1), self.step);
         }
-        let Stretch { requests, bytes, connections, errors, latencies, connect_times, statuses } = self.all;
+        let Stretch { requests, bytes, connections, sent_again, errors, latencies, connect_times, statuses } = self.all;
         Results {
             url: String::new(),
             socket: None,
@@ -125,6 +125,7 @@ impl Collection {
             statuses: statuses.into_iter().collect(),
             errors,
             unsent: self.unsent,
+            sent_again,
             connections_made: connections,
             connect_times,
             latencies,

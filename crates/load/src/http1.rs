@@ -135,8 +135,11 @@ impl Lane {
         let unanswered = if permit.counts { batch.requests().len() - exchange.answered } else { 0 };
         self.deadline.clear();
         match outcome {
-            // What a server sends behind its last response answers nothing: another connection is opened.
-            Outcome::Answered(Next::Reuse) if thread.plan.keep_alive => self.connection = connection.into_idle().ok(),
+            Outcome::Answered(Next::Reuse) if thread.plan.keep_alive => match connection.into_idle() {
+                Ok(connection) => self.connection = Some(connection),
+                // More than was asked for: the next request must not take it for its response.
+                Err(_) => thread.tally.note_faults(Fault::Protocol, usize::from(permit.counts)),
+            },
             Outcome::Answered(_) => {
                 thread.tally.note_faults(Fault::Read, unanswered);
                 close(connection);

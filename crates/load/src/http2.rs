@@ -3,6 +3,7 @@
 mod under_way;
 
 use std::{
+    collections::VecDeque,
     future::{Future, poll_fn},
     pin::Pin,
     rc::Rc,
@@ -15,7 +16,7 @@ use serow_client::{Broken, Http2};
 use serow_http2::{Asking, ClientEvent, ErrorCode, Limits, OpenError, StreamId};
 use serow_net::{Deadline, monotonic};
 
-use self::under_way::{Request, UnderWay};
+use self::under_way::{Request, RequestSource, UnderWay};
 use crate::{
     Batch,
     schedule::{Permit, Place},
@@ -29,8 +30,9 @@ pub(crate) async fn send(thread: &Rc<Thread>) {
     let mut place = Place::default();
     let deadline = thread.deadlines.register();
     let mut next = None;
+    let mut refused = VecDeque::new();
     loop {
-        if next.is_none() {
+        if next.is_none() && refused.is_empty() {
             let Some(permit) = poll_fn(|context| thread.schedule.poll_next(context, &mut place, monotonic)).await
             else {
                 break;
@@ -41,7 +43,9 @@ pub(crate) async fn send(thread: &Rc<Thread>) {
             Ok(wire) => wire,
             Err(_) => {
                 let lost = next.take().filter(|pending| pending.permit.counts);
-                thread.note_unconnected(lost.map_or(0, |pending| pending.unopened())).await;
+                let lost = lost.map_or(0, |pending| pending.unopened());
+                let refused = refused.drain(..).filter(|request: &Request| request.counts).count();
+                thread.note_unconnected(lost + refused).await;
                 continue;
             }
         };
@@ -52,6 +56,7 @@ pub(crate) async fn send(thread: &Rc<Thread>) {
             deadline: &deadline,
             connection,
             next: next.take(),
+            refused: &mut refused,
             pause: thread.delays.then(|| Box::pin(thread.delay()) as Pause<'_>),
             under_way: UnderWay::new(),
             stage: Stage::Opening,
@@ -68,6 +73,8 @@ struct Lanes<'a> {
     deadline: &'a Deadline,
     connection: Http2,
     next: Option<Pending>,
+    /// What the server refused on this connection or one before, and what goes first on the next.
+    refused: &'a mut VecDeque<Request>,
     /// What a script wants to wait for before it sends that.
     pause: Option<Pause<'a>>,
     under_way: UnderWay,
@@ -136,6 +143,12 @@ impl Lanes<'_> {
     /// Opens what may be opened.
     fn open_requests(&mut self, context: &mut Context<'_>) {
         while self.stage == Stage::Opening && self.under_way.count() < self.thread.plan.streams {
+            if let Some(request) = self.refused.pop_front() {
+                match self.open_again(request) {
+                    Poll::Ready(()) => continue,
+                    Poll::Pending => return,
+                }
+            }
             if self.next.is_none() {
                 let Poll::Ready(permit) = self.thread.schedule.poll_next(context, self.place, monotonic) else {
                     return;
@@ -154,7 +167,7 @@ impl Lanes<'_> {
             match &mut self.next {
                 None => self.stage = Stage::Finishing,
                 Some(pending) => {
-                    let opened = open(&mut self.connection, pending, self.thread);
+                    let opened = open_next(&mut self.connection, pending, self.thread);
                     let is_last = pending.unopened() == 0;
                     match opened {
                         Ok(request) => self.begin(request),
@@ -170,6 +183,22 @@ impl Lanes<'_> {
                 }
             }
         }
+    }
+
+    /// Sends a request again that was refused; pending while there is no room for it.
+    fn open_again(&mut self, request: Request) -> Poll<()> {
+        match open(&mut self.connection, &request.source, self.thread) {
+            Ok(()) => self.begin(Request { sent: monotonic(), status: 0, kept: None, ..request }),
+            Err(error @ (OpenError::WouldBlock | OpenError::Leaving)) => {
+                self.refused.push_front(request);
+                if error == OpenError::WouldBlock {
+                    return Poll::Pending;
+                }
+                self.stage = Stage::Finishing;
+            }
+            Err(OpenError::Misuse) => self.thread.tally.note_faults(Fault::Protocol, usize::from(request.counts)),
+        }
+        Poll::Ready(())
     }
 
     fn begin(&mut self, request: Request) {
@@ -207,7 +236,8 @@ impl Lanes<'_> {
                     }
                 }
                 ClientEvent::End { stream, .. } => self.finish(stream),
-                ClientEvent::Reset { stream, code } => self.lose(stream, fault_of(code)),
+                ClientEvent::Reset { stream, code: ErrorCode::REFUSED_STREAM } => self.note_refusal(stream),
+                ClientEvent::Reset { stream, .. } => self.lose(stream, Fault::Protocol),
                 ClientEvent::GoAway { .. } => self.stage = Stage::Finishing,
             }
         }
@@ -226,6 +256,21 @@ impl Lanes<'_> {
         if let Some(kept) = request.kept {
             self.thread.show(&kept);
         }
+    }
+
+    /// The server never looked at a request (RFC 9113 §8.7), so it goes to another connection.
+    fn note_refusal(&mut self, stream: StreamId) {
+        let Some(mut request) = self.take(stream) else { return };
+        self.stage = Stage::Finishing;
+        if request.source.refusals == MAX_REFUSALS {
+            return self.thread.tally.note_faults(Fault::Read, usize::from(request.counts));
+        }
+        request.source.refusals += 1;
+        if request.counts {
+            self.thread.tally.note_sent_again();
+        }
+        // Of those refused by one GOAWAY, the last comes first.
+        self.refused.push_front(request);
     }
 
     /// There will be no whole response.
@@ -271,24 +316,28 @@ impl Lanes<'_> {
 }
 
 /// Opens the next request of those that may be sent. One that cannot be sent at all is passed over.
-fn open(connection: &mut Http2, pending: &mut Pending, thread: &Thread) -> Result<Request, OpenError> {
-    let written = &pending.batch.requests()[pending.opened];
-    let asking = Asking { scheme: thread.plan.origin.scheme_name(), ..Asking::default() };
-    let opened = connection.open(&written.head, &written.body, asking);
+fn open_next(connection: &mut Http2, pending: &mut Pending, thread: &Thread) -> Result<Request, OpenError> {
+    let source = RequestSource { batch: Rc::clone(&pending.batch), number: pending.opened, refusals: 0 };
+    let opened = open(connection, &source, thread);
     if !matches!(opened, Err(OpenError::WouldBlock | OpenError::Leaving)) {
         pending.opened += 1;
     }
     opened?;
     let sent = monotonic();
     let Permit { due, counts } = pending.permit;
-    Ok(Request { counts, began: due.unwrap_or(sent), sent, status: 0, kept: None })
+    Ok(Request { counts, began: due.unwrap_or(sent), sent, status: 0, kept: None, source })
 }
 
-/// What it is to a client that its stream was cut off.
-fn fault_of(code: ErrorCode) -> Fault {
-    // The server leaves, and never looked at the request (RFC 9113 §8.7).
-    if code == ErrorCode::REFUSED_STREAM { Fault::Read } else { Fault::Protocol }
+/// Opens a stream with this request.
+fn open(connection: &mut Http2, source: &RequestSource, thread: &Thread) -> Result<(), OpenError> {
+    let written = &source.batch.requests()[source.number];
+    let asking = Asking { scheme: thread.plan.origin.scheme_name(), ..Asking::default() };
+    connection.open(&written.head, &written.body, asking).map(drop)
 }
+
+/// How often a request is sent again. A server that leaves refuses it once, or twice where the next leaves too; one that
+/// refuses each stream must not be asked for ever.
+const MAX_REFUSALS: u32 = 10;
 
 /// A response may be as large as it likes: nothing of it is kept, so nothing is gained by windows. h2load has them as large.
 pub(crate) const LIMITS: Limits = Limits {

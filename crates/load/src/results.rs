@@ -46,6 +46,8 @@ pub struct Results {
     pub errors: Errors,
     /// Requests that were due and not sent before the end, where a rate was planned.
     pub unsent: u64,
+    /// How often a request was sent again, since the server had refused it unseen (GOAWAY or REFUSED_STREAM of HTTP/2).
+    pub sent_again: u64,
     /// Connections that were opened, TLS and all.
     pub connections_made: u64,
     /// How long each of them took to open, in nanoseconds.

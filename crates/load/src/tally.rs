@@ -15,6 +15,7 @@ pub(crate) struct Tally {
     requests: Cell<u64>,
     bytes: Cell<u64>,
     connections: Cell<u64>,
+    sent_again: Cell<u64>,
     errors: Cell<Errors>,
     latencies: RefCell<Distribution>,
     connect_times: RefCell<Distribution>,
@@ -31,6 +32,7 @@ pub(crate) struct Stretch {
     pub(crate) requests: u64,
     pub(crate) bytes: u64,
     pub(crate) connections: u64,
+    pub(crate) sent_again: u64,
     pub(crate) errors: Errors,
     pub(crate) latencies: Distribution,
     pub(crate) connect_times: Distribution,
@@ -97,6 +99,12 @@ impl Tally {
         self.connect_times.borrow_mut().record_duration(time);
     }
 
+    /// A request that the server refused is sent again.
+    #[cold]
+    pub(crate) fn note_sent_again(&self) {
+        self.sent_again.set(self.sent_again.get() + 1);
+    }
+
     /// Responses in this stretch.
     pub(crate) fn requests(&self) -> u64 {
         self.requests.get()
@@ -125,6 +133,7 @@ impl Tally {
             requests: self.requests.take(),
             bytes: self.bytes.take(),
             connections: self.connections.take(),
+            sent_again: self.sent_again.take(),
             errors: self.errors.take(),
             latencies: self.latencies.take(),
             connect_times: self.connect_times.take(),
@@ -139,6 +148,7 @@ impl Stretch {
         self.requests += other.requests;
         self.bytes += other.bytes;
         self.connections += other.connections;
+        self.sent_again += other.sent_again;
         self.errors = self.errors.with(other.errors);
         self.latencies.merge(&other.latencies);
         self.connect_times.merge(&other.connect_times);

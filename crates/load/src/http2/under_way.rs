@@ -1,10 +1,10 @@
 //! What is under way on the streams of a connection.
 
-use std::{collections::VecDeque, time::Duration};
+use std::{collections::VecDeque, rc::Rc, time::Duration};
 
 use serow_http2::StreamId;
 
-use crate::source::Kept;
+use crate::{Batch, source::Kept};
 
 /// A request under way.
 pub(super) struct Request {
@@ -18,6 +18,17 @@ pub(super) struct Request {
     pub(super) status: u16,
     /// The response, where a script wants to see it.
     pub(super) kept: Option<Kept>,
+    pub(super) source: RequestSource,
+}
+
+/// What is sent again where the server refuses it.
+#[derive(Clone)]
+pub(super) struct RequestSource {
+    pub(super) batch: Rc<Batch>,
+    /// Which of the batch it is.
+    pub(super) number: usize,
+    /// How often it was refused.
+    pub(super) refusals: u32,
 }
 
 /// The requests of a connection. Streams are opened in the order of their numbers (RFC 9113 §5.1.1), so each is found by
@@ -83,11 +94,16 @@ impl UnderWay {
 
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
+
     use super::*;
+    use crate::Parts;
 
     fn request(sent: u64) -> Request {
         let sent = Duration::from_secs(sent);
-        Request { counts: true, began: sent, sent, status: 0, kept: None }
+        let parts = Parts { method: "GET", path: "/", host: "a", headers: &[], body: Bytes::new(), close: false };
+        let source = RequestSource { batch: Rc::new(Batch::new(&parts).unwrap()), number: 0, refusals: 0 };
+        Request { counts: true, began: sent, sent, status: 0, kept: None, source }
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::{Distribution, Interval, Results};
 /// | name | what |
 /// | --- | --- |
 /// | `run` | what was asked for, and whether it was `interrupted` |
-/// | `summary` | responses, bytes, both by time; requests that were due and not sent; connections opened |
+/// | `summary` | responses, bytes, both by time; requests that were due and not sent, and those that were refused and sent again; connections opened |
 /// | `statuses` | how many responses had which status |
 /// | `errors` | by kind; `status` counts statuses of 400 and above, which are responses as well |
 /// | `latency` | from the request to the end of its response; from when it was due, where a rate was planned |
@@ -68,6 +68,7 @@ fn summary(results: &Results) -> Value {
         "requests_per_second": rounded(results.requests_per_second()),
         "bytes_per_second": rounded(results.bytes_per_second()),
         "unsent": results.unsent,
+        "sent_again": results.sent_again,
         "connections_made": results.connections_made,
     })
 }

@@ -94,6 +94,9 @@ fn circumstances(results: &Results) -> Vec<String> {
         let times = if results.connect_times.count() > 0 { &times } else { "" };
         lines.push(format!("  Connections made: {}{times}", results.connections_made));
     }
+    if results.sent_again > 0 {
+        lines.push(format!("  Refused and sent again: {}", results.sent_again));
+    }
     if let Some(rate) = results.planned_rate {
         lines.push(format!("  Planned rate: {rate:.2} each second, {} requests not sent", results.unsent));
     }

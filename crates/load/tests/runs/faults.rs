@@ -2,7 +2,7 @@
 
 use std::{
     io::{Read, Write},
-    net::{Ipv4Addr, TcpListener},
+    net::{Ipv4Addr, TcpListener, TcpStream},
     sync::mpsc,
     thread,
     time::{Duration, Instant},
@@ -126,6 +126,126 @@ fn responses_that_are_cut_off_are_lost() {
         let shown = answer.escape_ascii();
         assert_eq!((results.requests, results.errors.read), (answered, lost), "{shown}");
         assert_eq!(results.errors.all(), lost, "{shown}: {:?}", results.errors);
+    }
+}
+
+/// A server of raw bytes: says this to each request, and keeps the connection.
+fn raw_kept_alive(answer: &'static [u8]) -> Destination {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let destination = Destination::Tcp(listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for connection in listener.incoming() {
+            let mut connection = connection.unwrap();
+            thread::spawn(move || {
+                // The client closes whenever it has had enough.
+                while connection.read(&mut [0; 4096]).is_ok_and(|read| read > 0) && connection.write_all(answer).is_ok()
+                {
+                }
+            });
+        }
+    });
+    destination
+}
+
+#[test]
+fn bytes_behind_a_response_are_a_fault_and_not_the_next_response() {
+    let cases: [&[u8]; 3] = [
+        b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nOKHTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n",
+        b"HTTP/1.1 204 No Content\r\n\r\nx",
+        b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\nHTTP/1.1 404 ",
+    ];
+    for answer in cases {
+        let plan = Plan {
+            threads: 1,
+            connections: 1,
+            count: Some(10),
+            ..plan(raw_kept_alive(answer), http::Version::HTTP_11, 1)
+        };
+        let results = run(plan);
+        let shown = answer.escape_ascii();
+        assert_eq!(results.requests, 10, "{shown}");
+        assert!(results.statuses.keys().all(|status| *status < 300), "{shown}: {:?}", results.statuses);
+        assert_eq!(results.errors, Errors { protocol: 10, ..Errors::default() }, "{shown}");
+        assert_eq!(results.connections_made, 10, "{shown}");
+    }
+}
+
+/// How a server refuses a stream.
+#[derive(Clone, Copy, Debug)]
+enum Refusal {
+    /// By GOAWAY, with the stream before as the last that it looked at.
+    GoAway,
+    /// By RST_STREAM with REFUSED_STREAM.
+    Reset,
+}
+
+/// A server of HTTP/2 that answers the first four streams of each connection, and refuses the others.
+fn refusing(refusal: Refusal) -> Destination {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let destination = Destination::Tcp(listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for connection in listener.incoming() {
+            let connection = connection.unwrap();
+            thread::spawn(move || refuse_after_four(connection, refusal));
+        }
+    });
+    destination
+}
+
+fn refuse_after_four(mut connection: TcpStream, refusal: Refusal) {
+    let frame = |kind: u8, flags: u8, stream: u32, payload: &[u8]| {
+        let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
+        [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
+    };
+    connection.write_all(&frame(SETTINGS, 0, 0, &[])).unwrap();
+    let mut input = connection.try_clone().unwrap();
+    input.read_exact(&mut [0; 24]).unwrap();
+    let mut answered = 0;
+    let mut head = [0; 9];
+    while input.read_exact(&mut head).is_ok() {
+        let length = u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize;
+        input.read_exact(&mut vec![0; length]).unwrap();
+        let (kind, stream) = (head[3], u32::from_be_bytes([head[5], head[6], head[7], head[8]]));
+        let answer = match refusal {
+            _ if kind != HEADERS => continue,
+            // `:status: 200`, END_STREAM and END_HEADERS.
+            _ if answered < 4 => {
+                answered += 1;
+                frame(HEADERS, 0x5, stream, &[0x88])
+            }
+            Refusal::Reset => frame(RST_STREAM, 0, stream, &[0, 0, 0, 7]),
+            Refusal::GoAway => {
+                // The fourth stream of a client is 7; the error code is NO_ERROR.
+                let answer = frame(GOAWAY, 0, 0, &[0, 0, 0, 7, 0, 0, 0, 0]);
+                answered = u32::MAX;
+                answer
+            }
+        };
+        if answered == u32::MAX {
+            let _ = connection.write_all(&answer);
+            // The client closes when it has its answers.
+            let _ = input.read_to_end(&mut Vec::new());
+            return;
+        }
+        if connection.write_all(&answer).is_err() {
+            return;
+        }
+    }
+}
+
+const HEADERS: u8 = 1;
+const RST_STREAM: u8 = 3;
+const SETTINGS: u8 = 4;
+const GOAWAY: u8 = 7;
+
+#[test]
+fn streams_that_the_server_refuses_are_sent_again_and_answered() {
+    for refusal in [Refusal::GoAway, Refusal::Reset] {
+        let plan = plan(refusing(refusal), http::Version::HTTP_2, 8);
+        let results = run(Plan { threads: 1, connections: 1, count: Some(20), ..plan });
+        assert_eq!((results.requests, results.errors.all()), (20, 0), "{refusal:?}: {:?}", results.errors);
+        assert!(results.sent_again >= 4, "{refusal:?}: {}", results.sent_again);
+        assert_eq!(results.connections_made, 5, "{refusal:?}");
     }
 }
 

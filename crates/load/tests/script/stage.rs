@@ -164,6 +164,7 @@ pub(crate) fn results() -> Results {
         statuses: BTreeMap::from([(200, 3), (404, 1)]),
         errors: Errors { connect: 1, read: 2, write: 3, timeout: 4, protocol: 5, status: 6 },
         unsent: 0,
+        sent_again: 0,
         connections_made: 2,
         connect_times: Distribution::new(),
         latencies,

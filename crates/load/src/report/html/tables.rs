@@ -123,6 +123,7 @@ fn run(results: &Results) -> Vec<Row> {
     add("Duration", Some(quantity::duration(results.elapsed)));
     add("Planned responses each second", results.planned_rate.map(quantity::rate));
     add("Requests not sent in time", results.planned_rate.map(|_| quantity::count(results.unsent)));
+    add("Requests refused and sent again", (results.sent_again > 0).then(|| quantity::count(results.sent_again)));
     add("Connections opened", Some(quantity::count(results.connections_made)));
     let opening = |percent| quantity::time(results.connect_times.percentile(percent) as f64);
     let opened = results.connect_times.count() > 0;
