@@ -74,6 +74,7 @@ impl CommandApplication {
         let forwarding = ForwardingSettings {
             buffering: Some(run.buffer.clone()),
             forwarded: Forwarded { trusted: run.trusted.clone(), ..Forwarded::default() },
+            field_names: self.shared.settings.field_names,
             ..ForwardingSettings::default()
         };
         Proxy::new(self.shared.upstream.clone(), forwarding)

@@ -11,6 +11,7 @@ use crate::{
     failure::Failure,
     forwarding::{Connections, Forwarding},
     http1, http2,
+    request_body::RequestBody,
     server::{Lease, Server},
     websocket,
 };
@@ -21,8 +22,9 @@ impl Forwarding<'_> {
         server.counters.requests.add(1);
         self.course = self.noted.as_ref().map(|noted| Course::begin(noted, server));
         lease.is_noted_by(self.course.clone());
-        if let Some(whole) = &self.whole {
-            self.body = whole.body();
+        match &self.whole {
+            Some(whole) => self.body = RequestBody::new(whole.body(), self.head.trailers),
+            None => self.body.rewind(),
         }
         if let Some(connections) = self.local.multiplexed(server) {
             if self.head.upgrade.is_none()

@@ -78,6 +78,11 @@ pub(crate) struct Account {
 type Text = SmallVec<[u8; 64]>;
 
 impl Account {
+    /// Whether the peer is believed.
+    pub(crate) fn trusted(&self) -> bool {
+        self.trusted
+    }
+
     /// Whether this field of the request is replaced by what we say, or not believed. Of somebody who is not trusted that is
     /// all such fields, also those that are not written here: servers believe what they get from us.
     #[inline]

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serow_message::{Body, Connection, Interim, Method, Request, Response, StatusCode};
+use serow_message::{Connection, Interim, Method, Request, Response, StatusCode};
 use tokio::time::timeout_at;
 
 use crate::{
@@ -18,6 +18,7 @@ use crate::{
     failure_page,
     local::Local,
     outlier::Outcome,
+    request_body::RequestBody,
     request_head::{self, Outgoing},
     response_head,
     retry::{Attempt, Decision, Fault, Rest},
@@ -33,7 +34,7 @@ pub(crate) struct Forwarding<'a> {
     pub(crate) local: Rc<Local>,
     settings: &'a ForwardingSettings,
     pub(crate) head: Outgoing,
-    pub(crate) body: Body,
+    pub(crate) body: RequestBody,
     pub(crate) has_body: bool,
     /// The body, where it was taken whole.
     pub(crate) whole: Option<Whole>,
@@ -91,6 +92,7 @@ impl<'a> Forwarding<'a> {
             ..Wish::default()
         };
         let has_body = body.length() != Some(0);
+        let body = RequestBody::new(body, head.trailers);
         local.upstream.budget().deposit(local.now());
         let until = local.upstream.settings().timeouts.total.map(|total| Instant::now() + total);
         Ok(Self {
@@ -164,7 +166,7 @@ impl<'a> Forwarding<'a> {
 
     /// Takes the body whole, before anybody is asked.
     async fn take_body(&mut self, settings: &BufferSettings) -> Result<(), StatusCode> {
-        match Whole::of(std::mem::take(&mut self.body), settings).await {
+        match Whole::of(std::mem::take(&mut self.body).into_body(), settings).await {
             Ok(whole) => self.whole = Some(whole),
             Err(failure) => {
                 failure.log(&self.local.upstream.settings().name, settings);
@@ -191,8 +193,7 @@ impl<'a> Forwarding<'a> {
     fn after(&mut self, server: &Server, fault: Fault, processed: Processed) -> Decision {
         let upstream = &self.local.upstream;
         let retries = &upstream.settings().retries;
-        // What was read of a body is gone, unless it was taken whole.
-        let is_whole = !self.has_body || self.whole.is_some() || self.body.length() != Some(0);
+        let is_whole = !self.has_body || self.whole.is_some() || self.body.is_whole();
         let body = if is_whole { Rest::Whole } else { Rest::Cut };
         let attempt = Attempt { fault, processed, method: self.head.method(), body, made: self.attempts };
         match retries.decide(&attempt) {
@@ -205,7 +206,8 @@ impl<'a> Forwarding<'a> {
             Decision::Elsewhere => {
                 self.wish.tried.push(server.number());
                 // Who is slow or at a loss is not asked the same again.
-                let of_use = matches!(fault, Fault::Connect | Fault::Broken) || self.local.has_another(&self.wish);
+                let of_use = matches!(fault, Fault::Connect | Fault::Broken)
+                    || self.local.has_another(&self.wish);
                 if !of_use || !upstream.budget().withdraw(self.local.now(), retries.budget) {
                     return Decision::GiveUp;
                 }

@@ -20,6 +20,7 @@ use crate::{
     feeding::{Cut, Fed, fed_by},
     local::Local,
     patience::{Patience, Waiting},
+    request_body::{Piece, RequestBody},
     server::Lease,
 };
 
@@ -31,6 +32,7 @@ pub(crate) struct Exchange {
     connection: Box<Http1>,
     patience: Patience,
     request: Outgoing,
+    body: RequestBody,
     asked: Option<Instant>,
     is_reused: bool,
     /// Bytes that had come before.
@@ -41,7 +43,8 @@ pub(crate) struct Exchange {
 
 /// What of the request is to be sent.
 enum Outgoing {
-    Body(Body),
+    /// The body, or what is left of it.
+    Body,
     /// All of it was handed to the connection.
     Whole,
     /// The server takes no more; what it says about that is waited for.
@@ -57,17 +60,17 @@ impl Exchange {
         is_reused: bool,
         until: Option<Instant>,
     ) -> Self {
-        let (patience, request) = (Patience::new(&local), Outgoing::Whole);
+        let (patience, request, body) = (Patience::new(&local), Outgoing::Whole, RequestBody::default());
         let received_before = connection.received();
-        Self { local, lease, connection, patience, request, asked: None, is_reused, received_before, until }
+        Self { local, lease, connection, patience, request, body, asked: None, is_reused, received_before, until }
     }
 
     /// Sends the request, and waits for the response. The body is taken from where it is only when something of it is
-    /// wanted; interim responses go on to the client.
+    /// wanted; interim responses go on to the client. Where there is no response, the body is given back, for another attempt.
     pub(crate) async fn response(
         &mut self,
         head: &RequestHead,
-        body: &mut Body,
+        body: &mut RequestBody,
         interim: &Interim,
     ) -> Result<ReceivedResponse, Failure> {
         let length = body.length().map_or(BodyLength::Unknown, BodyLength::Known);
@@ -76,9 +79,19 @@ impl Exchange {
             .send_head(head, length)
             .map_err(|misuse| Failure::of_exchange(Cause::Unsayable(misuse.to_string()), Processed::Never))?;
         if has_body {
-            self.request = Outgoing::Body(std::mem::take(body));
+            (self.request, self.body) = (Outgoing::Body, std::mem::take(body));
+            // A server of HTTP/1.1 does not say that it left a request alone.
+            if !head.method.is_idempotent() && !self.local.upstream.settings().retries.all_methods {
+                self.body.release();
+            }
         }
-        poll_fn(|context| self.poll_head(context, interim)).await
+        let response = poll_fn(|context| self.poll_head(context, interim)).await;
+        match response {
+            Ok(_) => self.body.release(),
+            Err(_) if has_body => *body = std::mem::take(&mut self.body),
+            Err(_) => {}
+        }
+        response
     }
 
     /// What is behind the head of the response.
@@ -130,23 +143,20 @@ impl Exchange {
                     Poll::Pending => return Ok(Waiting::Taking),
                 }
             }
-            let Outgoing::Body(body) = &mut self.request else { return Ok(Waiting::Beginning) };
-            let Poll::Ready(frame) = body.poll_next(context) else { return Ok(Waiting::Nothing) };
-            let trailers = match frame.transpose()? {
-                Some(frame) => match frame.into_data() {
-                    Ok(data) => {
-                        self.connection.send_data(&data)?;
-                        // It took what there was: its time begins again.
-                        self.patience.note_progress();
-                        continue;
-                    }
-                    Err(frame) => frame.trailers_ref().and_then(|trailers| trailers.try_into().ok()),
-                },
-                None => None,
-            };
-            self.connection.send_end(trailers.as_ref())?;
-            self.request = Outgoing::Whole;
-            self.asked = Some(Instant::now());
+            let Outgoing::Body = self.request else { return Ok(Waiting::Beginning) };
+            let Poll::Ready(piece) = self.body.poll_next(context) else { return Ok(Waiting::Nothing) };
+            match piece? {
+                Piece::Data(data) => {
+                    self.connection.send_data(&data)?;
+                    // It took what there was: its time begins again.
+                    self.patience.note_progress();
+                }
+                Piece::End(trailers) => {
+                    self.connection.send_end(trailers.as_ref())?;
+                    self.request = Outgoing::Whole;
+                    self.asked = Some(Instant::now());
+                }
+            }
         }
     }
 
@@ -157,7 +167,7 @@ impl Exchange {
         let processed = if self.is_reused && closed && nothing_came { Processed::Unlikely } else { Processed::Maybe };
         let cause = match std::mem::replace(&mut self.request, Outgoing::Whole) {
             Outgoing::Refused(first) => first,
-            Outgoing::Body(_) | Outgoing::Whole => broken,
+            Outgoing::Body | Outgoing::Whole => broken,
         };
         Failure::of_exchange(Cause::Broken(cause.into()), processed)
     }

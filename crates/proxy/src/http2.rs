@@ -23,7 +23,9 @@ mod stream;
 mod tunnel;
 
 use serow_http2::Limits;
-use serow_message::{Body, Interim, RequestHead};
+use serow_message::{Interim, RequestHead};
+
+use crate::request_body::RequestBody;
 
 pub(crate) use self::{connections::Connections, exchange::Exchange, stream::Stream};
 
@@ -31,7 +33,7 @@ pub(crate) use self::{connections::Connections, exchange::Exchange, stream::Stre
 #[derive(Clone, Copy)]
 pub(crate) struct Asked<'a> {
     pub(crate) head: &'a RequestHead,
-    pub(crate) body: &'a Body,
+    pub(crate) body: &'a RequestBody,
     /// Where interim responses go.
     pub(crate) interim: &'a Interim,
     /// For an extended CONNECT (RFC 8441 §4).

@@ -18,7 +18,7 @@
 //! | step | file |
 //! | --- | --- |
 //! | what a thread has of the upstream is found: its connections, its turn | `local.rs` |
-//! | the head for servers is made: without the fields of the client's connection, with what servers are told of the client | `request_head.rs`, `forwarded.rs`, `trust.rs`, `path_prefix.rs`, `via.rs` |
+//! | the head for servers is made: without the fields of the client's connection, with what servers are told of the client | `request_head.rs`, `forwarded.rs`, `trust.rs`, `field_names.rs`, `path_prefix.rs`, `via.rs` |
 //! | servers that are healthy, wanted and not full are candidates; a session has its own; where all are full, the request waits | `selection.rs`, `sticky.rs`, `queue.rs` |
 //! | one of them is chosen | `balancing.rs`, `balancing/` |
 //! | a connection that is idle is taken, or one is opened | `attempt.rs`, `pool.rs`, `http2/connections.rs` |
@@ -49,6 +49,7 @@ mod counters;
 mod failure;
 mod failure_page;
 mod feeding;
+mod field_names;
 mod forwarded;
 mod forwarding;
 mod health;
@@ -66,6 +67,7 @@ mod proxy;
 mod proxy_header;
 mod queue;
 mod report;
+mod request_body;
 mod request_head;
 mod response_head;
 mod retry;
@@ -88,6 +90,7 @@ pub use self::{
     buffering::{BufferFailure, Whole},
     control::ControlError,
     failure_page::failure_page,
+    field_names::FieldNames,
     forwarded::{Forwarded, ForwardedFields},
     health::{CheckKind, CheckSettings, CheckStart, HttpCheck},
     names::NameSettings,

@@ -6,6 +6,7 @@ use serow_message::{Headers, Known, Method, OnUpgrade, Request, RequestHead, Sta
 
 use crate::{
     address::ServerAddress,
+    field_names::TrailerRule,
     path_prefix,
     settings::{ForwardingSettings, HostSetting},
     via,
@@ -18,6 +19,8 @@ pub(crate) struct Outgoing {
     host: Host,
     /// The client's connection, where it asks for another protocol on it and `Upgrade` is passed on.
     pub(crate) upgrade: Option<OnUpgrade>,
+    /// Which trailers of the request go on.
+    pub(crate) trailers: TrailerRule,
 }
 
 /// Which host is asked for.
@@ -32,10 +35,11 @@ enum Host {
 /// Takes the head of a request, and makes of it what servers are asked. Its body stays.
 ///
 /// What is left out, beside the fields of the client's connection: `Expect`, since the server in front of us says
-/// `100 Continue` when the body is first wanted, and fields of the client about other clients ([`Forwarded`]). Everything
-/// else passes, names with underscores too: what they mean is the servers' business.
+/// `100 Continue` when the body is first wanted, fields of the client about other clients ([`Forwarded`]), and those whose names
+/// may be taken for others ([`FieldNames`]). Everything else passes.
 ///
 /// [`Forwarded`]: crate::Forwarded
+/// [`FieldNames`]: crate::FieldNames
 ///
 /// # Errors
 ///
@@ -65,7 +69,8 @@ pub(crate) fn outgoing(request: &mut Request, settings: &ForwardingSettings) -> 
     let account = settings.forwarded.account(&headers, request.connection());
     let named = hop_by_hop::Named::of(&headers);
     headers.retain_known(|name, known, _| {
-        !(named.covers(name, known) || known == Some(Known::Expect) || account.replaces(name, known))
+        settings.field_names.allow(name, known)
+            && !(named.covers(name, known) || known == Some(Known::Expect) || account.replaces(name, known))
     });
     let [x_for, x_proto, x_host, forwarded] = account.fields();
     let te = (Known::Te, takes_trailers.then_some(&b"trailers"[..]));
@@ -77,7 +82,8 @@ pub(crate) fn outgoing(request: &mut Request, settings: &ForwardingSettings) -> 
     }
     let host = decide_host(&mut headers, settings);
     let head = RequestHead { method: request.method.clone(), target, version: Version::HTTP_11, headers };
-    Ok(Outgoing { head, host, upgrade })
+    let trailers = TrailerRule { names: settings.field_names, trusted: account.trusted() };
+    Ok(Outgoing { head, host, upgrade, trailers })
 }
 
 impl Outgoing {
@@ -106,6 +112,9 @@ impl Outgoing {
 fn decide_host(headers: &mut Headers, settings: &ForwardingSettings) -> Host {
     if let HostSetting::Fixed(host) = &settings.host {
         let _ = headers.replace(Known::Host, host);
+    }
+    for (name, _) in &settings.request_headers {
+        settings.field_names.remove_look_alikes(name, headers);
     }
     apply(&settings.request_headers, headers);
     match settings.host {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serow_client::TlsConnector;
 
 use crate::{
-    address::ServerAddress, balancing::Balancing, forwarded::Forwarded, health::CheckSettings,
+    address::ServerAddress, balancing::Balancing, field_names::FieldNames, forwarded::Forwarded, health::CheckSettings,
     outlier::PassiveSettings, retry::RetrySettings, sticky::StickySettings,
 };
 
@@ -110,6 +110,8 @@ pub struct ForwardingSettings {
     pub add_prefix: Option<String>,
     /// What servers are told of the client.
     pub forwarded: Forwarded,
+    /// Which names fields of requests may have.
+    pub field_names: FieldNames,
     /// Fields that are set in requests; those with an empty value are removed.
     pub request_headers: Vec<(String, String)>,
     /// Fields that are set in responses; those with an empty value are removed.

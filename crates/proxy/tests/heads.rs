@@ -3,7 +3,8 @@
 //! ```text
 //! # A comment.
 //! == RFC 9112 §3.2.2: what the case shows
-//! @ host a.example          a setting: host, strip, add, forwarded, trust, request-header, response-header, buffer, send-proxy
+//! @ host a.example          a setting: host, strip, add, forwarded, trust, underscores, request-header, response-header, buffer,
+//!                           send-proxy
 //! > GET / HTTP/1.1          what the client sends; CR LF is added, unless the line ends in a backslash; `\n` is LF
 //! >> GET / HTTP/1.1         what the server gets of that; without such lines it is not asked
 //! << HTTP/1.1 200 OK        what the server answers
@@ -29,7 +30,8 @@ use std::{
 use serow::{Method, Peer, ProxyProtocol, Request, Response, Server};
 use serow_message::BodyLength;
 use serow_proxy::{
-    BufferSettings, ForwardedFields, ForwardingSettings, HostSetting, Network, ProxyHeader, UpstreamSettings,
+    BufferSettings, FieldNames, ForwardedFields, ForwardingSettings, HostSetting, Network, ProxyHeader,
+    UpstreamSettings,
 };
 
 use support::{Origin, Proxied, multiplexed::Client, read_response, server};
@@ -204,6 +206,7 @@ impl Case {
                 "trust" => forwarding.forwarded.trusted = [value.parse::<Network>().unwrap()].into_iter().collect(),
                 "request-header" => forwarding.request_headers.push(field()),
                 "response-header" => forwarding.response_headers.push(field()),
+                "underscores" => forwarding.field_names = FieldNames::Any,
                 "buffer" => forwarding.buffering = Some(BufferSettings::default()),
                 "send-proxy" if value == "v1" => upstream.proxy_header = Some(ProxyHeader::Version1),
                 _ => panic!("{}: {line}", self.name),

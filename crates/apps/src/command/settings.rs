@@ -3,6 +3,7 @@
 use std::{env, ffi::OsString, num::NonZero, os::unix::ffi::OsStrExt, path::PathBuf};
 
 use rustix::fs::{Access, access};
+use serow_proxy::FieldNames;
 
 use crate::settings::RunSettings;
 
@@ -24,6 +25,8 @@ pub struct CommandSettings {
     pub check_path: Option<String>,
     /// Requests that a copy answers at a time; any number by default.
     pub concurrency: Option<NonZero<u32>>,
+    /// Which names fields of requests may have.
+    pub field_names: FieldNames,
 }
 
 /// How copies are reached.
@@ -49,6 +52,7 @@ impl CommandSettings {
             binding: Binding::default(),
             check_path: None,
             concurrency: None,
+            field_names: FieldNames::default(),
         }
     }
 

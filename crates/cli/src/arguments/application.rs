@@ -77,6 +77,14 @@ pub(crate) struct ApplicationArguments {
     #[arg(long, value_name = "ADDRESS[/BITS]", default_values_t = Network::LOCAL.map(NetworkRule))]
     pub(crate) trust: Vec<NetworkRule>,
 
+    /// Pass on to a program header fields of requests whose names have other characters than letters, digits and hyphens.
+    ///
+    /// By default they are dropped, as nginx does: CGI-like servers (WSGI, Rack, PHP) read X_Forwarded_For as the
+    /// X-Forwarded-For that Serow vouches for. Names that would pass for such a field, or for a well-known one, are dropped in
+    /// any case.
+    #[arg(long)]
+    pub(crate) underscores_in_headers: bool,
+
     /// A variable of its environment (repeatable).
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) env: Vec<Variable>,

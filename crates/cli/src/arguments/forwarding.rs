@@ -37,6 +37,14 @@ pub(crate) struct ForwardingArguments {
     #[arg(long, value_name = "ADDRESS[/BITS]")]
     pub(crate) trust: Vec<NetworkRule>,
 
+    /// Pass on header fields of requests whose names have other characters than letters, digits and hyphens.
+    ///
+    /// By default they are dropped, as nginx does: CGI-like servers (WSGI, Rack, PHP) read X_Forwarded_For as the
+    /// X-Forwarded-For that a proxy vouches for. Names that would pass for such a field, or for a well-known one, are dropped in
+    /// any case.
+    #[arg(long)]
+    pub(crate) underscores_in_headers: bool,
+
     /// A header field that is set in requests: 'name: value' (repeatable). An empty value removes it.
     #[arg(long, value_name = "FIELD")]
     pub(crate) set_header: Vec<Field>,

@@ -50,8 +50,12 @@ pub(crate) fn application(
     threads: usize,
     grace: Duration,
 ) -> Result<Application, Contradiction> {
-    for (key, is_given) in [("bind", written.bind != BindArgument::Port), ("check-path", written.check_path.is_some())]
-    {
+    let of_programs = [
+        ("bind", written.bind != BindArgument::Port),
+        ("check-path", written.check_path.is_some()),
+        ("underscores-in-headers", written.underscores_in_headers),
+    ];
+    for (key, is_given) in of_programs {
         if is_given {
             let text = format!("`{key}` is for programs that serve HTTP themselves: leave it out");
             return Err(Contradiction::new(key, text));

@@ -4,7 +4,7 @@ use std::{ffi::OsString, num::NonZero, path::Path, time::Duration};
 
 use serow_apps::{Binding, CommandApplication, CommandSettings};
 
-use super::{Contradiction, running::run_as_written};
+use super::{Contradiction, proxy::field_names, running::run_as_written};
 use crate::{
     application::Application,
     arguments::{ApplicationArguments, BindArgument, InterfaceArgument},
@@ -38,6 +38,7 @@ pub(crate) fn program(
         BindArgument::Inherit => Binding::Inherit,
     };
     settings.check_path = written.check_path;
+    settings.field_names = field_names(written.underscores_in_headers);
     settings.concurrency = written.threads.and_then(|count| NonZero::new(count.get()));
     Ok(Application::Program(CommandApplication::new(settings)))
 }

@@ -1,6 +1,6 @@
 //! How requests are handed to other servers.
 
-use serow_proxy::{BufferSettings, Forwarded, ForwardedFields, ForwardingSettings, UpstreamSettings};
+use serow_proxy::{BufferSettings, FieldNames, Forwarded, ForwardedFields, ForwardingSettings, UpstreamSettings};
 use serow_router::HeaderChanges;
 
 use super::{Contradiction, ServerSettings, shares, upstream_settings};
@@ -50,6 +50,7 @@ pub(crate) fn forwarding_settings(written: ForwardingArguments) -> Result<Forwar
         add_prefix,
         forwarded,
         trust,
+        underscores_in_headers,
         set_header,
         set_response_header,
         buffer_requests,
@@ -70,11 +71,17 @@ pub(crate) fn forwarding_settings(written: ForwardingArguments) -> Result<Forwar
         strip_prefix: strip_prefix.map(|prefix| prefix.0),
         add_prefix: add_prefix.map(|prefix| prefix.0),
         forwarded: Forwarded { fields, trusted },
+        field_names: field_names(underscores_in_headers),
         request_headers: fields_to_set("set-header", set_header)?,
         response_headers: fields_to_set("set-response-header", set_response_header)?,
         buffering: buffer_requests.then(BufferSettings::default),
         ..ForwardingSettings::default()
     })
+}
+
+/// Which names fields of requests may have.
+pub(crate) fn field_names(underscores_in_headers: bool) -> FieldNames {
+    if underscores_in_headers { FieldNames::Any } else { FieldNames::Unambiguous }
 }
 
 /// Fields that may be set.

@@ -12,7 +12,7 @@ use std::{
 use bytes::Bytes;
 use serow_client::{Broken, Http2};
 use serow_http2::{Asking, BodyOrder, ClientEvent, ErrorCode, OpenError, StreamId};
-use serow_message::{BodyKind, BodyLength, Headers, Misuse};
+use serow_message::{BodyLength, Headers, Misuse};
 use serow_net::{Deadline, Moment, Wire};
 
 use super::{
@@ -81,15 +81,15 @@ impl Connection {
         let link = &mut state.link;
         let asking = Asking { scheme, protocol, order: BodyOrder::InTurns, ..Asking::default() };
         let length = body.length().map_or(BodyLength::Unknown, BodyLength::Known);
-        let (id, request) = match body.kind() {
+        let (id, request) = match body.as_bytes() {
             _ if protocol.is_some() => {
                 // Who does not know yet whether it may has to wait for that.
                 link.allows_extended_connect().ok_or(OpenError::WouldBlock)?;
-                (link.begin(head, BodyLength::Unknown, asking)?, Request::Untouched)
+                (link.begin(head, BodyLength::Unknown, asking)?, Request::Head)
             }
-            BodyKind::Bytes(bytes) => (link.open(head, bytes, asking)?, Request::Whole),
+            Some(bytes) => (link.open(head, bytes, asking)?, Request::Whole),
             _ if length == BodyLength::Known(0) => (link.begin(head, length, asking)?, Request::Whole),
-            _ => (link.begin(head, length, asking)?, Request::Untouched),
+            _ => (link.begin(head, length, asking)?, Request::Head),
         };
         let slot = Rc::new(Slot::new(interim.clone()));
         state.slots.push((id, Rc::clone(&slot)));

@@ -24,6 +24,7 @@ use crate::{
     feeding::{Cut, Fed, fed_by},
     local::Local,
     patience::{Patience, Waiting},
+    request_body::RequestBody,
     server::Lease,
 };
 
@@ -45,17 +46,13 @@ impl Exchange {
         Self { local, lease, stream, patience, asked: None, until }
     }
 
-    /// Sends the body, and waits for the response. Where there is none, the body is left as it was, or it is empty if some of
-    /// it is gone.
-    pub(crate) async fn answer(mut self, body: &mut Body) -> Result<Answer, Failure> {
-        let answered = poll_fn(|context| self.poll_head(body, context)).await;
-        let response = answered.inspect_err(|_| {
-            if matches!(self.stream.request(), Request::Begun | Request::Ended) {
-                *body = Body::empty();
-            }
-        });
-        let ReceivedResponse { head, length, .. } = response?;
-        let body = if self.stream.request() == Request::Whole { Body::empty() } else { std::mem::take(body) };
+    /// Sends the body, and waits for the response. Where there is none, another attempt may send the body again, if all of it
+    /// was kept.
+    pub(crate) async fn answer(mut self, body: &mut RequestBody) -> Result<Answer, Failure> {
+        let ReceivedResponse { head, length, .. } = poll_fn(|context| self.poll_head(body, context)).await?;
+        let mut body =
+            if self.stream.request() == Request::Whole { RequestBody::default() } else { std::mem::take(body) };
+        body.release();
         let asked = self.asked;
         Ok(Answer { head, content: Content::Body(self.into_body(body, length)), asked })
     }
@@ -79,10 +76,14 @@ impl Exchange {
             return Ok(Answer { head, content: Content::Tunnel(Box::new(tunnel::open(stream)), lease), asked });
         }
         let asked = self.asked;
-        Ok(Answer { head, content: Content::Body(self.into_body(Body::empty(), length)), asked })
+        Ok(Answer { head, content: Content::Body(self.into_body(RequestBody::default(), length)), asked })
     }
 
-    fn poll_head(&mut self, body: &mut Body, context: &mut Context<'_>) -> Poll<Result<ReceivedResponse, Failure>> {
+    fn poll_head(
+        &mut self,
+        body: &mut RequestBody,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<ReceivedResponse, Failure>> {
         self.stream.watch(context);
         match self.stream.take_head() {
             Ok(Some(head)) => return Poll::Ready(Ok(head)),
@@ -98,7 +99,7 @@ impl Exchange {
     }
 
     /// Moves the request's body on; says what is waited for then. The error is the client's.
-    fn poll_send(&mut self, body: &mut Body, context: &mut Context<'_>) -> Result<Waiting, BoxError> {
+    fn poll_send(&mut self, body: &mut RequestBody, context: &mut Context<'_>) -> Result<Waiting, BoxError> {
         if self.stream.wants_data() {
             // The server took what there was.
             self.patience.note_progress();
@@ -115,7 +116,7 @@ impl Exchange {
     }
 
     /// The body behind the head. Most responses are whole by now; what is left of others is moved by a task.
-    fn into_body(mut self, request: Body, length: Option<u64>) -> Body {
+    fn into_body(mut self, request: RequestBody, length: Option<u64>) -> Body {
         self.patience.wait_for(Waiting::Nothing);
         if let Some(received) = self.stream.take_whole() {
             if !self.stream.request().is_whole() {
@@ -129,7 +130,7 @@ impl Exchange {
     }
 
     /// Hands the response over as it is asked for.
-    async fn feed(mut self, mut request: Body, feeder: Feeder) {
+    async fn feed(mut self, mut request: RequestBody, feeder: Feeder) {
         let until = self.until;
         match fed_by(until, poll_fn(|context| self.poll_feed(&mut request, &feeder, context))).await {
             Ok(Fed::Whole) => self.send_rest(request).await,
@@ -138,7 +139,12 @@ impl Exchange {
         }
     }
 
-    fn poll_feed(&mut self, request: &mut Body, feeder: &Feeder, context: &mut Context<'_>) -> Poll<Result<Fed, Cut>> {
+    fn poll_feed(
+        &mut self,
+        request: &mut RequestBody,
+        feeder: &Feeder,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<Fed, Cut>> {
         self.stream.watch(context);
         loop {
             // The client may still be sending; where it fails, it will hear of it elsewhere.
@@ -175,7 +181,7 @@ impl Exchange {
     }
 
     /// The response is whole, and the request is not: the server may still want it (RFC 9113 §8.1).
-    async fn send_rest(mut self, mut request: Body) {
+    async fn send_rest(mut self, mut request: RequestBody) {
         let until = self.until;
         let sending = poll_fn(|context| {
             self.stream.watch(context);

@@ -8,7 +8,7 @@ use std::{
 use bytes::Bytes;
 use serow_client::Broken;
 use serow_http2::{ErrorCode, ReceivedResponse, StreamId};
-use serow_message::{Body, BoxError, Misuse};
+use serow_message::{BoxError, Misuse};
 
 use super::{
     connection::Connection,
@@ -17,6 +17,7 @@ use super::{
 use crate::{
     answer::Received,
     failure::{Cause, Failure, Processed},
+    request_body::{Piece, RequestBody},
 };
 
 /// A stream of a connection.
@@ -35,9 +36,7 @@ pub(super) enum Request {
     /// All of it at once.
     Whole,
     /// Its head; its body comes later.
-    Untouched,
-    /// Something of that.
-    Begun,
+    Head,
     /// All of that.
     Ended,
 }
@@ -75,21 +74,19 @@ impl Stream {
 
     /// Moves the body on, as far as the server takes it and the client gives it. Ready when the server is to do something:
     /// to take more, or to answer, where the request is whole. The error is the client's.
-    pub(super) fn poll_send(&mut self, body: &mut Body, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+    pub(super) fn poll_send(
+        &mut self,
+        body: &mut RequestBody,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<(), BoxError>> {
         while self.wants_data() {
-            let trailers = match ready!(body.poll_next(context)).transpose()? {
-                Some(frame) => match frame.into_data() {
-                    Ok(data) => {
-                        self.request = Request::Begun;
-                        self.connection.send_data(self.id, data)?;
-                        continue;
-                    }
-                    Err(frame) => frame.trailers_ref().and_then(|trailers| trailers.try_into().ok()),
-                },
-                None => None,
-            };
-            self.connection.send_end(self.id, trailers)?;
-            self.request = Request::Ended;
+            match ready!(body.poll_next(context))? {
+                Piece::Data(data) => self.connection.send_data(self.id, data)?,
+                Piece::End(trailers) => {
+                    self.connection.send_end(self.id, trailers)?;
+                    self.request = Request::Ended;
+                }
+            }
         }
         Poll::Ready(Ok(()))
     }

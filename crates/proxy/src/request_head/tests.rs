@@ -43,7 +43,7 @@ const HEADS: &[(&str, Version, Fields, &str, Fields)] = &[
         Version::HTTP_11,
         &[("Host", "a"), ("Accept", "*/*"), ("snake_case", "1")],
         "/a?b",
-        &[("Host", "a"), ("Accept", "*/*"), ("snake_case", "1"), ("via", "1.1 serow")],
+        &[("Host", "a"), ("Accept", "*/*"), ("via", "1.1 serow")],
     ),
     (
         "GET http://b:81/a?b",

@@ -35,7 +35,7 @@ pub(super) const WAYS: [(&str, Way); 19] = [
 ];
 
 /// Keys whose value in the examples is on or off, and those that can be.
-const SWITCHES: [&str; 14] = [
+const SWITCHES: [&str; 15] = [
     "listing",
     "precompressed",
     "compress",
@@ -48,6 +48,7 @@ const SWITCHES: [&str; 14] = [
     "server-insecure",
     "retry-all-methods",
     "buffer-requests",
+    "underscores-in-headers",
     "preload",
     "dev",
 ];

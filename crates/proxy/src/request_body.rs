@@ -1,0 +1,172 @@
+//! The body of a request on its way to servers: without the trailers that are not for them, and with what was taken of it as
+//! long as that may have to be sent again.
+
+use std::{
+    mem,
+    task::{Context, Poll, ready},
+};
+
+use bytes::Bytes;
+use serow_message::{Body, BodyKind, BoxError, Headers};
+
+use crate::field_names::TrailerRule;
+
+/// The body of a request. What attempts take of it is kept, up to [`MAX_KEPT`], until one of them is [answered](Self::release).
+#[derive(Default)]
+pub(crate) struct RequestBody {
+    body: Body,
+    rule: TrailerRule,
+    taken: Taken,
+    /// Where the current attempt is in what was taken.
+    place: Place,
+}
+
+/// What was taken of a body.
+#[derive(Debug, Default)]
+enum Taken {
+    /// Nothing, or all of this.
+    Kept(Kept),
+    /// All of this, of which the current attempt has yet to send something; no other needs it.
+    LastTime(Kept),
+    /// More than is kept, or nobody needs it.
+    #[default]
+    Gone,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    /// Shared with the attempt, not copied; most short bodies come in one piece.
+    first: Bytes,
+    /// Copied, so that many small pieces need no more memory than their bytes.
+    others: Vec<u8>,
+    /// How the body ended, once it has.
+    end: Option<Option<Headers>>,
+}
+
+/// What an attempt has yet to take of [`Kept`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Place {
+    First,
+    Others,
+    /// It has all of it, and takes what is new.
+    #[default]
+    Behind,
+}
+
+/// What comes next of a body.
+#[derive(Debug)]
+pub(crate) enum Piece {
+    Data(Bytes),
+    /// Nothing follows.
+    End(Option<Headers>),
+}
+
+impl RequestBody {
+    /// This body, whose trailers go on by this rule.
+    pub(crate) fn new(body: Body, rule: TrailerRule) -> Self {
+        Self { body, rule, taken: Taken::Kept(Kept::default()), place: Place::Behind }
+    }
+
+    /// How many bytes an attempt that begins has to send, where that is known.
+    pub(crate) fn length(&self) -> Option<u64> {
+        let kept = match &self.taken {
+            Taken::Kept(kept) | Taken::LastTime(kept) => kept.length() as u64,
+            Taken::Gone => 0,
+        };
+        self.body.length().map(|rest| rest + kept)
+    }
+
+    /// All of it, where that is one piece of memory.
+    pub(crate) fn as_bytes(&self) -> Option<&Bytes> {
+        match (self.body.kind(), &self.taken) {
+            (BodyKind::Bytes(bytes), Taken::Kept(kept)) if kept.length() == 0 => Some(bytes),
+            _ => None,
+        }
+    }
+
+    /// The body, which servers have not seen anything of.
+    pub(crate) fn into_body(self) -> Body {
+        self.body
+    }
+
+    /// Whether another attempt can send all of it.
+    pub(crate) fn is_whole(&self) -> bool {
+        matches!(self.taken, Taken::Kept(_))
+    }
+
+    /// An attempt begins.
+    pub(crate) fn rewind(&mut self) {
+        self.place = Place::First;
+    }
+
+    /// A server has answered: nothing is sent again.
+    pub(crate) fn release(&mut self) {
+        self.taken = match mem::take(&mut self.taken) {
+            Taken::Kept(kept) | Taken::LastTime(kept) if self.place != Place::Behind && !kept.is_empty() => {
+                Taken::LastTime(kept)
+            }
+            Taken::Kept(_) | Taken::LastTime(_) | Taken::Gone => Taken::Gone,
+        };
+    }
+
+    /// The next piece for the current attempt.
+    pub(crate) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Result<Piece, BoxError>> {
+        if let Some(piece) = self.next_kept() {
+            return Poll::Ready(Ok(piece));
+        }
+        let piece = match ready!(self.body.poll_next(context)).transpose()? {
+            Some(frame) => match frame.into_data() {
+                Ok(data) => Piece::Data(data),
+                Err(frame) => Piece::End(self.rule.apply(&frame)),
+            },
+            None => Piece::End(None),
+        };
+        self.keep(&piece);
+        Poll::Ready(Ok(piece))
+    }
+
+    /// What comes next of that which an earlier attempt took.
+    fn next_kept(&mut self) -> Option<Piece> {
+        let (Taken::Kept(kept) | Taken::LastTime(kept)) = &self.taken else { return None };
+        if self.place == Place::First {
+            self.place = Place::Others;
+            if !kept.first.is_empty() {
+                return Some(Piece::Data(kept.first.clone()));
+            }
+        }
+        if self.place == Place::Others {
+            self.place = Place::Behind;
+            if !kept.others.is_empty() {
+                return Some(Piece::Data(Bytes::copy_from_slice(&kept.others)));
+            }
+        }
+        kept.end.clone().map(Piece::End)
+    }
+
+    fn keep(&mut self, piece: &Piece) {
+        let Taken::Kept(kept) = &mut self.taken else { return };
+        match piece {
+            Piece::Data(data) if kept.length() + data.len() > MAX_KEPT => self.taken = Taken::Gone,
+            Piece::Data(data) if kept.first.is_empty() => kept.first = data.clone(),
+            Piece::Data(data) => kept.others.extend_from_slice(data),
+            Piece::End(trailers) => kept.end = Some(trailers.clone()),
+        }
+    }
+}
+
+impl Kept {
+    fn length(&self) -> usize {
+        self.first.len() + self.others.len()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.length() == 0 && self.end.is_none()
+    }
+}
+
+/// Bytes of a body that are kept: 64 KiB, what a server takes at once by default (RFC 9113 §6.9.2) and what `buffer-requests` has
+/// in memory. A client that sends more, to a server that never answers, fills no more memory than this.
+pub(crate) const MAX_KEPT: usize = 64 * 1024;
+
+#[cfg(test)]
+mod tests;
