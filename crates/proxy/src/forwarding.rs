@@ -206,9 +206,12 @@ impl<'a> Forwarding<'a> {
             Decision::Elsewhere => {
                 self.wish.tried.push(server.number());
                 // Who is slow or at a loss is not asked the same again.
-                let of_use = matches!(fault, Fault::Connect | Fault::Broken)
+                let of_use = matches!(fault, Fault::Connect | Fault::Refused | Fault::Broken)
                     || self.local.has_another(&self.wish);
-                if !of_use || !upstream.budget().withdraw(self.local.now(), retries.budget) {
+                // Who refused has done nothing for the request, so the budget is not for that.
+                let is_granted =
+                    || fault == Fault::Refused || upstream.budget().withdraw(self.local.now(), retries.budget);
+                if !of_use || !is_granted() {
                     return Decision::GiveUp;
                 }
                 server.counters.retries.add(1);

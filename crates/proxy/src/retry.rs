@@ -58,6 +58,8 @@ pub(crate) struct Attempt<'a> {
 pub(crate) enum Fault {
     /// There is no connection.
     Connect,
+    /// The server said that it left the request alone (RFC 9113 §8.7): because it is restarted, or has as many as it takes.
+    Refused,
     /// The response did not begin in time.
     TimedOut,
     /// The connection was lost before the response, or what came was none.
@@ -102,6 +104,7 @@ impl RetrySettings {
         let wanted = match attempt.fault {
             Fault::Broken if attempt.processed == Processed::Unlikely => return Decision::Anew,
             Fault::Connect => self.on_connect,
+            Fault::Refused => true,
             Fault::TimedOut => self.on_timeout,
             Fault::Broken => self.on_broken,
             Fault::Status(status) => self.on_status.contains(&status),
@@ -116,6 +119,7 @@ impl From<&Failure> for Fault {
         match failure.cause {
             Cause::Dial(_) | Cause::Busy(_) => Self::Connect,
             Cause::TimedOut(_) => Self::TimedOut,
+            Cause::Reset(_) if failure.processed == Processed::Never => Self::Refused,
             Cause::Broken(_) | Cause::Reset(_) => Self::Broken,
             Cause::Body(_) | Cause::Unsayable(_) => Self::Request,
         }
@@ -128,8 +132,9 @@ mod tests {
 
     use super::*;
 
-    const FAULTS: [Fault; 6] = [
+    const FAULTS: [Fault; 7] = [
         Fault::Connect,
+        Fault::Refused,
         Fault::TimedOut,
         Fault::Broken,
         Fault::Status(StatusCode::SERVICE_UNAVAILABLE),
@@ -138,13 +143,13 @@ mod tests {
     ];
 
     /// What is decided after each fault of [`FAULTS`], for a whole body and tries that are left.
-    const TABLE: [(&str, Processed, [Decision; 6]); 6] = [
-        ("GET", Processed::Never, [Elsewhere, Elsewhere, Elsewhere, Elsewhere, GiveUp, GiveUp]),
-        ("GET", Processed::Unlikely, [Elsewhere, Elsewhere, Anew, Elsewhere, GiveUp, GiveUp]),
-        ("GET", Processed::Maybe, [Elsewhere, Elsewhere, Elsewhere, Elsewhere, GiveUp, GiveUp]),
-        ("POST", Processed::Never, [Elsewhere, Elsewhere, Elsewhere, Elsewhere, GiveUp, GiveUp]),
-        ("POST", Processed::Unlikely, [GiveUp; 6]),
-        ("POST", Processed::Maybe, [GiveUp; 6]),
+    const TABLE: [(&str, Processed, [Decision; 7]); 6] = [
+        ("GET", Processed::Never, [Elsewhere, Elsewhere, Elsewhere, Elsewhere, Elsewhere, GiveUp, GiveUp]),
+        ("GET", Processed::Unlikely, [Elsewhere, Elsewhere, Elsewhere, Anew, Elsewhere, GiveUp, GiveUp]),
+        ("GET", Processed::Maybe, [Elsewhere, Elsewhere, Elsewhere, Elsewhere, Elsewhere, GiveUp, GiveUp]),
+        ("POST", Processed::Never, [Elsewhere, Elsewhere, Elsewhere, Elsewhere, Elsewhere, GiveUp, GiveUp]),
+        ("POST", Processed::Unlikely, [GiveUp; 7]),
+        ("POST", Processed::Maybe, [GiveUp; 7]),
     ];
 
     fn everything() -> RetrySettings {
@@ -170,19 +175,20 @@ mod tests {
 
     #[test]
     fn each_word_allows_its_fault_only() {
-        let words: [fn(&mut RetrySettings); 4] = [
-            |settings| settings.on_connect = false,
-            |settings| settings.on_timeout = false,
-            |settings| settings.on_broken = false,
-            |settings| settings.on_status.clear(),
+        type SwitchOff = fn(&mut RetrySettings);
+        let words: [(Fault, SwitchOff); 4] = [
+            (Fault::Connect, |settings| settings.on_connect = false),
+            (Fault::TimedOut, |settings| settings.on_timeout = false),
+            (Fault::Broken, |settings| settings.on_broken = false),
+            (Fault::Status(StatusCode::SERVICE_UNAVAILABLE), |settings| settings.on_status.clear()),
         ];
-        for (place, switch_off) in words.into_iter().enumerate() {
+        for (switched_off, switch_off) in words {
             let mut settings = everything();
             switch_off(&mut settings);
-            for (number, fault) in FAULTS.into_iter().enumerate().take(4) {
+            for fault in FAULTS.into_iter().take(5) {
                 let attempt =
                     |processed| Attempt { fault, processed, method: &Method::GET, body: Rest::Whole, made: 1 };
-                let expected = if number == place { GiveUp } else { Elsewhere };
+                let expected = if fault == switched_off { GiveUp } else { Elsewhere };
                 assert_eq!(settings.decide(&attempt(Processed::Maybe)), expected, "{fault:?}");
                 // A connection that was closed while it was idle is nobody's fault.
                 let expected = if fault == Fault::Broken { Anew } else { expected };
@@ -220,12 +226,14 @@ mod tests {
     fn failures_and_what_was_wrong() {
         use serow_client::{Broken, DialError};
         let time = std::time::Duration::from_secs(1);
+        let refused = Failure::of_exchange(Cause::Reset("REFUSED_STREAM".to_owned()), Processed::Never);
+        assert_eq!(Fault::from(&refused), Fault::Refused);
         let cases = [
             (Cause::Dial(DialError::TimedOut(time).into()), Fault::Connect),
             (Cause::Busy(time), Fault::Connect),
             (Cause::TimedOut(time), Fault::TimedOut),
             (Cause::Broken(Broken::Closed.into()), Fault::Broken),
-            (Cause::Reset("REFUSED_STREAM".to_owned()), Fault::Broken),
+            (Cause::Reset("INTERNAL_ERROR".to_owned()), Fault::Broken),
             (Cause::Body("gone".into()), Fault::Request),
             (Cause::Unsayable("too long".to_owned()), Fault::Request),
         ];

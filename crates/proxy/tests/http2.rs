@@ -17,7 +17,10 @@ use bytes::Bytes;
 use serow::{Body, Headers, Method, Request, Response, Server, StatusCode, TlsSettings, Versions};
 use serow_client::{TlsClientSettings, TlsConnector, Trust};
 use serow_http2::{BodyLength, ErrorCode, Event, Limits, StreamId};
-use serow_proxy::{ForwardingSettings, KeepSettings, Place, ServerSettings, UpstreamSettings, UpstreamTimeouts};
+use serow_proxy::{
+    ForwardingSettings, KeepSettings, PassiveSettings, Place, RetrySettings, ServerSettings, UpstreamSettings,
+    UpstreamTimeouts,
+};
 
 use tokio::io::AsyncWriteExt;
 
@@ -87,6 +90,30 @@ fn messages_and_trailers_go_both_ways_as_they_come() {
     let got = client.response(stream);
     assert_eq!(got.end, Some(End::Whole));
     assert_eq!(got.trailers.unwrap().get_str("x-sum"), Some("35"));
+}
+
+#[test]
+fn names_with_underscores_are_dropped_from_head_and_trailers() {
+    let origin = Origin::serve(|mut request: Request| async move {
+        let names: Vec<_> = request.headers.iter().map(|(name, _)| name.escape_ascii().to_string()).collect();
+        Response::new(StatusCode::OK).with("x-names", names.join(" ")).body(std::mem::take(&mut request.body))
+    });
+    let proxied = Proxied::multiplexing(origin.address());
+    let client = Client::connect(proxied.address());
+    let fields = [("te", "trailers"), ("x_forwarded_for", "6.6.6.6"), ("x-user", "ann"), ("proxy", "http://evil")];
+    let stream = client.begin(Method::POST, "/", &fields, BodyLength::Unknown);
+    let mut trailers = Headers::new();
+    for name in ["x_real_ip", "x-real-ip", "x-sum"] {
+        trailers.append(name, "1").unwrap();
+    }
+    client.end(stream, Some(trailers));
+    let got = client.response(stream);
+    let names: Vec<_> = got.headers.get_str("x-names").unwrap().split(' ').collect();
+    assert!(names.contains(&"x-user") && names.contains(&"x-forwarded-for"), "{names:?}");
+    assert!(!names.iter().any(|name| name.contains('_') || *name == "proxy"), "{names:?}");
+    let names: Vec<_> =
+        got.trailers.as_ref().unwrap().iter().map(|(name, _)| name.escape_ascii().to_string()).collect();
+    assert_eq!(names, ["x-sum"]);
 }
 
 #[test]
@@ -261,18 +288,84 @@ fn what_a_server_has_not_looked_at_is_sent_again() {
 }
 
 #[test]
-fn what_was_taken_of_a_body_is_not_sent_again() {
+fn a_refused_request_is_sent_again_with_its_body() {
+    for refusal in ["reset", "go away"] {
+        let origin = Scripted::serve(Limits::default(), move |peer| {
+            // Every request is refused once: when something of its body is there, or on the first connection.
+            let (mut refuses, mut length) = (refusal == "reset", 0);
+            while let Some(event) = peer.event() {
+                match event {
+                    Event::Data { .. } if peer.number == 0 && refusal == "go away" => {
+                        peer.go_away(StreamId::CONNECTION);
+                        return while peer.event().is_some() {};
+                    }
+                    Event::Data { stream, .. } if refuses => {
+                        peer.reset(stream, ErrorCode::REFUSED_STREAM);
+                        (refuses, length) = (false, 0);
+                    }
+                    Event::Data { data, .. } => length += data.len(),
+                    Event::End { stream, .. } => {
+                        peer.answer(stream, &length.to_string());
+                        (refuses, length) = (refusal == "reset", 0);
+                    }
+                    _ => {}
+                }
+            }
+        });
+        let proxied = Proxied::multiplexing(origin.address());
+        let client = Client::connect(proxied.address());
+        for (method, pieces) in [(Method::POST, 1), (Method::POST, 5)] {
+            let stream = client.begin(method.clone(), "/", &[], BodyLength::Unknown);
+            for _ in 0..pieces {
+                client.send(stream, "abc");
+                client.work_for(Duration::from_millis(20));
+            }
+            client.end(stream, None);
+            let got = client.response(stream);
+            assert_eq!((got.status, got.text()), (200, &*(pieces * 3).to_string()), "{refusal} {method}");
+        }
+    }
+}
+
+#[test]
+fn refused_requests_are_sent_again_without_a_retry_budget() {
     let origin = Scripted::serve(Limits::default(), |peer| {
+        while let Some((refused, _)) = peer.request() {
+            peer.reset(refused, ErrorCode::REFUSED_STREAM);
+            let Some((stream, _)) = peer.request() else { return };
+            peer.answer(stream, "at last");
+        }
+    });
+    let mut settings = UpstreamSettings::new("test", vec![multiplexing_server(origin.address())]);
+    settings.retries = RetrySettings { budget: 0, ..RetrySettings::default() };
+    settings.passive = PassiveSettings { failures: 0, ..PassiveSettings::default() };
+    let proxied = Proxied::with(settings, ForwardingSettings::default());
+    let client = Client::connect(proxied.address());
+    for number in 0..20 {
+        assert_eq!(client.response(client.get("/")).status, 200, "{number}");
+    }
+}
+
+#[test]
+fn a_refused_request_is_not_sent_again_with_a_body_that_is_longer_than_64_kib() {
+    let origin = Scripted::serve(Limits::default(), |peer| {
+        let mut length = 0;
         while let Some(event) = peer.event() {
-            if let Event::Data { stream, .. } = event {
-                peer.reset(stream, ErrorCode::REFUSED_STREAM);
+            if let Event::Data { stream, data } = event {
+                peer.consume(stream, data.len());
+                length += data.len();
+                if length > 64 * 1024 {
+                    peer.reset(stream, ErrorCode::REFUSED_STREAM);
+                }
             }
         }
     });
     let proxied = Proxied::multiplexing(origin.address());
     let client = Client::connect(proxied.address());
     let stream = client.begin(Method::PUT, "/", &[], BodyLength::Unknown);
-    client.send(stream, "something");
+    for _ in 0..5 {
+        client.send(stream, vec![0; 16 * 1024]);
+    }
     assert_eq!(client.response(stream).status, 502);
 }
 

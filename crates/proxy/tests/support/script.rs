@@ -116,7 +116,7 @@ impl Peer {
     }
 
     /// A whole response with this text; the stream is over then.
-    pub fn answer(&mut self, stream: StreamId, text: &'static str) {
+    pub fn answer(&mut self, stream: StreamId, text: &str) {
         let length = BodyLength::Known(text.len() as u64);
         self.machine.send_head(stream, StatusCode::OK, Headers::new(), length).unwrap();
         self.machine.set_ready(stream, true);
@@ -129,6 +129,11 @@ impl Peer {
     pub fn reset(&mut self, stream: StreamId, code: ErrorCode) {
         self.machine.reset(stream, code);
         self.flush();
+    }
+
+    /// The data were used: the window opens again.
+    pub fn consume(&mut self, stream: StreamId, bytes: usize) {
+        self.machine.note_consumed(stream, bytes);
     }
 
     pub fn go_away(&mut self, last: StreamId) {
