@@ -232,6 +232,11 @@ impl Shared {
         overdue.chain(stuck).collect()
     }
 
+    /// How long no request can become overdue.
+    pub(crate) fn time_left(&self) -> Duration {
+        self.pool().time_left(self.settings.run.queue.patience, self.settings.run.timeout, monotonic())
+    }
+
     /// This worker gets no more requests, and leaves when it has finished those it has.
     pub(crate) fn retire(&self, link: &Link) {
         link.retire();

@@ -16,7 +16,7 @@ use tokio::{
         mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
         oneshot,
     },
-    time::{Instant, MissedTickBehavior, interval, sleep_until},
+    time::{Instant, sleep_until},
 };
 
 use self::handle::Order;
@@ -60,6 +60,8 @@ pub(crate) trait Crew: Sized + 'static {
     fn kill(&mut self);
     /// What there is to do for all crews from time to time. `numbers` is the number of the last process.
     fn look_after(application: &Arc<Self::Application>, crews: &mut [Self], numbers: &mut u64);
+    /// How long no request can become overdue, and there is nothing to look after for that.
+    fn time_left(application: &Self::Application) -> Duration;
     /// How the application is called in the log.
     fn name(application: &Self::Application) -> &str;
 }
@@ -139,8 +141,7 @@ impl<C: Crew> Keeper<C> {
     }
 
     async fn run(mut self, mut orders: UnboundedReceiver<Order>) {
-        let mut ticks = interval(TICK);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut look = Instant::now();
         loop {
             let end = self.end.unwrap_or_else(|| Instant::now() + TICK);
             tokio::select! {
@@ -150,7 +151,10 @@ impl<C: Crew> Keeper<C> {
                 },
                 // There is a sender in this struct.
                 Some((crew, word)) = self.heard.recv() => self.hear(crew, word),
-                _ = ticks.tick() => self.look_after(),
+                () = sleep_until(look) => {
+                    self.look_after();
+                    look = Instant::now() + self.pause();
+                }
                 () = sleep_until(end), if self.end.is_some() => self.crews.iter_mut().for_each(C::kill),
             }
             self.crews.retain(|crew| !crew.is_over());
@@ -236,10 +240,22 @@ impl<C: Crew> Keeper<C> {
         }
     }
 
+    /// Until somebody is to be looked after again.
+    fn pause(&self) -> Duration {
+        let most = if self.loading.is_some() { TICK_WHILE_LOADING } else { TICK };
+        C::time_left(&self.application).clamp(SHORTEST_PAUSE, most)
+    }
+
     fn is_loading(&self, number: u64) -> bool {
         self.loading.as_ref().is_some_and(|(crew, _)| *crew == number)
     }
 }
 
-/// How often those are looked for who wait or take too long: limits are seconds.
+/// How often processes are looked after, where no request can be overdue before.
 const TICK: Duration = Duration::from_millis(250);
+
+/// The same while an application is loaded, which happens once in a while: how late its time limit may be.
+const TICK_WHILE_LOADING: Duration = Duration::from_millis(5);
+
+/// Thousands of requests that become overdue one after the other are seen to together.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(2);

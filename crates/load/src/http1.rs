@@ -118,7 +118,7 @@ impl Lane {
         let mut connection = idle.into_active_unchecked();
         let thread = &*self.thread;
         let sent = monotonic();
-        self.deadline.set(thread.plan.timeout);
+        thread.begin_timeout(&self.deadline);
         let mut exchange = Exchange {
             batch,
             answered: 0,

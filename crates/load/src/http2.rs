@@ -203,7 +203,7 @@ impl Lanes<'_> {
 
     fn begin(&mut self, request: Request) {
         if self.under_way.count() == 0 {
-            self.deadline.set(self.thread.plan.timeout);
+            self.thread.begin_timeout(self.deadline);
         }
         self.under_way.push(request);
         if !self.thread.plan.keep_alive {

@@ -11,7 +11,7 @@ use std::{
 };
 
 use serow_client::{Broken, DialError, Dialer};
-use serow_net::{Buffers, Deadlines, Wire, monotonic};
+use serow_net::{Buffers, Deadline, Deadlines, Wire, monotonic};
 use tokio::{
     sync::{Notify, Semaphore},
     time::sleep,
@@ -104,6 +104,15 @@ impl Thread {
             ended: Cell::new(false),
             ending: Notify::new(),
             plan: plan.clone(),
+        }
+    }
+
+    /// A response may take as long as the plan says from now on. Whether it is a second or a quarter more matters to nobody, and
+    /// a look at the clock for each request would.
+    pub(crate) fn begin_timeout(&self, deadline: &Deadline) {
+        match self.plan.timeout {
+            short if short < Duration::from_secs(1) => deadline.set(short),
+            long => deadline.set_roughly(long),
         }
     }
 

@@ -5,6 +5,9 @@
 //! which there are several per request; here the work is done once per tick and is a few microseconds for ten
 //! thousand connections.
 //!
+//! Short timeouts, of less than [`PRECISE_BELOW`], are kept to a few milliseconds (`deadlines/precise.rs`). Servers that set none
+//! pay a comparison for them.
+//!
 //! ```text
 //!             set(after)                          a tick finds it due
 //!   cleared ────────────▶ waiting, until a tick ────────────────────▶ expired
@@ -12,6 +15,8 @@
 //!      │ └──── clear() ─────┘  └──────────── set(after) ────────────────┘   │
 //!      └──────────────────────────── clear() ───────────────────────────────┘
 //! ```
+
+mod precise;
 
 use std::cell::{Cell, RefCell};
 use std::convert::Infallible;
@@ -22,7 +27,10 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use tokio::sync::Notify;
+use tokio::time::{Instant, timeout_at};
 
+pub use self::precise::PRECISE_BELOW;
+use self::precise::{Due, PRECISE_SECONDS, PreciseChunk, Precision};
 use crate::Clock;
 
 /// The deadlines of one thread. Clones are handles to the same ones.
@@ -39,6 +47,11 @@ impl Deadlines {
         Self::default()
     }
 
+    /// None so far; precise ones read this clock.
+    pub fn with_source(source: impl Fn() -> Duration + 'static) -> Self {
+        Self { table: Rc::new(Table { precision: Precision::new(source), ..Table::default() }) }
+    }
+
     /// A new deadline, cleared.
     pub fn register(&self) -> Deadline {
         let table = Rc::clone(&self.table);
@@ -46,7 +59,7 @@ impl Deadlines {
         chunk.registered.set(chunk.registered.get() + 1);
         table.registered.set(table.registered.get() + 1);
         if table.registered.get() == 1 {
-            table.first.notify_one();
+            table.changed.notify_one();
         }
         Deadline { table, chunk, slot }
     }
@@ -91,6 +104,14 @@ impl Deadlines {
         }
     }
 
+    /// Expires the precise deadlines that are due by now, and wakes the tasks that wait for them.
+    pub fn expire_precise(&self) {
+        let precision = &self.table.precision;
+        if let Some(now) = precision.begin_expiring() {
+            self.table.for_each_chunk(|chunk| precision.note_left(chunk.expire_precise(now)));
+        }
+    }
+
     /// Wakes every task that waits for one of its deadlines, expired or not: something else happened that it should look
     /// at.
     pub fn wake_all(&self) {
@@ -109,13 +130,30 @@ impl Deadlines {
     pub async fn run(&self, clock: &Clock) -> Infallible {
         loop {
             while self.registered() == 0 {
-                self.table.first.notified().await;
+                self.table.changed.notified().await;
                 clock.update();
             }
             // Not tokio's `interval`, which makes up for a late tick by shortening the time to the next.
-            tokio::time::sleep(TICK).await;
-            clock.update();
+            self.wait_until(Instant::now() + TICK, clock).await;
             self.tick();
+        }
+    }
+
+    /// Waits for the next tick, and expires precise deadlines until then.
+    async fn wait_until(&self, tick: Instant, clock: &Clock) {
+        let Table { precision, changed, .. } = &*self.table;
+        loop {
+            let planned = precision.time_left().map_or(tick, |left| tick.min(Instant::now() + left));
+            if timeout_at(planned, changed.notified()).await.is_ok() {
+                // One was set that is due before all others.
+                continue;
+            }
+            precision.note_wake(planned);
+            clock.update();
+            self.expire_precise();
+            if planned == tick {
+                return;
+            }
         }
     }
 }
@@ -128,8 +166,9 @@ impl fmt::Debug for Deadlines {
 
 /// One deadline; dropping it gives its place to another.
 ///
-/// It expires never early, and late by no more than one [`TICK`] plus what the ticks in between were late. In a thread
-/// that is not overloaded that is 1.5 ms each, the resolution of tokio's timer: a minute takes up to 61 seconds.
+/// It never expires early. One shorter than [`PRECISE_BELOW`] is late by the resolution of tokio's timer, 1.5 ms, and a pause of 2
+/// ms, in a thread that is not overloaded. Others are late by no more than two [`TICK`]s plus what the ticks in between were late:
+/// a minute takes up to 61 seconds.
 pub struct Deadline {
     table: Rc<Table>,
     chunk: Rc<Chunk>,
@@ -137,7 +176,8 @@ pub struct Deadline {
 }
 
 impl Deadline {
-    /// Expires `after` from now, and no longer when it was to before. Costs two memory writes and no look at a clock.
+    /// Expires `after` from now, and no longer when it was to before. Costs two memory writes; the clock is read only where that
+    /// is less than [`PRECISE_BELOW`].
     ///
     /// A task that saw it expire has to poll it again to be woken for the new time. More than 8.5 years count as 8.5.
     #[inline]
@@ -154,13 +194,39 @@ impl Deadline {
         self.set_due(after);
     }
 
+    /// As [`set`](Self::set) without a look at the clock for short times as well, so that they may be two [`TICK`]s late: for
+    /// what is only to be looked at again.
+    #[inline]
+    pub fn set_roughly(&self, after: Duration) {
+        self.idle_since().set(NEVER);
+        self.set_due_roughly(after);
+    }
+
     #[inline]
     fn set_due(&self, after: Duration) {
+        if after.as_secs() < PRECISE_SECONDS {
+            return self.set_precisely(after);
+        }
+        self.set_due_roughly(after);
+    }
+
+    #[inline]
+    fn set_due_roughly(&self, after: Duration) {
         // The tick that comes next may come at once, so it does not count.
         let due = self.table.now.get() + 1 + ticks(after);
         self.due().set(due);
         if due < self.chunk.earliest.get() {
             self.chunk.earliest.set(due);
+        }
+    }
+
+    #[cold]
+    fn set_precisely(&self, after: Duration) {
+        let (due, is_first) = self.table.precision.due_after(after);
+        self.chunk.precise.set(usize::from(self.slot), due);
+        self.due().set(PRECISE);
+        if is_first {
+            self.table.changed.notify_one();
         }
     }
 
@@ -224,6 +290,7 @@ impl fmt::Debug for Deadline {
         match due {
             NEVER => formatter.write_str("Deadline(cleared)"),
             EXPIRED => formatter.write_str("Deadline(expired)"),
+            PRECISE => formatter.write_str("Deadline(precise)"),
             due => write!(formatter, "Deadline(in {} ticks)", due.saturating_sub(self.table.now.get())),
         }
     }
@@ -239,8 +306,9 @@ struct Table {
     /// The places nobody has. The one given back last is taken first, so that a quiet server's are close together.
     free: RefCell<Vec<(usize, Slot)>>,
     registered: Cell<usize>,
-    /// Told when `registered` leaves zero.
-    first: Notify,
+    precision: Precision,
+    /// Told when `registered` leaves zero, and when the earliest precise deadline changes.
+    changed: Notify,
 }
 
 impl Table {
@@ -284,14 +352,14 @@ impl Table {
     fn rebase(&self) {
         let passed = self.now.replace(0);
         self.for_each_chunk(|chunk| {
-            for due in chunk.due.iter().filter(|due| due.get() < EXPIRED) {
+            for due in chunk.due.iter().filter(|due| due.get() < PRECISE) {
                 // What is not expired is due later than now.
                 due.set(due.get() - passed);
             }
             for since in chunk.idle_since.iter().filter(|since| since.get() != NEVER) {
                 since.set(since.get().saturating_sub(passed));
             }
-            if chunk.earliest.get() < EXPIRED {
+            if chunk.earliest.get() < PRECISE {
                 chunk.earliest.set(chunk.earliest.get().saturating_sub(passed));
             }
         });
@@ -305,12 +373,13 @@ struct Chunk {
     /// No deadline of the chunk is due before this tick: a tick need not look at those that idle, whose memory the
     /// processor would have to fetch.
     earliest: Cell<u32>,
-    /// The tick at which each expires, or [`EXPIRED`], or [`NEVER`]. Dense, so that the processor compares several in
+    /// The tick at which each expires, or [`PRECISE`], [`EXPIRED`], or [`NEVER`]. Dense, so that the processor compares several in
     /// one instruction.
     due: [Cell<u32>; CHUNK_LENGTH],
     /// The tick at which the owner of each became idle, or [`NEVER`].
     idle_since: [Cell<u32>; CHUNK_LENGTH],
     wakers: [Cell<Option<Waker>>; CHUNK_LENGTH],
+    precise: PreciseChunk,
 }
 
 impl Chunk {
@@ -322,6 +391,7 @@ impl Chunk {
             due: [const { Cell::new(NEVER) }; CHUNK_LENGTH],
             idle_since: [const { Cell::new(NEVER) }; CHUNK_LENGTH],
             wakers: [const { Cell::new(None) }; CHUNK_LENGTH],
+            precise: PreciseChunk::default(),
         }
     }
 
@@ -343,6 +413,11 @@ impl Chunk {
             waker.wake();
         }
     }
+
+    /// Expires the precise ones that are due; says before when no other is.
+    fn expire_precise(&self, now: Due) -> Due {
+        self.precise.expire(now, |slot| self.due[slot].get() == PRECISE, |slot| self.expire_slot(slot))
+    }
 }
 
 /// A place within a chunk. A chunk has as many as this type has values, so an index is never out of bounds.
@@ -360,7 +435,7 @@ fn ticks(after: Duration) -> u32 {
 
 /// How finely time is counted.
 ///
-/// A timeout is a matter of seconds, so being a quarter of one late is not noticed. What a tick costs is not the look at
+/// Such a timeout is a matter of many seconds, so being half of one late is not noticed. What a tick costs is not the look at
 /// the deadlines, but waking up for it: five system calls of the runtime, 80 microseconds. Four of them a second are a
 /// three-thousandth of a processor.
 pub const TICK: Duration = Duration::from_millis(250);
@@ -368,6 +443,8 @@ pub const TICK: Duration = Duration::from_millis(250);
 const TICKS_PER_SECOND: u64 = 4;
 
 /// Due values from here on are not ticks. The order matters: a tick compares `due <= now`, which these never are.
+/// Due at the moment that [`PreciseChunk`] has.
+const PRECISE: u32 = u32::MAX - 2;
 const EXPIRED: u32 = u32::MAX - 1;
 const NEVER: u32 = u32::MAX;
 
@@ -375,7 +452,7 @@ const NEVER: u32 = u32::MAX;
 /// their sum stays below the special values.
 const REBASE_AT: u32 = 1 << 30;
 const LONGEST: u32 = 1 << 30;
-const _: () = assert!(REBASE_AT + 1 + LONGEST < EXPIRED);
+const _: () = assert!(REBASE_AT + 1 + LONGEST < PRECISE);
 
 #[cfg(test)]
 mod tests;

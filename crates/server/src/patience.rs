@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use serow_net::{Clock, Deadline};
+use serow_net::{Clock, Deadline, Moment, deadlines::PRECISE_BELOW, monotonic};
 
 use crate::Timeouts;
 
@@ -38,7 +38,16 @@ struct Receiving {
     moved: usize,
     /// What it was waited for before; whether somebody waits now, and since when.
     spent: Duration,
-    since: Option<serow_net::Moment>,
+    since: Option<Since>,
+}
+
+/// When somebody began to wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Since {
+    /// By the clock of the worker, which may be a tick behind: enough for times that ticks are counted for.
+    Rough(Moment),
+    /// By the kernel's, for times that are kept to the millisecond.
+    Precise(Duration),
 }
 
 impl Patience {
@@ -81,7 +90,7 @@ impl Patience {
         round_trip: impl FnOnce() -> Duration,
     ) -> Poll<()> {
         if self.purpose != Purpose::Parting {
-            self.deadline.set((2 * round_trip()).clamp(PARTING, LONGEST_PARTING));
+            self.deadline.set_roughly((2 * round_trip()).clamp(PARTING, LONGEST_PARTING));
             self.purpose = Purpose::Parting;
         }
         self.poll_overdue(context)
@@ -102,7 +111,7 @@ impl Patience {
             Purpose::HalfClosed => return Poll::Ready(()),
             Purpose::Making => {}
             Purpose::Other | Purpose::Parting | Purpose::Sending { .. } | Purpose::Receiving(_) => {
-                self.deadline.set(LONG_MAKING);
+                self.deadline.set_roughly(LONG_MAKING);
                 self.purpose = Purpose::Making;
             }
         }
@@ -113,7 +122,7 @@ impl Patience {
     /// call, and again whenever something was sent ([`Self::note_sent`]).
     pub(crate) fn poll_half_closed(&mut self, context: &mut Context<'_>) -> Poll<()> {
         if self.purpose != Purpose::HalfClosed {
-            self.deadline.set(HALF_CLOSED);
+            self.deadline.set_roughly(HALF_CLOSED);
             self.purpose = Purpose::HalfClosed;
         }
         self.poll_overdue(context)
@@ -167,7 +176,7 @@ impl Patience {
         };
         if receiving.since.is_none() {
             self.deadline.set(time.saturating_sub(receiving.spent));
-            self.purpose = Purpose::Receiving(Receiving { since: Some(clock.now()), ..receiving });
+            self.purpose = Purpose::Receiving(Receiving { since: Some(Since::now(time, clock)), ..receiving });
         }
         self.poll_overdue(context)
     }
@@ -177,7 +186,8 @@ impl Patience {
         if let Purpose::Receiving(receiving) = &mut self.purpose {
             receiving.moved += bytes;
             if receiving.moved >= Timeouts::RENEWAL {
-                *receiving = Receiving { moved: 0, spent: Duration::ZERO, since: receiving.since.map(|_| clock.now()) };
+                let since = receiving.since.map(|_| Since::now(time, clock));
+                *receiving = Receiving { moved: 0, spent: Duration::ZERO, since };
                 self.deadline.set(time);
             }
         }
@@ -187,9 +197,23 @@ impl Patience {
     pub(crate) fn pause(&mut self, clock: &Clock) {
         if let Purpose::Receiving(receiving) = &mut self.purpose {
             if let Some(since) = receiving.since.take() {
-                receiving.spent += clock.now().since(since);
+                receiving.spent += since.elapsed(clock);
             }
             self.deadline.clear();
+        }
+    }
+}
+
+impl Since {
+    /// Now, for a peer that has this time.
+    fn now(time: Duration, clock: &Clock) -> Self {
+        if time < PRECISE_BELOW { Self::Precise(monotonic()) } else { Self::Rough(clock.now()) }
+    }
+
+    fn elapsed(self, clock: &Clock) -> Duration {
+        match self {
+            Self::Rough(moment) => clock.now().since(moment),
+            Self::Precise(moment) => monotonic().saturating_sub(moment),
         }
     }
 }

@@ -124,6 +124,10 @@ impl Crew for BridgedCrew {
         }
     }
 
+    fn time_left(shared: &Shared) -> std::time::Duration {
+        shared.time_left()
+    }
+
     fn name(shared: &Shared) -> &str {
         &shared.settings.run.name
     }

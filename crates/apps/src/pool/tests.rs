@@ -210,6 +210,26 @@ fn those_who_wait_too_long_and_those_who_take_too_long_are_found() {
 }
 
 #[test]
+fn the_time_until_the_next_request_is_overdue() {
+    let milliseconds = Duration::from_millis;
+    let (patience, limit) = (milliseconds(300), milliseconds(500));
+    let left =
+        |pool: &Pool<char, WorkerNumber>, now| pool.time_left(patience, limit, NOW + milliseconds(now)).as_millis();
+    let mut pool = with_workers(1);
+    // One that came now would have this long in the queue.
+    assert_eq!(left(&pool, 0), 300);
+    let (a, _) = ask(&mut pool, 'a');
+    assert_eq!((left(&pool, 100), left(&pool, 300)), (300, 200));
+    ask(&mut pool, 'b');
+    ask(&mut pool, 'c');
+    assert_eq!((left(&pool, 100), left(&pool, 299)), (200, 1));
+    // Who is overdue is not waited for.
+    assert_eq!((left(&pool, 300), left(&pool, 499), left(&pool, 500)), (200, 1, 300));
+    pool.finished(1, a, NOW + milliseconds(100));
+    assert_eq!((left(&pool, 301), left(&pool, 599)), (299, 1));
+}
+
+#[test]
 fn what_a_worker_had_when_it_died() {
     let mut pool = with_workers(1);
     let (a, _) = ask(&mut pool, 'a');

@@ -9,6 +9,8 @@ use tokio::time::sleep;
 use super::*;
 use crate::clock::Reading;
 
+mod precise;
+
 /// A waker that counts.
 #[derive(Default)]
 struct Count(AtomicUsize);
@@ -59,7 +61,7 @@ fn a_deadline_is_never_early_and_at_most_a_tick_late() {
     for (after, expected) in cases {
         let deadlines = Deadlines::new();
         let deadline = deadlines.register();
-        deadline.set(after);
+        deadline.set_roughly(after);
         assert_eq!(ticks_until_expired(&deadlines, &deadline), expected, "{after:?}");
     }
 }
@@ -68,15 +70,15 @@ fn a_deadline_is_never_early_and_at_most_a_tick_late() {
 fn setting_it_again_is_what_counts() {
     let deadlines = Deadlines::new();
     let deadline = deadlines.register();
-    deadline.set(TICK);
+    deadline.set_roughly(TICK);
     for _ in 0..50 {
-        deadline.set(3 * TICK);
+        deadline.set_roughly(3 * TICK);
         deadlines.tick();
         assert!(!deadline.is_expired());
     }
     assert_eq!(ticks_until_expired(&deadlines, &deadline), 3);
-    deadline.set(10 * TICK);
-    deadline.set(TICK);
+    deadline.set_roughly(10 * TICK);
+    deadline.set_roughly(TICK);
     assert_eq!(ticks_until_expired(&deadlines, &deadline), 2);
 }
 
@@ -86,13 +88,13 @@ fn a_cleared_one_does_not_expire() {
     let (deadline, count) = (deadlines.register(), Arc::new(Count::default()));
     for clear in [false, true] {
         if clear {
-            deadline.set(TICK);
+            deadline.set_roughly(TICK);
             deadline.clear();
         }
         (0..10).for_each(|_| deadlines.tick());
         assert!(poll(&deadline, &count).is_pending());
     }
-    deadline.set(TICK);
+    deadline.set_roughly(TICK);
     assert_eq!(ticks_until_expired(&deadlines, &deadline), 2);
     deadline.clear();
     assert!(poll(&deadline, &count).is_pending());
@@ -103,7 +105,7 @@ fn a_cleared_one_does_not_expire() {
 fn an_expired_one_stays_so_and_wakes_once() {
     let deadlines = Deadlines::new();
     let (deadline, count) = (deadlines.register(), Arc::new(Count::default()));
-    deadline.set(TICK);
+    deadline.set_roughly(TICK);
     assert!(poll(&deadline, &count).is_pending());
     (0..10).for_each(|_| deadlines.tick());
     assert!(poll(&deadline, &count).is_ready());
@@ -115,7 +117,7 @@ fn an_expired_one_stays_so_and_wakes_once() {
 fn a_poll_from_the_same_task_stores_nothing_and_the_last_task_is_woken() {
     let deadlines = Deadlines::new();
     let (deadline, first, last) = (deadlines.register(), Arc::new(Count::default()), Arc::new(Count::default()));
-    deadline.set(TICK);
+    deadline.set_roughly(TICK);
     let waker = Waker::from(Arc::clone(&first));
     for _ in 0..5 {
         assert!(deadline.poll_expired(&mut Context::from_waker(&waker)).is_pending());
@@ -134,7 +136,7 @@ fn places_are_used_again_and_come_cleared() {
         let all: Vec<_> = (0..1000).map(|_| deadlines.register()).collect();
         assert!(all.iter().all(|deadline| format!("{deadline:?}") == "Deadline(cleared)"));
         for (index, deadline) in all.iter().enumerate() {
-            deadline.set(TICK * u32::try_from(index % 3).unwrap());
+            deadline.set_roughly(TICK * u32::try_from(index % 3).unwrap());
         }
         (0..2).for_each(|_| deadlines.tick());
         let expired = all.iter().filter(|deadline| deadline.is_expired()).count();
@@ -150,7 +152,7 @@ fn places_are_used_again_and_come_cleared() {
 fn a_dropped_one_lets_go_of_its_task() {
     let deadlines = Deadlines::new();
     let (deadline, count) = (deadlines.register(), Arc::new(Count::default()));
-    deadline.set(TICK);
+    deadline.set_roughly(TICK);
     assert!(poll(&deadline, &count).is_pending());
     drop(deadline);
     assert_eq!(Arc::strong_count(&count), 1);
@@ -165,11 +167,11 @@ fn ticks_do_not_wrap_around() {
         let deadlines = Deadlines::new();
         deadlines.table.now.set(REBASE_AT - before);
         let [soon, late, cleared, expired] = std::array::from_fn(|_| deadlines.register());
-        deadlines.register().set(TICK);
-        expired.set(Duration::ZERO);
+        deadlines.register().set_roughly(TICK);
+        expired.set_roughly(Duration::ZERO);
         deadlines.tick();
-        late.set(Duration::MAX);
-        soon.set(9 * TICK);
+        late.set_roughly(Duration::MAX);
+        soon.set_roughly(9 * TICK);
         assert_eq!(ticks_until_expired(&deadlines, &soon), 10);
         assert!(expired.is_expired() && !late.is_expired());
         assert_eq!(format!("{cleared:?}"), "Deadline(cleared)");
@@ -196,16 +198,22 @@ fn a_woken_task_may_do_with_deadlines_what_it_likes() {
     let (handle, shared) = (deadlines.clone(), Rc::clone(&kept));
     let work = move || {
         shared.borrow_mut().extend((0..300).map(|_| handle.register()));
-        shared.borrow_mut().swap_remove(1).set(TICK);
-        shared.borrow().iter().for_each(|deadline| deadline.set(TICK));
+        shared.borrow_mut().swap_remove(1).set_roughly(TICK);
+        shared.borrow().iter().for_each(|deadline| deadline.set_roughly(TICK));
     };
     let waker = Waker::from(Arc::new(AtOnce(Box::new(work))));
-    kept.borrow()[0].set(Duration::ZERO);
+    kept.borrow()[0].set_roughly(Duration::ZERO);
     assert!(kept.borrow()[0].poll_expired(&mut Context::from_waker(&waker)).is_pending());
     (0..3).for_each(|_| deadlines.tick());
     assert_eq!(deadlines.registered(), 300);
     assert!(kept.borrow().iter().all(Deadline::is_expired));
     kept.borrow_mut().clear();
+}
+
+/// Deadlines that go by tokio's clock, which a test can stop.
+fn tokio_deadlines() -> Deadlines {
+    let began = tokio::time::Instant::now();
+    Deadlines::with_source(move || began.elapsed())
 }
 
 /// A clock that counts how often it is read.
@@ -223,7 +231,7 @@ fn counting_clock() -> (Clock, Rc<Cell<usize>>) {
 #[tokio::test(start_paused = true)]
 async fn the_driver_expires_in_time_and_rests_when_there_is_nothing_to_do() {
     let (clock, reads) = counting_clock();
-    let (deadlines, clock) = (Deadlines::new(), Rc::new(clock));
+    let (deadlines, clock) = (tokio_deadlines(), Rc::new(clock));
     let (driven, driven_clock) = (deadlines.clone(), Rc::clone(&clock));
     let test = async move {
         let driver = spawn_local(async move { driven.run(&driven_clock).await });
@@ -235,12 +243,12 @@ async fn the_driver_expires_in_time_and_rests_when_there_is_nothing_to_do() {
 
             let began = tokio::time::Instant::now();
             let deadline = deadlines.register();
-            deadline.set(Duration::from_secs(2));
+            deadline.set(Duration::from_secs(5));
             deadline.expired().await;
             let passed = began.elapsed();
-            assert!(passed >= Duration::from_secs(2), "{passed:?}");
-            assert!(passed <= Duration::from_secs(2) + TICK + Duration::from_millis(25), "{passed:?}");
-            assert!(reads.get() - before >= 8);
+            assert!(passed >= Duration::from_secs(5), "{passed:?}");
+            assert!(passed <= Duration::from_secs(5) + TICK + Duration::from_millis(40), "{passed:?}");
+            assert!(reads.get() - before >= 20);
             // The driver has one tick under way when the last deadline goes.
             drop(deadline);
             sleep(2 * TICK).await;
@@ -252,22 +260,30 @@ async fn the_driver_expires_in_time_and_rests_when_there_is_nothing_to_do() {
 
 #[tokio::test(start_paused = true)]
 async fn time_in_which_the_thread_did_not_run_is_not_held_against_anybody() {
-    let (clock, _) = counting_clock();
-    let deadlines = Deadlines::new();
-    let driven = deadlines.clone();
-    let test = async move {
-        let driver = spawn_local(async move { driven.run(&clock).await });
-        let deadline = deadlines.register();
-        sleep(5 * TICK).await;
-        // Something blocks the thread for a minute; the next tick is already due, and then this is set.
-        tokio::time::advance(Duration::from_secs(60)).await;
-        deadline.set(Duration::from_secs(1));
-        let began = tokio::time::Instant::now();
-        deadline.expired().await;
-        assert!(began.elapsed() >= Duration::from_secs(1), "{:?}", began.elapsed());
-        driver.abort();
-    };
-    LocalSet::new().run_until(test).await;
+    for time in [Duration::from_millis(500), Duration::from_secs(1), Duration::from_secs(5)] {
+        let (clock, _) = counting_clock();
+        let deadlines = tokio_deadlines();
+        let driven = deadlines.clone();
+        let test = async move {
+            let driver = spawn_local(async move { driven.run(&clock).await });
+            let (before, deadline) = (deadlines.register(), deadlines.register());
+            sleep(5 * TICK).await;
+            before.set(time);
+            let began = tokio::time::Instant::now();
+            sleep(time / 2).await;
+            // Something blocks the thread for a minute; the next tick is already due, and then this is set.
+            let stall = Duration::from_secs(60);
+            tokio::time::advance(stall).await;
+            deadline.set(time);
+            let set = tokio::time::Instant::now();
+            before.expired().await;
+            assert!(began.elapsed() >= stall + time - Duration::from_millis(20), "{time:?}: {:?}", began.elapsed());
+            deadline.expired().await;
+            assert!(set.elapsed() >= time, "{time:?}: {:?}", set.elapsed());
+            driver.abort();
+        };
+        LocalSet::new().run_until(test).await;
+    }
 }
 
 #[test]
@@ -276,7 +292,7 @@ fn ten_thousand_idle_deadlines_cost_microseconds_a_sweep() {
     const SWEEPS: u32 = 1000;
     let deadlines = Deadlines::new();
     let idle: Vec<_> = (0..10_000).map(|_| deadlines.register()).collect();
-    idle.iter().for_each(|deadline| deadline.set(Duration::from_secs(3600)));
+    idle.iter().for_each(|deadline| deadline.set_roughly(Duration::from_secs(3600)));
     let began = Instant::now();
     (0..SWEEPS).for_each(|_| deadlines.tick());
     let sweep = began.elapsed() / SWEEPS;
@@ -285,8 +301,9 @@ fn ten_thousand_idle_deadlines_cost_microseconds_a_sweep() {
 
     let began = Instant::now();
     for _ in 0..SWEEPS {
-        idle.iter()
-            .for_each(|deadline| std::hint::black_box(deadline).set(std::hint::black_box(Duration::from_secs(60))));
+        idle.iter().for_each(|deadline| {
+            std::hint::black_box(deadline).set_roughly(std::hint::black_box(Duration::from_secs(60)))
+        });
     }
     println!("{:?} for 10,000 settings", began.elapsed() / SWEEPS);
 }
@@ -310,7 +327,7 @@ fn any_order_of_settings_expires_each_at_its_tick() {
                 due[place] = None;
             } else {
                 let ticks = random(40);
-                several[place].set(TICK * ticks);
+                several[place].set_roughly(TICK * ticks);
                 due[place] = Some(now + 1 + ticks);
             }
         }
