@@ -19,7 +19,7 @@ mod resolver;
 use std::{
     rc::Rc,
     sync::{Arc, mpsc::Sender},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use tokio::{
@@ -84,11 +84,13 @@ async fn look_up_for_ever(
     mut first: Option<Sender<()>>,
 ) {
     let (mut pace, mut members) = (Pace::default(), Vec::new());
+    // When name servers said for the first time that there is no such name.
+    let mut gone: Option<Instant> = None;
     loop {
         let pause = match resolver.members(&settings).await {
             Ok(Found { items, lifetime }) => {
                 upstream.replace_members(&settings, &members, &items);
-                members = items;
+                (members, gone) = (items, None);
                 let (pause, is_news) = pace.handle_answer(lifetime);
                 if is_news {
                     tracing::warn!(upstream = upstream.settings().name, "{} can be looked up again", settings.address);
@@ -97,10 +99,21 @@ async fn look_up_for_ever(
             }
             Err(error) => {
                 let (pause, is_news) = pace.handle_failure();
-                if is_news {
-                    tell(&upstream, &settings, &error, &members);
+                let was_gone = gone.is_some();
+                gone = error.is_final().then(|| gone.unwrap_or_else(Instant::now));
+                let left = gone.map(|since| resolver.hold().saturating_sub(since.elapsed()));
+                if left == Some(Duration::ZERO) && !members.is_empty() {
+                    upstream.replace_members(&settings, &members, &[]);
+                    members.clear();
+                    tell(&upstream, &settings, &error, Kept::Nothing);
+                } else if is_news || was_gone != gone.is_some() {
+                    let kept = if members.is_empty() { Kept::Nothing } else { left.map_or(Kept::All, Kept::AllFor) };
+                    tell(&upstream, &settings, &error, kept);
                 }
-                pause
+                match left {
+                    Some(left) if !members.is_empty() => pause.min(left),
+                    _ => pause,
+                }
             }
         };
         drop(first.take());
@@ -108,12 +121,31 @@ async fn look_up_for_ever(
     }
 }
 
-fn tell(upstream: &Upstream, settings: &ServerSettings, error: &LookupError, members: &[Member]) {
+/// What counts of a name that cannot be looked up.
+enum Kept {
+    Nothing,
+    /// What was found before.
+    All,
+    /// The same, for this long.
+    AllFor(Duration),
+}
+
+fn tell(upstream: &Upstream, settings: &ServerSettings, error: &LookupError, kept: Kept) {
     let (upstream, name) = (&upstream.settings().name, settings.address.to_string());
-    if members.is_empty() {
-        tracing::error!(upstream, "{name} cannot be looked up, so nothing is sent there until it can be: {error}");
-    } else {
-        tracing::warn!(upstream, "{name} cannot be looked up, and what was found before still counts: {error}");
+    match kept {
+        Kept::Nothing => {
+            tracing::error!(upstream, "{name} cannot be looked up, so nothing is sent there until it can be: {error}");
+        }
+        Kept::All => {
+            tracing::warn!(upstream, "{name} cannot be looked up, and what was found before still counts: {error}");
+        }
+        Kept::AllFor(time) => {
+            let time = Duration::from_secs(time.as_secs_f64().round() as u64);
+            tracing::warn!(
+                upstream,
+                "{name} cannot be looked up, and what was found before counts for {time:?}: {error}"
+            );
+        }
     }
 }
 

@@ -28,7 +28,8 @@ fn upstream(servers: &[&str]) -> Upstream {
 /// Names are asked of this server, and files of the machine do not matter.
 fn asking(server: &NameServer) -> NameSettings {
     let nowhere = "/nonexistent".into();
-    NameSettings { servers: vec![server.address()], configuration: nowhere, hosts: "/nonexistent".into() }
+    let hosts = "/nonexistent".into();
+    NameSettings { servers: vec![server.address()], configuration: nowhere, hosts, hold: Duration::from_secs(30) }
 }
 
 fn names(upstream: &Upstream) -> Vec<String> {
@@ -119,6 +120,64 @@ fn the_files_of_the_machine_count() {
     let upstream = upstream(&["app:1", "known:2"]);
     let _upkeep = Upkeep::start_with(vec![upstream.clone()], settings).unwrap();
     assert_eq!(names(&upstream), ["127.0.0.7:1", "127.0.0.4:2", "127.0.0.5:2"]);
+}
+
+#[test]
+fn the_search_goes_on_behind_a_domain_whose_name_servers_fail() {
+    let name_server = NameServer::start();
+    name_server.fail_for("app.broken.example");
+    name_server.set_addresses("app.right.example", 60, &["127.0.0.7"]);
+    let folder = tempfile::tempdir().unwrap();
+    let configuration = folder.path().join("resolv.conf");
+    fs::write(&configuration, "search broken.example right.example\n").unwrap();
+    let settings = NameSettings { configuration, ..asking(&name_server) };
+    let upstream = upstream(&["app:1"]);
+    let _upkeep = Upkeep::start_with(vec![upstream.clone()], settings).unwrap();
+    assert_eq!(names(&upstream), ["127.0.0.7:1"]);
+}
+
+#[test]
+fn each_query_has_an_id_of_its_own() {
+    let name_server = NameServer::start();
+    name_server.set_addresses("app.example", 1, &["127.0.0.2"]);
+    let _upkeep = Upkeep::start_with(vec![upstream(&["app.example:1"])], asking(&name_server)).unwrap();
+    until(|| name_server.ids().len() >= 6);
+    let mut ids = name_server.ids();
+    ids.truncate(6);
+    ids.sort_unstable();
+    ids.dedup();
+    // Two of six may be the same by chance, once in 4,000 runs; two pairs never are.
+    assert!(ids.len() >= 5, "{ids:?}");
+}
+
+#[test]
+fn servers_of_a_name_that_is_gone_are_kept_for_a_while_and_then_removed() {
+    let name_server = NameServer::start();
+    name_server.set_addresses("app.example", 1, &["127.0.0.2"]);
+    let upstream = upstream(&["app.example:1", "127.0.0.9:1"]);
+    let settings = NameSettings { hold: Duration::from_secs(2), ..asking(&name_server) };
+    let _upkeep = Upkeep::start_with(vec![upstream.clone()], settings).unwrap();
+    name_server.remove("app.example");
+    let removed = Instant::now();
+    until(|| names(&upstream) == ["127.0.0.9:1"]);
+    assert!(removed.elapsed() >= Duration::from_secs(2), "{:?}", removed.elapsed());
+    // It comes back.
+    name_server.set_addresses("app.example", 1, &["127.0.0.3"]);
+    until(|| names(&upstream) == ["127.0.0.3:1", "127.0.0.9:1"]);
+}
+
+#[test]
+fn servers_are_kept_while_name_servers_fail() {
+    for manner in [Manner::Failing, Manner::Silent] {
+        let name_server = NameServer::start();
+        name_server.set_addresses("app.example", 1, &["127.0.0.2"]);
+        let upstream = upstream(&["app.example:1"]);
+        let settings = NameSettings { hold: Duration::ZERO, ..asking(&name_server) };
+        let _upkeep = Upkeep::start_with(vec![upstream.clone()], settings).unwrap();
+        name_server.answer(manner);
+        std::thread::sleep(Duration::from_secs(3));
+        assert_eq!(names(&upstream), ["127.0.0.2:1"]);
+    }
 }
 
 /// However a name server answers, what counts is found, and soon.

@@ -1,7 +1,8 @@
 //! What this machine says of names: resolv.conf(5) and hosts(5).
 
 use std::{
-    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    fs,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6},
     time::Duration,
 };
 
@@ -17,19 +18,23 @@ pub(super) struct Configuration {
     pub(super) timeout: Duration,
     /// How often all of them are asked.
     pub(super) attempts: u32,
+    /// Whether each question begins with another server (`rotate`).
+    pub(super) rotates: bool,
+    /// Whether questions go over TCP at once (`use-vc`).
+    pub(super) over_tcp: bool,
 }
 
 impl Configuration {
-    /// Reads a resolv.conf; lines that are not understood are passed over, as the C library does.
-    pub(super) fn of_text(text: &str) -> Self {
+    /// Reads a resolv.conf. Lines and options that are not understood are passed over, as the C library does: `edns0` and
+    /// `trust-ad`, for one, are about what is not asked for here. `interface` says the number of a network interface.
+    pub(super) fn of_text(text: &str, interface: impl Fn(&str) -> Option<u32>) -> Self {
         let mut configuration = Self::default();
         configuration.servers.clear();
         for line in text.lines() {
             let mut words = line.split_ascii_whitespace();
             match words.next() {
                 Some("nameserver") => {
-                    let address = words.next().and_then(|word| word.split('%').next()?.parse::<IpAddr>().ok());
-                    configuration.servers.extend(address.map(|address| SocketAddr::new(address, PORT)));
+                    configuration.servers.extend(words.next().and_then(|word| name_server(word, &interface)));
                 }
                 // The last of both counts.
                 Some("search" | "domain") => {
@@ -49,6 +54,11 @@ impl Configuration {
     }
 
     fn set_option(&mut self, word: &str) {
+        match word {
+            "rotate" => self.rotates = true,
+            "use-vc" => self.over_tcp = true,
+            _ => {}
+        }
         let Some((name, Ok(value))) = word.split_once(':').map(|(name, value)| (name, value.parse::<u32>())) else {
             return;
         };
@@ -77,8 +87,29 @@ impl Configuration {
 impl Default for Configuration {
     fn default() -> Self {
         let servers = vec![SocketAddr::from((Ipv4Addr::LOCALHOST, PORT))];
-        Self { servers, search: Vec::new(), dots: 1, timeout: Duration::from_secs(5), attempts: 2 }
+        let (rotates, over_tcp) = (false, false);
+        Self { servers, search: Vec::new(), dots: 1, timeout: Duration::from_secs(5), attempts: 2, rotates, over_tcp }
     }
+}
+
+/// The address of a name server; one of a link (fe80::1%eth0) says which link (RFC 4007 §11).
+fn name_server(text: &str, interface: impl Fn(&str) -> Option<u32>) -> Option<SocketAddr> {
+    let (address, zone) = text.split_once('%').unwrap_or((text, ""));
+    Some(match address.parse().ok()? {
+        IpAddr::V6(address) => {
+            let scope = zone.parse().ok().or_else(|| interface(zone)).unwrap_or_default();
+            SocketAddrV6::new(address, PORT, 0, scope).into()
+        }
+        address @ IpAddr::V4(_) => SocketAddr::new(address, PORT),
+    })
+}
+
+/// The number of a network interface of this machine.
+pub(super) fn interface_number(name: &str) -> Option<u32> {
+    if name.is_empty() || name.contains('/') {
+        return None;
+    }
+    fs::read_to_string(format!("/sys/class/net/{name}/ifindex")).ok()?.trim_end().parse().ok()
 }
 
 /// The addresses of a name in the text of a file `hosts`. `localhost` is this machine, whatever is written (RFC 6761 §6.3).
@@ -112,19 +143,26 @@ mod tests {
 
     #[test]
     fn configurations() {
-        let read = Configuration::of_text;
+        let read = |text: &str| Configuration::of_text(text, |name| (name == "eth0").then_some(7));
         assert_eq!(read(""), Configuration::default());
         assert_eq!(
-            read("# nameserver 10.0.0.1\n;\nnameserver nonsense\noptions rotate ndots:x"),
+            read(
+                "# nameserver 10.0.0.1\n;\nnameserver nonsense\noptions edns0 trust-ad single-request ndots:x no-reload"
+            ),
             Configuration::default()
         );
         let text = "domain lost.example\nnameserver 10.0.0.1\nnameserver fe80::1%eth0\nnameserver 10.0.0.2 # third\n\
-                    nameserver 10.0.0.3\nsearch a.example b.example. .\noptions ndots:5 timeout:1 attempts:9 edns0";
+                    nameserver 10.0.0.3\nsearch a.example b.example. .\noptions ndots:5 timeout:1 attempts:9 edns0 use-vc rotate";
         let found = read(text);
-        let servers = ["10.0.0.1:53", "[fe80::1]:53", "10.0.0.2:53"].map(|server| server.parse().unwrap());
+        let servers = ["10.0.0.1:53", "[fe80::1%7]:53", "10.0.0.2:53"].map(|server| server.parse().unwrap());
         assert_eq!(found.servers, servers);
         assert_eq!(found.search, ["a.example", "b.example"]);
         assert_eq!((found.dots, found.timeout, found.attempts), (5, Duration::from_secs(1), 5));
+        assert!(found.rotates && found.over_tcp);
+        let found = read("nameserver fe80::2%3\nnameserver fe80::3%lost\nnameserver 2001:db8::1");
+        let servers = ["[fe80::2%3]:53", "[fe80::3]:53", "[2001:db8::1]:53"].map(|server| server.parse().unwrap());
+        assert_eq!(found.servers, servers);
+        assert!(interface_number("lo").is_some() && interface_number("../lo").is_none());
     }
 
     #[test]

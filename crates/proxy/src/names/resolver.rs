@@ -1,11 +1,8 @@
 //! Asking name servers: over UDP, and over TCP what is too long for a packet.
 
 use std::{
-    collections::hash_map::RandomState,
     error::Error,
-    fmt, fs,
-    hash::BuildHasher,
-    io,
+    fmt, fs, io,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     path::PathBuf,
     time::Duration,
@@ -18,7 +15,7 @@ use tokio::{
 };
 
 use super::{
-    files::{Configuration, hosts},
+    files::{Configuration, hosts, interface_number},
     message::{Data, InvalidName, Kind, Question, Record, Reply},
 };
 
@@ -31,11 +28,16 @@ pub struct NameSettings {
     pub configuration: PathBuf,
     /// Names that are known without asking; `/etc/hosts`, see hosts(5).
     pub hosts: PathBuf,
+    /// For how long the servers of a name are kept when name servers say that it does not exist, or has no addresses any more;
+    /// 30 s, as HAProxy's `hold nx`. A container that is replaced has no name for a moment, and later its address may be
+    /// somebody else's. While name servers do not answer, or say that they cannot (SERVFAIL), servers are kept for any time.
+    pub hold: Duration,
 }
 
 impl Default for NameSettings {
     fn default() -> Self {
-        Self { servers: Vec::new(), configuration: "/etc/resolv.conf".into(), hosts: "/etc/hosts".into() }
+        let hold = Duration::from_secs(30);
+        Self { servers: Vec::new(), configuration: "/etc/resolv.conf".into(), hosts: "/etc/hosts".into(), hold }
     }
 }
 
@@ -43,7 +45,6 @@ impl Default for NameSettings {
 #[derive(Debug, Default)]
 pub(super) struct Resolver {
     settings: NameSettings,
-    random: RandomState,
 }
 
 /// What a name stands for.
@@ -79,7 +80,12 @@ pub(super) enum LookupError {
 
 impl Resolver {
     pub(super) fn new(settings: NameSettings) -> Self {
-        Self { settings, random: RandomState::new() }
+        Self { settings }
+    }
+
+    /// How long a name that is gone still counts.
+    pub(super) fn hold(&self) -> Duration {
+        self.settings.hold
     }
 
     /// The addresses of a host that can be reached from here.
@@ -109,38 +115,62 @@ impl Resolver {
 
     /// The records of the first of the names that there is; never none.
     async fn records(&self, name: &str, kind: Kind) -> Result<Vec<Record>, LookupError> {
-        let mut configuration =
-            Configuration::of_text(&fs::read_to_string(&self.settings.configuration).unwrap_or_default());
+        let text = fs::read_to_string(&self.settings.configuration).unwrap_or_default();
+        let mut configuration = Configuration::of_text(&text, interface_number);
         if !self.settings.servers.is_empty() {
             configuration.servers.clone_from(&self.settings.servers);
         }
         let mut failure = LookupError::NoSuchName;
         for candidate in configuration.candidates(name) {
             let question = Question::new(&candidate, kind)?;
-            match self.ask_all(&question, &configuration).await? {
-                Reply::Records(records) if !records.is_empty() => return Ok(records),
-                Reply::Records(_) => failure = LookupError::Nothing,
-                Reply::NoSuchName | Reply::Truncated | Reply::Refused(_) => {}
+            match ask_all(&question, &configuration).await {
+                Ok(Reply::Records(records)) if !records.is_empty() => return Ok(records),
+                Ok(Reply::Records(_)) if failure == LookupError::NoSuchName => failure = LookupError::Nothing,
+                Ok(_) => {}
+                // As in glibc: where the servers of one domain are broken, another may have the name. Where none has, it may still
+                // be there.
+                Err(error @ LookupError::Refused(SERVER_FAILURE)) => failure = error,
+                Err(error) => return Err(error),
             }
         }
         Err(failure)
     }
+}
 
-    /// Asks one server after the other until one knows.
-    async fn ask_all(&self, question: &Question, configuration: &Configuration) -> Result<Reply, LookupError> {
-        let mut failure = LookupError::Silence;
-        for attempt in 0..configuration.attempts {
-            for server in &configuration.servers {
-                let id = self.random.hash_one((question.write(0), attempt, server)) as u16;
-                match timeout(configuration.timeout, ask(*server, question, id)).await {
-                    Ok(Ok(Reply::Refused(code))) => failure = LookupError::Refused(code),
-                    Ok(Ok(reply)) => return Ok(reply),
-                    Ok(Err(_)) | Err(_) => {}
+/// Asks one server after the other until one knows.
+async fn ask_all(question: &Question, configuration: &Configuration) -> Result<Reply, LookupError> {
+    let mut failure = LookupError::Silence;
+    let mut servers = configuration.servers.clone();
+    if configuration.rotates && !servers.is_empty() {
+        let first = usize::from(random_id()?) % servers.len();
+        servers.rotate_left(first);
+    }
+    for _ in 0..configuration.attempts {
+        for server in &servers {
+            // RFC 5452 §9.2: another for each query, or whoever has seen one would know the next.
+            let id = random_id()?;
+            let asked = async {
+                match configuration.over_tcp {
+                    true => ask_over_tcp(*server, question, id).await,
+                    false => ask(*server, question, id).await,
                 }
+            };
+            match timeout(configuration.timeout, asked).await {
+                Ok(Ok(Reply::Refused(code))) => failure = LookupError::Refused(code),
+                Ok(Ok(reply)) => return Ok(reply),
+                Ok(Err(_)) | Err(_) => {}
             }
         }
-        Err(failure)
     }
+    Err(failure)
+}
+
+/// A number that nobody can guess.
+fn random_id() -> Result<u16, LookupError> {
+    let mut bytes = [0; 2];
+    // The system's generator seeds this one. It fails where there is none.
+    aws_lc_rs::rand::fill(&mut bytes).map_err(|_| LookupError::Silence)?;
+    Ok(u16::from_ne_bytes(bytes))
 }
 
 /// Asks one server.
@@ -154,7 +184,10 @@ async fn ask(server: SocketAddr, question: &Question, id: u16) -> io::Result<Rep
     loop {
         let length = socket.recv(&mut packet).await?;
         match question.read_reply(packet.get(..length).unwrap_or_default(), id) {
-            Some(Reply::Truncated) => return ask_over_tcp(server, question, id).await,
+            Some(Reply::Truncated) => {
+                let id = random_id().map_err(io::Error::other)?;
+                return ask_over_tcp(server, question, id).await;
+            }
             Some(reply) => return Ok(reply),
             None => {}
         }
@@ -210,6 +243,13 @@ impl Record {
     }
 }
 
+impl LookupError {
+    /// Whether name servers know that there is nothing, and do not merely fail to say what there is.
+    pub(super) fn is_final(&self) -> bool {
+        matches!(self, Self::NoSuchName | Self::Nothing)
+    }
+}
+
 impl From<InvalidName> for LookupError {
     fn from(_: InvalidName) -> Self {
         Self::InvalidName
@@ -223,7 +263,7 @@ impl fmt::Display for LookupError {
             Self::NoSuchName => formatter.write_str("there is no such name"),
             Self::Nothing => formatter.write_str("the name has no addresses"),
             Self::Silence => formatter.write_str("no name server answers"),
-            Self::Refused(2) => formatter.write_str("the name servers have a problem (SERVFAIL)"),
+            Self::Refused(SERVER_FAILURE) => formatter.write_str("the name servers have a problem (SERVFAIL)"),
             Self::Refused(5) => formatter.write_str("the name servers refuse to say (REFUSED)"),
             Self::Refused(code) => write!(formatter, "the name servers answer with error {code}"),
         }
@@ -231,6 +271,9 @@ impl fmt::Display for LookupError {
 }
 
 impl Error for LookupError {}
+
+/// RFC 1035 §4.1.1: SERVFAIL.
+const SERVER_FAILURE: u8 = 2;
 
 /// What stands in files is looked at again as often.
 const LIFETIME_OF_FILES: Duration = Duration::from_secs(10);

@@ -17,6 +17,7 @@ pub struct NameServer {
     address: SocketAddr,
     zone: Arc<Mutex<Zone>>,
     over_tcp: Arc<AtomicUsize>,
+    ids: Arc<Mutex<Vec<u16>>>,
 }
 
 /// What it says.
@@ -24,6 +25,8 @@ pub struct NameServer {
 pub struct Zone {
     /// What names have: for how many seconds, and what.
     pub names: HashMap<String, Vec<(u32, Data)>>,
+    /// Names that it answers with SERVFAIL.
+    pub broken: Vec<String>,
     pub manner: Manner,
 }
 
@@ -61,10 +64,12 @@ impl NameServer {
             }
         };
         let (zone, over_tcp) = (Arc::<Mutex<Zone>>::default(), Arc::<AtomicUsize>::default());
-        let known = Arc::clone(&zone);
+        let ids = Arc::<Mutex<Vec<u16>>>::default();
+        let (known, seen) = (Arc::clone(&zone), Arc::clone(&ids));
         thread::spawn(move || {
             let mut packet = [0; 512];
             while let Ok((length, client)) = socket.recv_from(&mut packet) {
+                seen.lock().unwrap().push(u16::from_be_bytes([packet[0], packet[1]]));
                 for reply in replies(&known, &packet[..length], true) {
                     socket.send_to(&reply, client).unwrap();
                 }
@@ -89,7 +94,7 @@ impl NameServer {
                 }
             }
         });
-        Self { address, zone, over_tcp }
+        Self { address, zone, over_tcp, ids }
     }
 
     pub fn address(&self) -> SocketAddr {
@@ -109,6 +114,21 @@ impl NameServer {
 
     pub fn answer(&self, manner: Manner) {
         self.zone.lock().unwrap().manner = manner;
+    }
+
+    /// A name does not exist any more.
+    pub fn remove(&self, name: &str) {
+        self.zone.lock().unwrap().names.remove(name);
+    }
+
+    /// Answers questions for this name with SERVFAIL from now on.
+    pub fn fail_for(&self, name: &str) {
+        self.zone.lock().unwrap().broken.push(name.to_owned());
+    }
+
+    /// The ids of all questions over UDP.
+    pub fn ids(&self) -> Vec<u16> {
+        self.ids.lock().unwrap().clone()
     }
 
     /// Questions that came over TCP.
@@ -157,6 +177,7 @@ fn reply(zone: &Mutex<Zone>, question: &[u8], manner: Manner, is_packet: bool) -
     let truncates = manner == Manner::Truncating && is_packet;
     let code: u16 = match manner {
         Manner::Failing => 2,
+        _ if zone.broken.contains(&name) => 2,
         _ if zone.names.contains_key(&name) => 0,
         _ => 3,
     };
