@@ -16,10 +16,13 @@ module Serow
     error.full_message(highlight: false, order: :top)
   end
 
-  # What is said from now on goes there.
+  # What is said from now on goes there, line by line: reopen takes over that `output` would keep it back. Not $stdout and $stderr,
+  # which may be the application's own files by now.
   def self.write_to(output)
-    $stdout.reopen(output)
-    $stderr.reopen(output)
+    [STDOUT, STDERR].each do |stream|
+      stream.reopen(output)
+      stream.sync = true
+    end
     output.close
   end
 
@@ -42,7 +45,7 @@ module Serow
       # Sinatra and Rails show failures to everybody where nothing is said.
       ENV['RACK_ENV'] ||= settings['development'] == '1' ? 'development' : 'production'
       $stdin.reopen(File::NULL)
-      $stdout.sync = $stderr.sync = true
+      STDOUT.sync = STDERR.sync = true
       new(control, settings).run
     end
 
