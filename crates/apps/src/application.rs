@@ -10,15 +10,18 @@ use std::{
 };
 
 use serow_net::monotonic;
+use serow_proxy::SpooledFile;
 use tokio::{
     sync::{mpsc::UnboundedReceiver, watch},
     task::spawn_local,
 };
 
 use crate::{
+    crashes::{CrashingRequests, RequestLine},
     exchange::{Event, Exchange},
     failure::Failure,
     link::Link,
+    numbering::Numbering,
     pool::{Ahead, Asked, Census, Forgotten, Placement, Pool, Ticket, Turn},
     program::Interface,
     replies,
@@ -32,9 +35,10 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Sent {
     pub(crate) packet: Vec<u8>,
+    /// The body, where it is a file, for which the worker asks.
+    pub(crate) body: Option<SpooledFile>,
     pub(crate) exchange: Arc<Exchange>,
-    /// Whether another worker may have it when one has died with it (RFC 9110 §9.2.2).
-    pub(crate) is_repeatable: bool,
+    pub(crate) line: RequestLine,
 }
 
 /// What is shared.
@@ -44,8 +48,12 @@ pub(crate) struct Shared {
     /// The one lock on the way of a request: one queue for all threads and workers is what makes balancing exact. It is held
     /// for as long as it takes to find a place in a short list.
     pool: Mutex<Pool<Arc<Sent>, Arc<Link>>>,
-    /// How many have been given. They are numbered by that, as far as it goes.
+    /// Requests that crashed two workers each. Looked at when one crashes only.
+    crashing: Mutex<CrashingRequests>,
+    /// How many have been given.
     tickets: AtomicU64,
+    /// What makes numbers of these.
+    numbering: Numbering,
     pub(crate) changes: Changes,
     threads: Threads,
     /// Whether the server stops, for those who would otherwise go on for ever.
@@ -60,7 +68,9 @@ impl Shared {
         let collection = settings.out_of_band_gc.filter(|_| settings.program.interface == Interface::Rack);
         Self {
             pool: Mutex::new(Pool::new(settings.run.queue.length, ahead).collect_after(collection)),
+            crashing: Mutex::default(),
             tickets: AtomicU64::new(0),
+            numbering: Numbering::random(),
             changes: Changes::default(),
             threads: Threads::new(threads),
             stopping: watch::Sender::new(false),
@@ -85,7 +95,7 @@ impl Shared {
     }
 
     pub(crate) fn ticket(&self) -> Ticket {
-        self.tickets.fetch_add(1, Ordering::Relaxed) as Ticket
+        self.numbering.ticket(self.tickets.fetch_add(1, Ordering::Relaxed))
     }
 
     /// How many requests have asked for a worker.
@@ -97,7 +107,16 @@ impl Shared {
     pub(crate) fn join(&self, link: &Arc<Link>, lifetime: Option<u64>) {
         self.threads.tell(link);
         let concurrency = self.settings.concurrency.get();
-        self.pool().join(link.number, Arc::clone(link), concurrency, lifetime);
+        let held = {
+            let mut pool = self.pool();
+            pool.join(link.number, Arc::clone(link), concurrency, lifetime);
+            pool.release()
+        };
+        // Some may have shown meanwhile that it is them who crash workers.
+        let (crashing, again): (Vec<_>, Vec<_>) =
+            held.into_iter().partition(|asked| self.is_crashing(&asked.content.line));
+        crashing.iter().for_each(|asked| asked.content.exchange.push(Event::Failed(Failure::Died)));
+        self.ask_again(again);
         self.send_queued();
     }
 
@@ -188,22 +207,50 @@ impl Shared {
         while let Ok(Some(message)) = link.untaken.try_receive() {
             untaken.extend(words::ticket_of(&message.bytes));
         }
-        let mut again = Vec::new();
+        let (mut again, mut crashed) = (Vec::new(), Vec::new());
         for mut asked in lost.under_way.into_iter().chain(lost.ahead) {
-            let sent = &asked.content;
-            if sent.exchange.is_settled() {
+            if asked.content.exchange.is_settled() {
                 continue;
             }
             if untaken.contains(&asked.ticket) {
                 again.push(asked);
-            } else if sent.is_repeatable && !sent.exchange.has_begun() && asked.deaths < MOST_DEATHS {
-                asked.deaths += 1;
-                again.push(asked);
-            } else {
-                sent.exchange.push(Event::Failed(Failure::Died));
+                continue;
+            }
+            asked.deaths += 1;
+            match self.may_crash_another(&asked) {
+                true => crashed.push(asked),
+                false => asked.content.exchange.push(Event::Failed(Failure::Died)),
             }
         }
+        let again = {
+            let mut pool = self.pool();
+            pool.hold(crashed);
+            let mut released = pool.release();
+            released.append(&mut again);
+            released
+        };
         self.ask_again(again);
+    }
+
+    /// Whether another worker may have a request that a worker has crashed with.
+    fn may_crash_another(&self, asked: &Asked<Arc<Sent>>) -> bool {
+        let Sent { line, exchange, .. } = &*asked.content;
+        if asked.deaths > MAX_RETRIES {
+            self.crashing().note(line, monotonic());
+            return false;
+        }
+        // The only worker is always the last one.
+        let has_others = self.settings.run.processes.get() > 1;
+        has_others && line.is_repeatable() && !exchange.has_begun() && !self.is_crashing(line)
+    }
+
+    fn is_crashing(&self, line: &RequestLine) -> bool {
+        self.crashing().has(line, monotonic())
+    }
+
+    /// No code panics while it holds this lock, so a poisoned one is as good as any.
+    fn crashing(&self) -> MutexGuard<'_, CrashingRequests> {
+        self.crashing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Fails what has waited for too long; says which workers take too long, after their requests have failed.
@@ -326,8 +373,9 @@ fn send(link: &Link, sent: &Sent) {
     link.send(&sent.packet);
 }
 
-/// How many workers may die with a request before it is taken for the reason.
-const MOST_DEATHS: u8 = 1;
+/// How often a request is sent again when workers crash with it. A second crash shows that it is the reason; one that may have
+/// been killed by anybody should not be noticed by clients.
+const MAX_RETRIES: u8 = 1;
 
 /// How long a worker may take to give up a request that took too long: its event loop stands still if it needs longer.
 const LAST_PATIENCE: Duration = Duration::from_secs(5);

@@ -14,7 +14,7 @@ mod rack;
 mod variable;
 mod wsgi;
 
-use std::{borrow::Cow, fmt::Write, io, net::SocketAddr};
+use std::{borrow::Cow, fmt::Write, net::SocketAddr};
 
 use serow_message::{Headers, Known, Request, Scheme, Version, percent};
 use serow_proxy::Trust;
@@ -25,27 +25,23 @@ use crate::{
     pool::Ticket,
     program::Interface,
     settings::ApplicationSettings,
-    upload::{Upload, name},
+    upload::Upload,
     words::{self, PLAIN, TICKET_LENGTH, WEBSOCKET, WITH_BODY, WITH_FILE, WITH_STREAM},
 };
 
-/// Writes the packet of a request.
-///
-/// # Errors
-///
-/// The file system's, where the body is a file.
+/// Writes the packet of a request. A body that is a file does not stand in it.
 pub(crate) fn lay_out(
     settings: &ApplicationSettings,
     request: &Request,
     upload: &Upload,
     thread: usize,
     ticket: Ticket,
-) -> io::Result<Vec<u8>> {
+) -> Vec<u8> {
     let mut packet = Vec::with_capacity(1024);
     let kind = match upload {
         Upload::Nothing => PLAIN,
         Upload::Memory(_) => WITH_BODY,
-        Upload::File { .. } => WITH_FILE,
+        Upload::File(_) => WITH_FILE,
         Upload::Later => WITH_STREAM,
         Upload::WebSocket => WEBSOCKET,
     };
@@ -68,14 +64,10 @@ pub(crate) fn lay_out(
         let digits = format!("{length:08}");
         packet[TICKET_LENGTH..TICKET_LENGTH + LENGTH_DIGITS].copy_from_slice(&digits.as_bytes()[..LENGTH_DIGITS]);
     }
-    match upload {
-        Upload::Nothing | Upload::Later | Upload::WebSocket => {}
-        Upload::Memory(bytes) => packet.extend_from_slice(bytes),
-        Upload::File { file, folder, .. } => {
-            packet.extend_from_slice(name(file, folder)?.as_os_str().as_encoded_bytes());
-        }
+    if let Upload::Memory(bytes) = upload {
+        packet.extend_from_slice(bytes);
     }
-    Ok(packet)
+    packet
 }
 
 /// What stands before a request with a body: how long the request is without it.

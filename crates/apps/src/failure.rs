@@ -24,10 +24,17 @@ pub(crate) enum Failure {
     Full,
     /// The server was set up for fewer threads than ask.
     Threads,
+    /// The request's head is longer than what a worker can be sent.
+    Head,
     /// The client did not send its body.
     Client(BoxError),
     /// The body could not be kept.
     Storage(io::Error),
+    /// Other bodies have taken the space that files may have together.
+    SpoolFull {
+        /// Bytes of all of them.
+        limit: u64,
+    },
 }
 
 impl Failure {
@@ -36,7 +43,8 @@ impl Failure {
             Self::Application(_) | Self::Threads => StatusCode::INTERNAL_SERVER_ERROR,
             Self::Died | Self::Nonsense(_) => StatusCode::BAD_GATEWAY,
             Self::Overdue | Self::Late => StatusCode::GATEWAY_TIMEOUT,
-            Self::Impatient | Self::Full => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Impatient | Self::Full | Self::SpoolFull { .. } => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Head => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             Self::Client(_) => StatusCode::BAD_REQUEST,
             Self::Storage(_) => StatusCode::INSUFFICIENT_STORAGE,
         }
@@ -65,11 +73,19 @@ impl Failure {
             Self::Late => tracing::error!(application, "{request}: took too long and was cancelled"),
             Self::Impatient => tracing::warn!(application, "{request}: all workers were busy for too long"),
             Self::Full => tracing::warn!(application, "{request}: the queue is full"),
+            Self::Head => tracing::warn!(
+                application,
+                "{request}: its head is too long for a worker; set --max-head to 128k or less, and clients get 431 sooner"
+            ),
             Self::Threads => tracing::error!(application, "{request}: came from a thread that was not counted"),
             Self::Client(error) => tracing::debug!(application, %error, "{request}: its body did not come whole"),
             Self::Storage(error) => {
                 tracing::error!(application, "{request}: its body cannot be kept: {error}; make room")
             }
+            Self::SpoolFull { limit } => tracing::error!(
+                application,
+                "{request}: refused, since bodies of requests take {limit} bytes of disk already; --max-spool allows more"
+            ),
         }
     }
 }

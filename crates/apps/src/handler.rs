@@ -19,6 +19,7 @@ use tokio::{
 use crate::{
     application::{Sent, Shared},
     chunks::unchunked,
+    crashes::RequestLine,
     environment,
     exchange::{Event, Exchange},
     failure::Failure,
@@ -72,17 +73,22 @@ async fn asked(shared: &Arc<Shared>, request: &mut Request) -> Result<Response, 
             }
             Asking::Wrongly(refusal) => return Ok(refusal),
             Asking::No if Upload::is_long(&body) => Upload::Later,
-            Asking::No => Upload::of(mem::take(&mut body), &shared.settings.run.buffer).await?,
+            Asking::No => Upload::of_short(mem::take(&mut body)).await?,
         },
         false => Upload::of(mem::take(&mut body), &shared.settings.run.buffer).await?,
     };
     let ticket = shared.ticket();
-    let packet = environment::lay_out(&shared.settings, request, &upload, thread, ticket).map_err(Failure::Storage)?;
-    let sent = Sent { packet, exchange: Arc::default(), is_repeatable: is_repeatable(&request.method) };
+    let packet = environment::lay_out(&shared.settings, request, &upload, thread, ticket);
+    if packet.len() > words::MAX_REQUEST {
+        return Err(Failure::Head);
+    }
+    let comes_later = matches!(upload, Upload::Later);
+    let line = RequestLine { method: request.method.clone(), target: request.target.clone() };
+    let sent = Sent { packet, body: upload.into_file(), exchange: Arc::default(), line };
     let exchange = Arc::clone(&sent.exchange);
     shared.ask(ticket, Arc::new(sent));
     let mut waiting = Waiting { shared: Arc::clone(shared), ticket, exchange, uploading: None, is_over: false };
-    if matches!(upload, Upload::Later) {
+    if comes_later {
         let handing_over = upload::hand_over(body, Arc::clone(&waiting.exchange), ticket);
         waiting.uploading = Some(spawn_local(handing_over).abort_handle());
     }
@@ -108,15 +114,11 @@ async fn asked(shared: &Arc<Shared>, request: &mut Request) -> Result<Response, 
             }
             Event::Takeover(takeover) => return takeover.respond(request, shared.settings.run.timeout).await,
             Event::Failed(failure) => return Err(failure),
-            // These come behind a head only.
-            Event::Piece(_) | Event::End(_) | Event::Message { .. } | Event::Close { .. } => {}
+            Event::Piece(_) | Event::End(_) | Event::Message { .. } | Event::Close { .. } => {
+                return Err(Failure::Nonsense("a part of a response before its head"));
+            }
         }
     }
-}
-
-/// Whether a request may be sent a second time (RFC 9110 §9.2.2).
-fn is_repeatable(method: &Method) -> bool {
-    method.is_idempotent()
 }
 
 /// Whether a body that is there as a whole has the length that the application says. HEAD's is that of GET (RFC 9110 §8.6).
@@ -240,11 +242,12 @@ impl http_body::Body for Pieces {
                     failure.log(&self.waiting.shared.settings.run.name, "a response that had begun");
                     return Poll::Ready(Some(Err("the application failed in the middle of a response".into())));
                 }
-                Event::Interim(..)
-                | Event::Head { .. }
-                | Event::Message { .. }
-                | Event::Close { .. }
-                | Event::Takeover(_) => {}
+                Event::Interim(..) => {}
+                Event::Head { .. } | Event::Message { .. } | Event::Close { .. } | Event::Takeover(_) => {
+                    let failure = Failure::Nonsense("a second response behind the head of the first");
+                    failure.log(&self.waiting.shared.settings.run.name, "a response that had begun");
+                    return Poll::Ready(Some(Err("the application gave two responses".into())));
+                }
             }
         }
     }

@@ -24,6 +24,7 @@
 mod application;
 mod chunks;
 mod command;
+mod crashes;
 mod environment;
 mod exchange;
 mod failure;
@@ -32,6 +33,7 @@ mod interpreter;
 mod keeper;
 mod link;
 mod locale;
+mod numbering;
 mod outbox;
 mod pool;
 mod program;

@@ -73,6 +73,8 @@ pub(crate) enum Forgotten<W> {
 pub(crate) struct Pool<T, W> {
     workers: Vec<Worker<T, W>>,
     queue: VecDeque<Asked<T>>,
+    /// A worker has died with these, and as long as there is only one other, that is not risked.
+    held: VecDeque<Asked<T>>,
     /// How many may wait in the queue.
     longest: usize,
     ahead: Ahead,
@@ -127,7 +129,7 @@ pub struct Census {
 impl<T: Clone, W: Clone> Pool<T, W> {
     /// A pool whose queue has this many places.
     pub(crate) fn new(longest: usize, ahead: Ahead) -> Self {
-        Self { workers: Vec::new(), queue: VecDeque::new(), longest, ahead, collection: None }
+        Self { workers: Vec::new(), queue: VecDeque::new(), held: VecDeque::new(), longest, ahead, collection: None }
     }
 
     /// Workers collect garbage after so many requests, while they and another one are idle.
@@ -176,6 +178,29 @@ impl<T: Clone, W: Clone> Pool<T, W> {
         self.place(asked, now).map_err(|asked| self.queue.push_front(asked)).ok()
     }
 
+    /// Workers have died with these requests: they wait until they are [released](Self::release).
+    pub(crate) fn hold(&mut self, asked: impl IntoIterator<Item = Asked<T>>) {
+        self.held.extend(asked);
+    }
+
+    /// Requests that workers have died with may be asked again, where there is a worker besides the one that each may cost.
+    pub(crate) fn release(&mut self) -> Vec<Asked<T>> {
+        if self.has_spare_worker() { self.held.drain(..).collect() } else { Vec::new() }
+    }
+
+    fn has_spare_worker(&self) -> bool {
+        self.workers.iter().filter(|worker| !worker.leaving).count() > 1
+    }
+
+    /// Where there is only one worker left, none of the queue's requests that another has died with is sent to it.
+    fn spare_last_worker(&mut self) {
+        if !self.has_spare_worker() && self.queue.iter().any(|asked| asked.deaths > 0) {
+            let (held, queue): (Vec<_>, Vec<_>) = self.queue.drain(..).partition(|asked| asked.deaths > 0);
+            self.held.extend(held);
+            self.queue.extend(queue);
+        }
+    }
+
     fn place(&mut self, asked: Asked<T>, now: Duration) -> Result<(W, T), Asked<T>> {
         let idle = self.workers.iter_mut().filter(|worker| !worker.leaving && worker.has_room());
         if let Some(worker) = idle.min_by_key(|worker| (worker.under_way.len(), worker.idle_since)) {
@@ -183,7 +208,8 @@ impl<T: Clone, W: Clone> Pool<T, W> {
             worker.begin(asked, now);
             return Ok((worker.handle.clone(), content));
         }
-        if self.ahead == Ahead::None {
+        // What a worker has died with waits behind no other request: there may be one worker less by its turn.
+        if self.ahead == Ahead::None || asked.deaths > 0 {
             return Err(asked);
         }
         let taking = self.workers.iter_mut().filter(|worker| !worker.leaving && worker.has_room_ahead(now));
@@ -236,7 +262,8 @@ impl<T: Clone, W: Clone> Pool<T, W> {
             return Turn { dismiss: worker.under_way.is_empty(), ..nothing };
         }
         if !worker.has_room() {
-            let next = if worker.has_room_ahead(now) { self.queue.pop_front() } else { None };
+            let may_wait = self.queue.front().is_some_and(|next| next.deaths == 0);
+            let next = if may_wait && worker.has_room_ahead(now) { self.queue.pop_front() } else { None };
             let send = next.as_ref().map(|next| next.content.clone());
             worker.ahead.extend(next);
             return Turn { send, has_next: !self.queue.is_empty() && worker.has_room_ahead(now), ..nothing };
@@ -282,9 +309,11 @@ impl<T: Clone, W: Clone> Pool<T, W> {
 
     /// Nobody waits for this request any more. One that no worker has seen is gone with that.
     pub(crate) fn forget(&mut self, ticket: Ticket, now: Duration) -> Forgotten<W> {
-        if let Some(place) = self.queue.iter().position(|asked| asked.ticket == ticket) {
-            self.queue.remove(place);
-            return Forgotten::Unseen;
+        for waiting in [&mut self.queue, &mut self.held] {
+            if let Some(place) = waiting.iter().position(|asked| asked.ticket == ticket) {
+                waiting.remove(place);
+                return Forgotten::Unseen;
+            }
         }
         for worker in &mut self.workers {
             if worker.ahead.iter().any(|asked| asked.ticket == ticket) {
@@ -303,10 +332,12 @@ impl<T: Clone, W: Clone> Pool<T, W> {
 
     /// A worker gets no more requests; says whether it has none now that anybody waits for.
     pub(crate) fn retire(&mut self, number: WorkerNumber) -> bool {
-        self.worker(number).is_some_and(|worker| {
+        let has_nothing = self.worker(number).is_some_and(|worker| {
             worker.leaving = true;
             !worker.is_awaited()
-        })
+        });
+        self.spare_last_worker();
+        has_nothing
     }
 
     /// Whether a worker has a request that anybody waits for.
@@ -334,6 +365,7 @@ impl<T: Clone, W: Clone> Pool<T, W> {
             return Lost { under_way: Vec::new(), ahead: VecDeque::new() };
         };
         let worker = self.workers.remove(place);
+        self.spare_last_worker();
         let unanswered = worker
             .under_way
             .into_iter()
@@ -350,7 +382,7 @@ impl<T: Clone, W: Clone> Pool<T, W> {
     pub(crate) fn census(&self) -> Census {
         let taking = || self.workers.iter().filter(|worker| !worker.leaving);
         let busy = taking().filter(|worker| !worker.under_way.is_empty()).count();
-        Census { workers: taking().count(), busy, queued: self.queue.len() }
+        Census { workers: taking().count(), busy, queued: self.queue.len() + self.held.len() }
     }
 
     fn worker(&mut self, number: WorkerNumber) -> Option<&mut Worker<T, W>> {

@@ -5,8 +5,7 @@ use std::{
     fs::File,
     future::poll_fn,
     io,
-    os::{fd::OwnedFd, unix::ffi::OsStrExt},
-    path::Path,
+    os::fd::{AsFd, OwnedFd},
     sync::Arc,
 };
 
@@ -15,7 +14,7 @@ use serow_message::{Body, FileRange, FileVersion};
 use serow_net::{channel::AsyncChannel, monotonic};
 
 use crate::{
-    application::Shared,
+    application::{Sent, Shared},
     exchange::{Event, Exchange},
     failure::Failure,
     link::Link,
@@ -44,12 +43,12 @@ pub(crate) async fn read(shared: &Shared, link: &Arc<Link>, thread: usize) {
             if expected.get() > 0 {
                 return Ok(channel.try_receive()?.map(|message| {
                     expected.set(expected.get() - message.descriptors.len().min(expected.get()));
-                    take(shared, link, &message.bytes, message.descriptors.into_iter().next(), &expected)
+                    take(shared, (link, thread), &message.bytes, message.descriptors.into_iter().next(), &expected)
                 }));
             }
             PACKET.with_borrow_mut(|packet| {
                 let length = channel.try_receive_into(packet)?;
-                Ok((length > 0).then(|| take(shared, link, &packet[..length], None, &expected)))
+                Ok((length > 0).then(|| take(shared, (link, thread), &packet[..length], None, &expected)))
             })
         });
         match received.await {
@@ -68,7 +67,7 @@ pub(crate) async fn read(shared: &Shared, link: &Arc<Link>, thread: usize) {
 /// Takes one packet; gives the exchange whose body is growing, for which a worker that answers one at a time may have to wait.
 fn take(
     shared: &Shared,
-    link: &Arc<Link>,
+    (link, thread): (&Arc<Link>, usize),
     packet: &[u8],
     descriptor: Option<OwnedFd>,
     expected: &Cell<usize>,
@@ -101,7 +100,12 @@ fn take(
     if let Some(turn) = turn {
         shared.take_turn(link, turn);
     }
-    let exchange = &sent?.exchange;
+    if reply.kind == ReplyKind::BodyFile {
+        hand_over_file(sent.as_deref(), link, thread, &reply);
+        return None;
+    }
+    let sent = sent?;
+    let exchange = &sent.exchange;
     if is_concurrent && matches!(reply.kind, ReplyKind::Head | ReplyKind::Room) {
         exchange.belongs_to(link);
     }
@@ -110,6 +114,11 @@ fn take(
             Ok(room) => exchange.give_room(room),
             Err(Nonsense(what)) => exchange.push(Event::Failed(Failure::Nonsense(what))),
         }
+        return None;
+    }
+    if reply.kind == ReplyKind::Free {
+        // Nobody listens where there was a response, as there should be.
+        exchange.push(Event::Failed(Failure::Nonsense("nothing, and went on to the next request")));
         return None;
     }
     if let Some(event) = event(&reply, descriptor) {
@@ -127,7 +136,7 @@ fn event(reply: &Reply<'_>, descriptor: Option<OwnedFd>) -> Option<Event> {
         ReplyKind::Piece => Ok(Event::Piece(Bytes::copy_from_slice(reply.content))),
         ReplyKind::End => Ok(Event::End(None)),
         ReplyKind::Trailers => parse_trailers(reply.content).map(|trailers| Event::End(Some(trailers))),
-        ReplyKind::Free | ReplyKind::Announced | ReplyKind::Room => return None,
+        ReplyKind::Free | ReplyKind::Announced | ReplyKind::BodyFile | ReplyKind::Room => return None,
         ReplyKind::Message { kind, is_last } => {
             Ok(Event::Message { kind, is_last, content: Bytes::copy_from_slice(reply.content) })
         }
@@ -158,28 +167,28 @@ fn head(reply: &Reply<'_>, descriptor: Option<OwnedFd>) -> Result<Event, Nonsens
     Ok(Event::Head { status, headers, body, is_whole: reply.kind != ReplyKind::Head })
 }
 
-/// The file that an application named as the body, from the byte on that stands before its path, and as long as was announced.
-fn file(place: &[u8], descriptor: Option<OwnedFd>, announced: Option<u64>) -> Result<Body, Nonsense> {
-    let (offset, path) = place.split_at(place.iter().take_while(|byte| byte.is_ascii_digit()).count());
+/// The file that an application gave as the body, from the byte on whose number is said, and as long as was announced.
+fn file(offset: &[u8], descriptor: Option<OwnedFd>, announced: Option<u64>) -> Result<Body, Nonsense> {
     let offset = std::str::from_utf8(offset).ok().and_then(|digits| digits.parse().ok()).unwrap_or(0);
-    let path = Path::new(std::ffi::OsStr::from_bytes(path));
-    let unreadable = Nonsense("a file as body that cannot be read");
-    let opened = descriptor.map_or_else(|| File::open(path), |descriptor| Ok(descriptor.into())).and_then(|file| {
-        let metadata = file.metadata()?;
-        let version = Some(FileVersion::of(&metadata));
-        let rest = metadata.len().saturating_sub(offset);
-        Ok(FileRange {
-            file: Arc::new(file),
-            offset,
-            length: announced.map_or(rest, |length| length.min(rest)),
-            version,
-        })
-    });
-    let range = opened.map_err(|error| {
-        tracing::error!("{} cannot be sent: {error}", path.display());
-        unreadable
-    })?;
-    Ok(Body::file(range))
+    let file = File::from(descriptor.ok_or(Nonsense("a file as body that did not come along"))?);
+    let metadata = file.metadata().ok().filter(std::fs::Metadata::is_file);
+    let metadata = metadata.ok_or(Nonsense("a body that is not a regular file"))?;
+    let version = Some(FileVersion::of(&metadata));
+    let rest = metadata.len().saturating_sub(offset);
+    let length = announced.map_or(rest, |length| length.min(rest));
+    Ok(Body::file(FileRange { file: Arc::new(file), offset, length, version }))
+}
+
+/// Gives a worker the file that is the body of a request it has; nothing where nobody waits for the response any more.
+fn hand_over_file(sent: Option<&Sent>, link: &Link, thread: usize, reply: &Reply<'_>) {
+    let mut ticket = Vec::with_capacity(words::TICKET_LENGTH);
+    words::write_ticket(words::WITH_FILE, thread, reply.ticket, &mut ticket);
+    let body = sent.filter(|sent| !sent.exchange.is_settled()).and_then(|sent| sent.body.as_ref());
+    let descriptors: Vec<_> = body.map(|body| body.file().as_fd()).into_iter().collect();
+    if let Err(error) = link.replies[thread].send(&ticket, &descriptors) {
+        // It has asked for so many that there is no room, or is about to end.
+        tracing::debug!(worker = link.place, %error, "a body cannot be handed over");
+    }
 }
 
 /// More than a packet can be: what the socket's buffer takes (net.core.wmem_default, 208 KiB) bounds it.

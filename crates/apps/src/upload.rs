@@ -1,22 +1,10 @@
-//! The body of a request, whole: in memory, or a file that the worker will open.
+//! The body of a request, whole: in memory, or in a file without a name, whose descriptor the worker gets.
 
-use std::{
-    fs::{self, File},
-    future::poll_fn,
-    io,
-    os::fd::AsRawFd,
-    path::{Path, PathBuf},
-    process,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-};
+use std::{future::poll_fn, sync::Arc};
 
 use bytes::Bytes;
-use rustix::fs::{AtFlags, CWD, linkat};
-use serow_message::{Body, BodyKind};
-use serow_proxy::{BufferFailure, BufferSettings, Whole};
+use serow_message::Body;
+use serow_proxy::{BufferFailure, BufferSettings, Content, SpooledFile, Whole};
 
 use crate::{
     exchange::{Event, Exchange},
@@ -30,11 +18,7 @@ use crate::{
 pub(crate) enum Upload {
     Nothing,
     Memory(Bytes),
-    File {
-        file: Arc<File>,
-        length: u64,
-        folder: PathBuf,
-    },
+    File(SpooledFile),
     /// It follows when the application asks for it.
     Later,
     /// None, but messages in both directions.
@@ -50,16 +34,24 @@ impl Upload {
         let whole = Whole::of(body, settings).await.map_err(|failure| match failure {
             BufferFailure::Client(error) => Failure::Client(error),
             BufferFailure::Storage(error) => Failure::Storage(error),
+            BufferFailure::SpoolFull { limit } => Failure::SpoolFull { limit },
         })?;
-        Ok(match whole.data().into_kind() {
-            BodyKind::Bytes(bytes) if bytes.is_empty() => Self::Nothing,
-            BodyKind::Bytes(bytes) => Self::Memory(bytes),
-            BodyKind::File(range) => {
-                Self::File { file: Arc::clone(&range.file), length: range.length, folder: settings.folder.clone() }
-            }
-            // What is whole is of no other kind.
-            _ => Self::Nothing,
+        Ok(match whole.into_content() {
+            Content::Memory(bytes) => Self::of_bytes(bytes),
+            Content::File(file) => Self::File(file),
         })
+    }
+
+    /// Takes all of a body that is [not long](Self::is_long): it fits into one packet.
+    pub(crate) async fn of_short(body: Body) -> Result<Self, Failure> {
+        if body.is_end() {
+            return Ok(Self::Nothing);
+        }
+        body.collect(words::PIECE).await.map(Self::of_bytes).map_err(Failure::Client)
+    }
+
+    fn of_bytes(bytes: Bytes) -> Self {
+        if bytes.is_empty() { Self::Nothing } else { Self::Memory(bytes) }
     }
 
     /// Whether a body is worth handing over as it comes: others are here as soon as the request.
@@ -71,7 +63,15 @@ impl Upload {
         match self {
             Self::Nothing | Self::Later | Self::WebSocket => 0,
             Self::Memory(bytes) => bytes.len() as u64,
-            Self::File { length, .. } => *length,
+            Self::File(file) => file.length(),
+        }
+    }
+
+    /// The file, where it is one.
+    pub(crate) fn into_file(self) -> Option<SpooledFile> {
+        match self {
+            Self::File(file) => Some(file),
+            Self::Nothing | Self::Memory(_) | Self::Later | Self::WebSocket => None,
         }
     }
 }
@@ -95,18 +95,5 @@ pub(crate) async fn hand_over(mut body: Body, exchange: Arc<Exchange>, ticket: T
             }
             None => return link.tell(words::BODY_END, ticket, b""),
         }
-    }
-}
-
-/// Gives a file without a name one, by which a worker opens it; the worker deletes it then.
-pub(crate) fn name(file: &File, folder: &Path) -> io::Result<PathBuf> {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    let name = format!(".serow-upload-{}-{}", process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-    let path = folder.join(name);
-    let here = format!("/proc/self/fd/{}", file.as_raw_fd());
-    match linkat(CWD, &here, CWD, &path, AtFlags::SYMLINK_FOLLOW) {
-        Ok(()) => Ok(path),
-        // Where its file system knows no files without names, it had one, and cannot have another.
-        Err(_) => fs::copy(&here, &path).map(|_| path),
     }
 }

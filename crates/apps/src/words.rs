@@ -6,7 +6,7 @@
 //! | --- | --- |
 //! | `r`, ticket | a request without a body, as its language likes it best: [`crate::environment`] |
 //! | `b`, ticket | eight digits: the length of that; that; the body |
-//! | `f`, ticket | eight digits: the length of the request; that; the path of a file, which is the body and is the worker's to delete |
+//! | `f`, ticket | eight digits: the length of the request; that. The body is a file, for which the worker asks (`G`) |
 //! | `c`, ticket | nobody waits for the response any more |
 //! | `g`, ticket | the worker is to collect garbage, and says `D` once more of the request that it answered last |
 //! | `m`, ticket | the worker is to fork the process that others are forked from; the ticket is none |
@@ -42,12 +42,14 @@
 //! | --- | --- |
 //! | `R`, what the request began with | a whole response: status, names and values, each behind a NUL; two NULs; the body |
 //! | `H` | the same, and more of the body follows |
-//! | `F` | the same, but the body is a file: here stands its absolute path, perhaps behind the number of the first byte to send |
+//! | `F` | the same, but the body is a file, whose descriptor comes along; here may stand the number of the first byte to send |
 //! | `B` | a piece of the body |
 //! | `E` | the body has ended |
 //! | `I` | an interim response, as `R` without a body |
 //! | `L` | the body has ended, and here are its trailers: names and values, each behind a NUL; two NULs |
 //! | `X` | the application failed: what it said of that, for the log |
+//! | `G` | the worker asks for the file that is the body of its request, and waits for it on this same socket: there comes the
+//! | | ticket with the file's descriptor, or without one where nobody waits for the response any more |
 //! | `S` | one of the packets that follow has a descriptor along: a file's for `F`, a socket's for `U` |
 //! | `U` | the application writes the rest of the response to the other end of this socket. As `R` without a body; or
 //! | | nothing, and the application writes all of it, as of HTTP/1.1. `D` follows |
@@ -55,6 +57,11 @@
 //!
 //! `r`, `e`, `x` and `f` are `R`, `E`, `X` and `F` from a worker that is not free yet: `D` follows. One that ends with this
 //! request says `leaving` to its keeper instead of `D`.
+//!
+//! A file as a request's body is asked for, rather than sent along with the request: most requests are received in the cheapest way,
+//! which closes descriptors that come along; a request that is taken back takes its file with it; and there is nothing to clean up
+//! where no worker ever takes it. All workers can receive descriptors; they could not open `/proc/PID/fd` of a process that has
+//! keys of TLS in its memory and is closed to others of its user (PR_SET_DUMPABLE).
 //!
 //! A ticket is ten bytes: the kind, the thread (`!` is the first) and eight hexadecimal digits. A worker copies it.
 
@@ -122,6 +129,10 @@ pub(crate) const WINDOW: usize = 256 * 1024;
 
 /// Bytes of a body or a message in one packet: two of them fit into a socket.
 pub(crate) const PIECE: usize = 64 * 1024;
+
+/// Bytes of a request's packet at most: sockets that hold 208 KiB (net.core.wmem_default) refuse longer ones. Heads are below 32 KiB
+/// by default, and a body in a packet is 64 KiB at most.
+pub(crate) const MAX_REQUEST: usize = 200 * 1024;
 
 /// What a WebSocket carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -457,3 +457,22 @@ async def app(scope, receive, send):
         assert!(error.contains(expected), "{error}");
     }
 }
+
+/// What stands between NULs on its way to the server must not be taken for more than it is.
+#[test]
+fn names_of_fields_that_are_empty_or_have_a_nul_are_failures() {
+    let running = run(r"
+NAMES = {b'empty': b'', b'nul': b'x-a\0b\0x-c', b'end': b'x-a\0\0'}
+async def app(scope, receive, send):
+    assert scope['type'] == 'http'
+    headers = [(b'x-first', b''), (NAMES[scope['query_string']], b'injected')]
+    await send({'type': 'http.response.start', 'status': 200, 'headers': headers})
+    await send({'type': 'http.response.body', 'body': b'x' * (70_000 if scope['path'] == '/long' else 4)})
+");
+    for path in ["/short", "/long"] {
+        for name in ["empty", "nul", "end"] {
+            let answer = running.get(&format!("{path}?{name}"));
+            assert!(answer.starts_with("HTTP/1.1 500 ") && !answer.contains("injected"), "{path} {name}: {answer}");
+        }
+    }
+}

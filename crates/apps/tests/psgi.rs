@@ -477,3 +477,22 @@ fn new_code_takes_over_and_broken_code_does_not() {
     running.reload().unwrap();
     assert_eq!(body(&running.get("/")), "two");
 }
+
+/// What stands between NULs on its way to the server must not be taken for more than it is.
+#[test]
+fn names_of_fields_that_are_empty_or_have_a_nul_are_failures() {
+    let running = run(r#"
+my %names = (empty => '', nul => "x-a\0b\0x-c", end => "x-a\0\0");
+sub {
+    my ($env) = @_;
+    my $body = $env->{PATH_INFO} eq '/long' ? 'x' x 70_000 : 'body';
+    return [200, ['x-first' => '', $names{ $env->{QUERY_STRING} } => 'injected'], [$body]];
+};
+"#);
+    for path in ["/short", "/long"] {
+        for name in ["empty", "nul", "end"] {
+            let answer = running.get(&format!("{path}?{name}"));
+            assert!(answer.starts_with("HTTP/1.1 500 ") && !answer.contains("injected"), "{path} {name}: {answer}");
+        }
+    }
+}

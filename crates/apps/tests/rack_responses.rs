@@ -148,3 +148,22 @@ fn garbage_is_collected_between_requests() {
 fn get(target: &str) -> String {
     format!("GET {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
 }
+
+/// What stands between NULs on its way to the server must not be taken for more than it is.
+#[test]
+fn names_of_fields_that_are_empty_or_have_a_nul_are_failures() {
+    let running = run(r##"
+run ->(env) do
+  name = { 'empty' => '', 'nul' => "x-a\0b\0x-c", 'end' => "x-a\0\0" }[env['QUERY_STRING']]
+  [200, { 'x-first' => '', name => 'injected' }, env['PATH_INFO'] == '/long' ? ['x' * 70_000] : ['body']]
+end
+"##
+    .replace("use Rack::Lint", "")
+    .as_str());
+    for path in ["/short", "/long"] {
+        for name in ["empty", "nul", "end"] {
+            let answer = running.get(&format!("{path}?{name}"));
+            assert!(answer.starts_with("HTTP/1.1 500 ") && !answer.contains("injected"), "{path} {name}: {answer}");
+        }
+    }
+}

@@ -3,6 +3,7 @@
 //! Slow clients then keep no server busy, and a request can be sent to several servers one after the other.
 
 mod nameless_file;
+mod spool;
 
 use std::{fs::File, future::poll_fn, io, io::Write, mem, path::Path, sync::Arc};
 
@@ -10,6 +11,8 @@ use bytes::Bytes;
 use serow_message::{Body, BoxError, FileRange, Headers, StatusCode};
 use tokio::task::spawn_blocking;
 
+use self::spool::SpoolShare;
+pub use self::spool::SpoolSpace;
 use crate::{settings::BufferSettings, trailed::with_trailers};
 
 /// A body that is all here, and can be sent any number of times.
@@ -19,10 +22,21 @@ pub struct Whole {
     trailers: Option<Headers>,
 }
 
+/// Where a body is.
 #[derive(Debug)]
-enum Content {
+pub enum Content {
+    /// In memory.
     Memory(Bytes),
-    File { file: Arc<File>, length: u64 },
+    /// In a file that has no name.
+    File(SpooledFile),
+}
+
+/// A body in a file that has no name. When this is dropped, its share of the [`SpoolSpace`] is free again.
+#[derive(Debug)]
+pub struct SpooledFile {
+    file: Arc<File>,
+    length: u64,
+    _share: SpoolShare,
 }
 
 /// Why a body is not here.
@@ -32,6 +46,11 @@ pub enum BufferFailure {
     Client(BoxError),
     /// It could not be put into a file.
     Storage(io::Error),
+    /// Other bodies have taken the space that files may have together.
+    SpoolFull {
+        /// Bytes of all of them.
+        limit: u64,
+    },
 }
 
 impl Whole {
@@ -41,16 +60,22 @@ impl Whole {
     ///
     /// The client's and the file system's.
     pub async fn of(mut body: Body, settings: &BufferSettings) -> Result<Self, BufferFailure> {
-        let mut store = Store { settings, gathered: Vec::new(), file: None, written: 0 };
+        let mut store = Store { settings, gathered: Vec::new(), file: None, written: 0, share: None };
         let mut trailers = None;
         while let Some(frame) = poll_fn(|context| body.poll_next(context)).await {
             match frame.map_err(BufferFailure::Client)?.into_data() {
-                Ok(data) => store.add(&data).await.map_err(BufferFailure::Storage)?,
+                Ok(data) => store.add(&data).await?,
                 Err(frame) => trailers = frame.trailers_ref().and_then(|trailers| trailers.try_into().ok()),
             }
         }
-        let content = store.finish().await.map_err(BufferFailure::Storage)?;
+        let content = store.finish().await?;
         Ok(Self { content, trailers })
+    }
+
+    /// The body without its trailers, wherever it is.
+    #[must_use]
+    pub fn into_content(self) -> Content {
+        self.content
     }
 
     /// The body, from its beginning.
@@ -62,11 +87,10 @@ impl Whole {
     }
 
     /// The body without its trailers: bytes in memory, or a file.
-    #[must_use]
-    pub fn data(&self) -> Body {
+    fn data(&self) -> Body {
         match &self.content {
             Content::Memory(bytes) => bytes.clone().into(),
-            Content::File { file, length } => {
+            Content::File(SpooledFile { file, length, .. }) => {
                 // Nobody else has this file, so there is no other version of it.
                 Body::file(FileRange { file: Arc::clone(file), offset: 0, length: *length, version: None })
             }
@@ -82,10 +106,12 @@ struct Store<'a> {
     file: Option<File>,
     /// Bytes in the file.
     written: u64,
+    /// Of the space for files, once there is one.
+    share: Option<SpoolShare>,
 }
 
 impl Store<'_> {
-    async fn add(&mut self, mut data: &[u8]) -> io::Result<()> {
+    async fn add(&mut self, mut data: &[u8]) -> Result<(), BufferFailure> {
         loop {
             let room = self.settings.memory.max(LEAST_WRITTEN) - self.gathered.len();
             let (now, later) = data.split_at(room.min(data.len()));
@@ -102,7 +128,9 @@ impl Store<'_> {
 
     /// Puts what was gathered into the file. Mostly that is a copy to the kernel's memory, but when the disk is behind it
     /// lasts, and other requests must not wait for that.
-    async fn write(&mut self) -> io::Result<()> {
+    async fn write(&mut self) -> Result<(), BufferFailure> {
+        let share = self.share.get_or_insert_with(|| SpoolShare::new(&self.settings.spool));
+        share.grow(self.gathered.len() as u64).map_err(|limit| BufferFailure::SpoolFull { limit })?;
         let (mut gathered, file) = (mem::take(&mut self.gathered), self.file.take());
         let folder = file.is_none().then(|| self.settings.folder.clone());
         let length = gathered.len() as u64;
@@ -115,20 +143,37 @@ impl Store<'_> {
             gathered.clear();
             Ok((file, gathered))
         });
-        let (file, gathered) = written.await.unwrap_or_else(|panic| Err(io::Error::other(panic)))?;
+        let (file, gathered) =
+            written.await.unwrap_or_else(|panic| Err(io::Error::other(panic))).map_err(BufferFailure::Storage)?;
         (self.file, self.gathered) = (Some(file), gathered);
         self.written += length;
         Ok(())
     }
 
-    async fn finish(mut self) -> io::Result<Content> {
+    async fn finish(mut self) -> Result<Content, BufferFailure> {
         if self.file.is_some() && !self.gathered.is_empty() {
             self.write().await?;
         }
-        Ok(match self.file {
-            Some(file) => Content::File { file: Arc::new(file), length: self.written },
+        Ok(match self.file.zip(self.share) {
+            Some((file, share)) => {
+                Content::File(SpooledFile { file: Arc::new(file), length: self.written, _share: share })
+            }
             None => Content::Memory(self.gathered.into()),
         })
+    }
+}
+
+impl SpooledFile {
+    /// The file. Its position is wherever its last reader has left it.
+    #[must_use]
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Bytes of it.
+    #[must_use]
+    pub fn length(&self) -> u64 {
+        self.length
     }
 }
 
@@ -139,6 +184,8 @@ impl BufferFailure {
             Self::Client(_) => StatusCode::BAD_REQUEST,
             // RFC 4918 §11.5: temporary, and not the client's fault.
             Self::Storage(_) => StatusCode::INSUFFICIENT_STORAGE,
+            // There is room again when others have been forwarded.
+            Self::SpoolFull { .. } => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
 
@@ -150,6 +197,11 @@ impl BufferFailure {
                 let folder = settings.folder.display();
                 tracing::error!(upstream, "a body cannot be put into a file in {folder}: {error}; make room there");
             }
+            Self::SpoolFull { limit } => tracing::error!(
+                upstream,
+                "a request was refused: bodies of requests take {limit} bytes of {} already; --max-spool allows more",
+                settings.folder.display()
+            ),
         }
     }
 }

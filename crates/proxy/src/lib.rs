@@ -87,7 +87,7 @@ pub use self::{
     address::{Place, ServerAddress, ServerAddressError},
     attempts::{Attempt, Attempts},
     balancing::{Balancing, HashKey},
-    buffering::{BufferFailure, Whole},
+    buffering::{BufferFailure, Content, SpoolSpace, SpooledFile, Whole},
     control::ControlError,
     failure_page::failure_page,
     field_names::FieldNames,

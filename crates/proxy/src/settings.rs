@@ -5,8 +5,8 @@ use std::time::Duration;
 use serow_client::TlsConnector;
 
 use crate::{
-    address::ServerAddress, balancing::Balancing, field_names::FieldNames, forwarded::Forwarded, health::CheckSettings,
-    outlier::PassiveSettings, retry::RetrySettings, sticky::StickySettings,
+    address::ServerAddress, balancing::Balancing, buffering::SpoolSpace, field_names::FieldNames, forwarded::Forwarded,
+    health::CheckSettings, outlier::PassiveSettings, retry::RetrySettings, sticky::StickySettings,
 };
 
 /// A group of servers that answer the same requests.
@@ -141,6 +141,8 @@ pub struct BufferSettings {
     pub memory: usize,
     /// Where such files are made; they have no name there.
     pub folder: std::path::PathBuf,
+    /// How much all of them may take together; by default that of the process, 1 GiB.
+    pub spool: SpoolSpace,
 }
 
 impl UpstreamSettings {
@@ -195,6 +197,6 @@ impl Default for QueueSettings {
 
 impl Default for BufferSettings {
     fn default() -> Self {
-        Self { memory: 64 * 1024, folder: std::env::temp_dir() }
+        Self { memory: 64 * 1024, folder: std::env::temp_dir(), spool: SpoolSpace::default() }
     }
 }

@@ -3,6 +3,8 @@
 # Answers requests, one after the other.
 package Serow::Worker;
 
+use Fcntl qw(O_RDONLY O_NONBLOCK O_NOCTTY);
+
 use constant { WAITING => 0, STREAMING => 1, ANSWERED => 2 };
 
 my ($requests, @replies);
@@ -72,10 +74,15 @@ sub serve {
         $reply   = $replies[ ord(substr $ticket, 1) - 33 ];
         $state   = WAITING;
         $goes_on = 0;
+        my $file = $kind == 102 ? file() : undef;    # f
+        if ($kind == 102 && !$file) {
+            say_to_front("E$ticket");
+            next;
+        }
         my %env
-            = $kind == 114      # r
-            ? (@constants, 'psgi.input' => $empty, unpack 'x10 (n/a*)*', $packet)
-            : (@constants, with_body($kind));
+            = $kind == 114                           # r
+            ? (@constants, 'psgi.input' => $empty, unpack 'x10 (N/a*)*', $packet)
+            : (@constants, with_body($file));
         $env{'psgix.io'} = Serow::Socket::offer() if exists $env{HTTP_UPGRADE};
         eval {
             my $response = $app->(\%env);
@@ -103,11 +110,10 @@ sub serve {
 }
 
 sub with_body {
-    my ($kind) = @_;
+    my ($file) = @_;
     my $length = substr $packet, 10, 8;
-    my $rest   = substr $packet, 18 + $length;
-    my $input  = $kind == 98 ? input($rest) : file($rest);    # b, f
-    return 'psgi.input' => $input, unpack '(n/a*)*', substr $packet, 18, $length;
+    my $input  = $file // input(substr $packet, 18 + $length);
+    return 'psgi.input' => $input, unpack '(N/a*)*', substr $packet, 18, $length;
 }
 
 sub input {
@@ -116,10 +122,12 @@ sub input {
     return $handle;
 }
 
+# The body that Serow has put into a file without a name; nothing if nobody waits for the response any more.
 sub file {
-    my ($path) = @_;
-    open my $handle, '<:raw', $path or die "$path: a body cannot be read: $!\n";
-    unlink $path;
+    say_to_front("G$ticket");
+    my ($answer, $handle) = Serow::Kernel::receive($reply);
+    ($answer, $handle) = Serow::Kernel::receive($reply) while !defined $answer && $! == Serow::EINTR;
+    seek $handle, 0, 0 if $handle;    # a worker that crashed may have read some of it
     return $handle;
 }
 
@@ -130,6 +138,8 @@ sub head {
     my $head = join "\0", $ticket, $response->[0], @$headers;
     # A NUL that is not ours would make two fields of one.
     refuse($response) if ($head =~ tr/\0-\x08\n-\x1f//) != 1 + @$headers || @$headers % 2;
+    # A name of nothing would be the end. Values may be empty.
+    refuse($response) if index($head, "\0\0") >= 0 && grep { $_ % 2 == 0 && $headers->[$_] eq '' } 0 .. $#$headers;
     return "$head\0\0";
 }
 
@@ -137,6 +147,7 @@ sub refuse {
     my ($response) = @_;
     my ($status, $headers) = @$response;
     die "the response has a header field without a value\n" if @$headers % 2;
+    die "the response has a header field without a name\n" if grep { $_ % 2 == 0 && $headers->[$_] eq '' } 0 .. $#$headers;
     for my $place (grep { $headers->[$_] =~ /[\0-\x08\n-\x1f]/ } 0 .. $#$headers) {
         my $name = $headers->[ $place - $place % 2 ] =~ s/[^!-~]/?/gr;
         die "the response's header field $name has control characters\n";
@@ -198,6 +209,13 @@ sub is_file {
     return -f $body && !grep { $_ ne 'unix' && $_ ne 'perlio' } PerlIO::get_layers($body);
 }
 
+# A file of this path, if it is a regular one. A pipe is not waited for.
+sub regular_file {
+    my ($path) = @_;
+    return unless defined $path && sysopen my $file, $path, O_RDONLY | O_NONBLOCK | O_NOCTTY;
+    return -f $file ? $file : undef;
+}
+
 sub left {
     my ($file) = @_;
     return (-s $file) - tell $file;
@@ -222,9 +240,9 @@ sub hand_over {
     else {
         # What is to follow the response may be the end of the file.
         return if $goes_on || !Serow::blessed($body) || !$body->can('path');
-        my $path = Cwd::abs_path($body->path) // return;
-        return if !-f $path || -s _ < ($announced // 0);
-        finish("F$head$path");
+        my $file = regular_file($body->path) // return;
+        return if !-s $file || -s _ < ($announced // 0);
+        finish("F$head", $file);
     }
     $body->close;
     return 1;

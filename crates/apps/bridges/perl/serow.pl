@@ -102,7 +102,8 @@ sub receive {
     vec(my $ancillary, Serow::PIECE - 1, 8) = 0;
     my $part    = pack 'P Q', $text, length $text;
     my $message = pack 'Q Q P Q P Q Q', 0, 0, $part, 1, $ancillary, length $ancillary, 0;
-    my $length  = syscall $numbers->{recvmsg}, fileno $channel, $message, Serow::CLOEXEC;
+    $! = 0;
+    my $length = syscall $numbers->{recvmsg}, fileno $channel, $message, Serow::CLOEXEC;
     return if $length <= 0;
     my @descriptors;
     if (unpack('x40 Q', $message) > 16) {

@@ -59,10 +59,9 @@ class Worker:
                     return self.leaving.set_result(None)
                 if kind == 114:  # r
                     begin(bytes(view[:TICKET]), loads(behind_ticket), None)
-                elif kind == 98 or kind == 102:  # b, f
+                elif kind == 98:  # b
                     end = TICKET + 8 + int(packet[TICKET : TICKET + 8])
-                    rest = bytes(view[end:length])
-                    begin(bytes(view[:TICKET]), loads(view[TICKET + 8 : end]), rest if kind == 98 else Uploaded(rest))
+                    begin(bytes(view[:TICKET]), loads(view[TICKET + 8 : end]), bytes(view[end:length]))
                 elif kind == 115:  # s
                     begin(bytes(view[:TICKET]), loads(behind_ticket), Streamed())
                 elif kind == 117:  # u

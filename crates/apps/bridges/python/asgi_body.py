@@ -5,25 +5,6 @@ from collections import deque
 WINDOW = 256 * 1024  # bytes of a body that may be under way; Serow says when there is room for more
 
 
-class Uploaded:
-    """The body of a request that Serow wrote to a file, whose name nobody needs any more."""
-
-    def __init__(self, path):
-        self.file = open(path, 'rb')
-        os.unlink(path)
-        self.left = os.fstat(self.file.fileno()).st_size
-
-    def read(self):
-        piece = self.file.read(PIECE)
-        self.left = self.left - len(piece) if piece else 0
-        if not self.left:
-            self.file.close()
-        return piece
-
-    def is_over(self):
-        return not self.left
-
-
 class Streamed:
     """The body of a request that comes piece by piece, where somebody reads it."""
 

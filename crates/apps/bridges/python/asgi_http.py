@@ -1,6 +1,27 @@
 # The part for ASGI 3: requests and their responses.
 
+import stat
+
 DISCONNECTED = {'type': 'http.disconnect'}
+
+
+def regular_file(path):
+    """Opens a file for reading, if it is a regular one. A pipe is not waited for."""
+    file = open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC), 'rb', buffering=0)
+    if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        return file
+    file.close()
+    raise ValueError(f'{path!r} is not a regular file, which http.response.pathsend takes')
+
+
+def contents(file):
+    """What can be read of a file of unknown size, and fits into one packet."""
+    content = b''
+    while piece := file.read(PIECE):
+        content += piece
+        if len(content) > PIECE:
+            raise ValueError(f'the file has no size of its own, and is longer than {PIECE} bytes: read it in the application')
+    return content
 
 
 class Http(Exchange):
@@ -26,7 +47,7 @@ class Http(Exchange):
             self.body = None
             return {'type': 'http.request', 'body': body, 'more_body': False}
         if body:
-            piece = body.read() if body.__class__ is Uploaded else await body.next(self)
+            piece = await body.next(self)
             if piece is not None:
                 if body.is_over():
                     self.body = None
@@ -64,10 +85,7 @@ class Http(Exchange):
 
     def send_other(self, kind, message):
         if kind == 'http.response.pathsend' and self.phase == Http.STARTED:
-            packet = self.packed(b'F', os.path.abspath(os.fsencode(message['path'])))
-            self.phase = Http.ENDED
-            self.reply.send(packet)
-            self.wake()
+            self.send_path(message['path'])
         elif kind == 'http.response.trailers' and self.phase == Http.TRAILING:
             if not message.get('more_trailers'):
                 packet = packed(b'L' + self.ticket, message.get('headers', ()), b'')
@@ -79,6 +97,15 @@ class Http(Exchange):
             self.reply.send(packed(b'I' + self.ticket + b'\x00103', links, b''))
         else:
             raise RuntimeError(f"'{kind}' was sent where it has no place")
+
+    def send_path(self, path):
+        """Sends a file by its descriptor. What has no size of its own, as files of /proc, is read here."""
+        with regular_file(path) as file:
+            is_sized = os.fstat(file.fileno()).st_size > 0
+            packet = self.packed(b'F', b'0') if is_sized else self.packed(b'R', contents(file))
+            self.phase = Http.ENDED
+            self.reply.send_file(packet, file) if is_sized else self.reply.send(packet)
+        self.wake()
 
     def packed(self, kind, body):
         return packed(begin_of(kind, self.ticket, self.head), self.head.get('headers', ()), body)

@@ -22,12 +22,25 @@ class Reply:
                 self.loop.add_writer(self.socket, self.flush)
             except OSError:
                 return  # Serow is gone, and the requests' socket tells
-        self.waiting.append(packet)
+        self.waiting.append((packet, None))
+
+    def send_file(self, packet, file):
+        """Sends a file's descriptor along, which stays open until it has left."""
+        if not self.waiting:
+            self.loop.add_writer(self.socket, self.flush)
+        self.waiting.append((b'S' + packet[1 : 1 + TICKET], None))
+        self.waiting.append((packet, os.dup(file.fileno())))
+        self.flush()
 
     def flush(self):
         try:
             while self.waiting:
-                self.socket.send(self.waiting[0])
+                packet, descriptor = self.waiting[0]
+                if descriptor is None:
+                    self.socket.send(packet)
+                else:
+                    socket.send_fds(self.socket, [packet], [descriptor])
+                    os.close(descriptor)
                 self.waiting.popleft()
         except BlockingIOError:
             return
@@ -60,6 +73,9 @@ def packed(begin, headers, body):
         raise TypeError(wrong_part(parts)) from None
     if packet.count(0, len(begin), len(packet) - len(body)) != len(parts) - 1:
         raise ValueError('a header field has a NUL in its name or value')
+    # A name of nothing would be the end. Values may be empty.
+    if packet.find(b'\0\0', len(begin)) < len(packet) - len(body) - 2 and any(not name for name, _ in headers):
+        raise ValueError('a header field has no name')
     if len(packet) - len(body) > PIECE:
         raise ValueError('a header is longer than 64 KiB')
     return packet

@@ -34,6 +34,7 @@ class Worker:
         self.requests = requests
         self.replies = replies
         self.threads = int(settings['concurrency'])
+        self.asking = threading.Lock()
         self.shapes = {}  # by the names of fields: an environment of the same names, and these
         self.streams = set()  # numbers of requests whose response has begun and is still wanted
         self.constants = {
@@ -71,9 +72,13 @@ class Worker:
             else:
                 begin = TICKET + 8
                 end = begin + int(packet[TICKET:begin])
-                rest = view[end:length].tobytes()
-                with io.BytesIO(rest) if kind == 98 else uploaded(rest) as content:  # b, f
-                    answer(ticket.tobytes(), view[begin:end], content)
+                name = ticket.tobytes()
+                content = io.BytesIO(view[end:length]) if kind == 98 else self.uploaded(name)  # b, f
+                if content is None:
+                    self.replies[name[1] - FIRST_THREAD].send(b'E' + name)
+                    continue
+                with content:
+                    answer(name, view[begin:end], content)
 
     def answer(self, ticket, request, content):
         names, values = marshal.loads(request)
@@ -95,11 +100,24 @@ class Worker:
             if not isinstance(error, Exception) and self.threads == 1:
                 raise
 
+    def uploaded(self, ticket):
+        """The body that Serow has put into a file without a name; None if nobody waits for the response any more."""
+        reply = self.replies[ticket[1] - FIRST_THREAD]
+        with self.asking:  # threads ask one after the other, so each gets its own
+            reply.send(b'G' + ticket)
+            _, descriptors, _, _ = socket.recv_fds(reply, PIECE, 1, socket.MSG_CMSG_CLOEXEC)
+        if not descriptors:
+            return None
+        content = open(descriptors[0], 'rb')
+        content.seek(0)  # a worker that crashed may have read some of it
+        return content
+
     def shape(self, names):
         keys = FIXED + tuple(names.split(',') if names else ())
         shape = ({**self.constants, **dict.fromkeys(keys)}, keys)
         if len(self.shapes) >= SHAPES:
-            self.shapes.clear()
+            # The oldest; another thread may take it away at this moment.
+            self.shapes.pop(next(iter(self.shapes.copy()), None), None)
         if len(names) <= LONGEST_SHAPE:
             self.shapes[names] = shape
         return shape
@@ -108,13 +126,6 @@ class Worker:
 def is_for_asyncio(application):
     """Whether what it returns has to be awaited, which nothing in WSGI has."""
     return inspect.iscoroutinefunction(application) or inspect.iscoroutinefunction(type(application).__call__)
-
-
-def uploaded(path):
-    """The body of a request that Serow wrote to a file, whose name nobody needs any more."""
-    content = open(path, 'rb')
-    os.unlink(path)
-    return content
 
 
 begin = Mold().run()

@@ -32,7 +32,7 @@ module Serow
             'rack.url_scheme' => #{scheme.dump}, 'SERVER_PORT' => #{port.dump}, #{"'SCRIPT_NAME' => ''," unless names.include?('SCRIPT_NAME')}
             'SERVER_SOFTWARE' => 'serow', 'rack.version' => VERSION, 'rack.input' => input, 'rack.errors' => $stderr,
             'rack.multithread' => #{@worker.threaded?}, 'rack.multiprocess' => true, 'rack.run_once' => false,
-            'rack.hijack?' => true, 'rack.hijack' => self, 'rack.early_hints' => @hints,
+            'rack.hijack?' => true, 'rack.hijack' => (callbacks = Callbacks.new(self, v[0])), 'rack.early_hints' => callbacks,
             'rack.after_reply' => @after_reply, 'rack.response_finished' => @finished
           }
         end

@@ -2,6 +2,13 @@
 module Serow
   # What the application answered, on its way to Serow.
   module Response
+    # What the client may begin to load.
+    def send_hints(ticket, headers)
+      head = "I#{ticket}\x00103".b
+      write_fields(headers, head)
+      @reply.send(head << "\0\0", 0)
+    end
+
     private
 
     def respond(status, headers, body)
@@ -27,11 +34,16 @@ module Serow
       return unless body.is_a?(Array) && body.size == 1 && @after_reply.empty? && @finished.empty?
 
       packet = "R#{@ticket}\0#{status}"
+      parts = 1
       headers.each do |name, value|
-        return unless value.is_a?(String) && !value.include?("\0")
+        return unless value.is_a?(String)
 
         packet << "\0" << name << "\0" << value
+        parts += 2
       end
+      # With a NUL that is not ours or a name of nothing, something else would be a name.
+      return if packet.count("\0") != parts || packet.include?("\0\0")
+
       whole = body[0]
       return if packet.bytesize + whole.bytesize + 2 > PIECE
 
@@ -55,6 +67,8 @@ module Serow
     def write_each(headers, head, &change)
       hijack = nil
       headers.each do |name, value|
+        raise ArgumentError, "a header field has no name, or a NUL in it: #{name.inspect}" if name.empty? || name.include?("\0")
+
         if value.is_a?(String) && !change && !value.include?("\0")
           head << "\0" << name << "\0" << value
         elsif name == 'rack.hijack'
@@ -92,8 +106,8 @@ module Serow
     end
 
     def send_body(head, body)
-      if body.respond_to?(:to_path) && (path = body.to_path) && File.file?(path)
-        send_file(head, path, body)
+      if body.respond_to?(:to_path) && (path = body.to_path) && (file = regular_file(path))
+        send_file(head, file, body)
       elsif body.respond_to?(:to_ary)
         pieces = body.to_ary
         # Rack 3: it has closed itself.
@@ -106,15 +120,25 @@ module Serow
       end
     end
 
+    # Opens a file that can be sent as it is. A pipe is not waited for; files that the kernel makes up say that they are empty.
+    def regular_file(path)
+      file = File.open(path, File::RDONLY | File::NONBLOCK | File::NOCTTY)
+      return file if file.stat.file? && file.size.positive?
+
+      file.close
+    rescue SystemCallError
+      nil
+    end
+
     # By its descriptor: it may be deleted before Serow would open it.
-    def send_file(head, path, body)
-      File.open(path, 'rb') do |file|
-        body.close if body.respond_to?(:close)
-        stays = stays?
-        head.setbyte(0, stays ? 102 : 70) # f, F
-        send_with_descriptor(head, file)
-        stays
-      end
+    def send_file(head, file, body)
+      body.close if body.respond_to?(:close)
+      stays = stays?
+      head.setbyte(0, stays ? 102 : 70) # f, F
+      send_with_descriptor(head, file)
+      stays
+    ensure
+      file.close
     end
 
     # The first piece leaves with the head.
@@ -163,12 +187,6 @@ module Serow
       pieces.join
     rescue Encoding::CompatibilityError
       pieces.map(&:b).join
-    end
-
-    def send_hints(headers)
-      head = "I#{@ticket}\x00103".b
-      write_fields(headers, head)
-      @reply.send(head << "\0\0", 0)
     end
 
     def send_with_descriptor(packet, io)

@@ -1,12 +1,26 @@
 
 module Serow
+  # What env['rack.hijack'] and env['rack.early_hints'] are, for one request: called when that is over, it must not reach the next one.
+  class Callbacks
+    def initialize(attendant, ticket)
+      @attendant = attendant
+      @ticket = ticket
+    end
+
+    def call(hints = nil)
+      raise IOError, 'the request is over' unless @attendant.works_on?(@ticket)
+
+      hints ? @attendant.send_hints(@ticket, hints) : @attendant.take_over(@ticket)
+    end
+  end
+
   # Responses that the application writes to a socket itself, of which Serow has the other end.
   module Takeover
-    # env['rack.hijack'] is this object.
-    def call
+    # The application writes all of the response to this request.
+    def take_over(ticket)
       return @socket if @socket
 
-      @socket = pair { |theirs| send_with_descriptor("U#{@ticket}", theirs) }
+      @socket = pair { |theirs| send_with_descriptor("U#{ticket}", theirs) }
       @env['rack.hijack_io'] = @socket
     end
 

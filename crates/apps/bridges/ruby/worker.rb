@@ -4,7 +4,7 @@ module Serow
   class Worker
     TICKET = 10 # bytes
 
-    attr_reader :app, :requests, :replies
+    attr_reader :app, :requests, :replies, :asking
 
     def self.run(app, settings, place, sockets)
       requests, output, *replies = sockets
@@ -30,6 +30,7 @@ module Serow
       @requests = requests
       @control = control
       @replies = replies
+      @asking = Mutex.new
       @attendants = Array.new(settings['concurrency'].to_i.clamp(1, 1000)) { Attendant.new(self) }
     end
 
@@ -94,6 +95,17 @@ module Serow
     end
   end
 
+  # The body of a request in a file that has no name, so it has no path.
+  class Upload < File
+    undef_method :path, :to_path
+
+    def self.of(received)
+      received.autoclose = false
+      # A worker that crashed may have read some of it.
+      for_fd(received.fileno, 'rb').tap(&:rewind)
+    end
+  end
+
   # A thread of a worker, which answers one request at a time.
   class Attendant
     TICKET = Worker::TICKET
@@ -111,7 +123,6 @@ module Serow
       @formats = Hash.new { |formats, count| formats[count] = "a#{TICKET}x#{'Z*' * count}" }
       @empty = input(+'')
       @leaves_collections = GC.respond_to?(:config) && GC.config[:rgengc_allow_full_mark] == false
-      @hints = method(:send_hints)
       @after_reply = []
       @finished = []
     end
@@ -132,7 +143,7 @@ module Serow
         @empty = input(+'') if @empty.closed?
         answer(packet, packet.unpack(@formats[packet.getbyte(TICKET)]), @empty)
       when 98 then with_body(packet) { |rest| input(rest) } # b
-      when 102 then with_body(packet) { |rest| file(rest) } # f
+      when 102 then with_body(packet) { file(packet.byteslice(0, TICKET)) } # f
       when 99 then @worker.note_gone(packet) # c
       when 103 then collect(packet) # g
       when 109 then @worker.refork # m
@@ -148,6 +159,11 @@ module Serow
       @ticket && @ticket.byteslice(2, 8) == packet.byteslice(2, 8)
     end
 
+    # Whether it is at work on this very request.
+    def works_on?(ticket)
+      @ticket.equal?(ticket)
+    end
+
     def note_gone
       @gone = true
     end
@@ -158,10 +174,16 @@ module Serow
       StringIO.new(text.force_encoding(Encoding::BINARY)).tap(&:binmode)
     end
 
-    def file(path)
-      file = File.open(path, 'rb')
-      File.unlink(path)
-      file
+    # The body that Serow has put into a file without a name; nothing if nobody waits for the response any more. Threads ask one
+    # after the other, so each gets its own.
+    def file(ticket)
+      reply = @replies[ticket.getbyte(1) - 33]
+      @worker.asking.synchronize do
+        reply.send("G#{ticket}", 0)
+        _, _, _, *ancillary = reply.recvmsg(PIECE, 0, 64, scm_rights: true)
+        received = ancillary.flat_map { |data| data.unix_rights || [] }.first
+        received && Upload.of(received)
+      end
     end
 
     def with_body(packet)
@@ -170,6 +192,8 @@ module Serow
       request = packet.byteslice(8, TICKET + head)
       request[0, TICKET] = packet.byteslice(0, TICKET)
       input = yield packet.byteslice(18 + head, packet.bytesize)
+      return @replies[packet.getbyte(1) - 33].send("E#{packet.byteslice(0, TICKET)}", 0) unless input
+
       answer(request, request.unpack(@formats[request.getbyte(TICKET)]), input)
       input.close
     end

@@ -1,4 +1,4 @@
-//! Requests for Perl: names and values, each behind two bytes with its length, which one `unpack` puts into a hash.
+//! Requests for Perl: names and values, each behind four bytes with its length, which one `unpack` puts into a hash.
 
 use super::{Facts, decoded, variable, write_text, write_values};
 
@@ -43,20 +43,19 @@ impl Pairs<'_> {
         self.part(value);
     }
 
-    /// Writes one of them behind its length. Whole heads are below 32 KiB; what were longer than the length can say is cut.
+    /// Writes one of them behind its length, which no packet reaches.
     fn part(&mut self, content: impl FnOnce(&mut Vec<u8>)) {
         let length_at = self.0.len();
         let start = length_at + LENGTH_BYTES;
         self.0.resize(start, 0);
         content(self.0);
-        let length = u16::try_from(self.0.len() - start).unwrap_or(u16::MAX);
-        self.0.truncate(start + usize::from(length));
+        let length = u32::try_from(self.0.len() - start).unwrap_or(u32::MAX);
         self.0[length_at..start].copy_from_slice(&length.to_be_bytes());
     }
 }
 
 /// Before each name and each value.
-const LENGTH_BYTES: usize = 2;
+const LENGTH_BYTES: usize = 4;
 
 #[cfg(test)]
 mod tests {
@@ -68,9 +67,9 @@ mod tests {
         let mut pairs = Pairs(&mut packet);
         pairs.text("NAME", b"value");
         pairs.pair("", |_| {});
-        assert_eq!(packet, b"r!00000000\0\x04NAME\0\x05value\0\0\0\0");
+        assert_eq!(packet, b"r!00000000\0\0\0\x04NAME\0\0\0\x05value\0\0\0\0\0\0\0\0");
         packet.clear();
         Pairs(&mut packet).part(|output| output.extend_from_slice(&[b'x'; 70_000]));
-        assert_eq!((packet.len(), &packet[..2]), (2 + 65_535, &[255, 255][..]));
+        assert_eq!((packet.len(), &packet[..4]), (4 + 70_000, &70_000_u32.to_be_bytes()[..]));
     }
 }

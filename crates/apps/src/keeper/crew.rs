@@ -184,6 +184,8 @@ impl BridgedCrew {
     fn hear_worker(&mut self, number: u64, word: WorkerWord, numbers: &mut u64) -> Result<(), String> {
         let Some(worker) = self.workers.iter_mut().find(|worker| worker.link.number == number) else { return Ok(()) };
         match word {
+            // Said a second time it would get requests for two.
+            WorkerWord::Ready if worker.stage != Stage::Loading => Ok(()),
             WorkerWord::Ready => {
                 worker.stage = Stage::Ready;
                 self.backoff.succeed();

@@ -1,6 +1,6 @@
 //! Who has waited, or worked, for too long.
 
-use std::time::Duration;
+use std::{collections::VecDeque, time::Duration};
 
 use super::{
     Asked, Pool, Ticket,
@@ -11,8 +11,16 @@ impl<T: Clone, W: Clone> Pool<T, W> {
     /// Requests that have waited in the queue for longer than this; they are gone with that.
     pub(crate) fn impatient(&mut self, patience: Duration, now: Duration) -> Vec<Asked<T>> {
         let overdue = |asked: &Asked<T>| now.saturating_sub(asked.since) >= patience;
-        let count = self.queue.iter().take_while(|asked| overdue(asked)).count();
-        self.queue.drain(..count).collect()
+        // Those that a worker has died with stand before others that came sooner.
+        let mut impatient = Vec::new();
+        for waiting in [&mut self.queue, &mut self.held] {
+            if waiting.iter().any(overdue) {
+                let (late, rest): (VecDeque<_>, VecDeque<_>) = waiting.drain(..).partition(overdue);
+                impatient.extend(late);
+                *waiting = rest;
+            }
+        }
+        impatient
     }
 
     /// Requests that have waited for their responses to begin for longer than this, and their workers, which are to be told.

@@ -318,3 +318,51 @@ fn the_warmest_worker_has_had_most_requests_and_stays() {
     pool.retire(1);
     assert_eq!(pool.warmest(2), Some(2));
 }
+
+fn crashed(name: char) -> Asked<char> {
+    Asked { ticket: name as Ticket, since: NOW, deaths: 1, content: name }
+}
+
+#[test]
+fn a_request_that_a_worker_crashed_with_waits_until_there_are_two_workers() {
+    let mut pool = with_workers(1);
+    pool.hold([crashed('c')]);
+    assert!(pool.release().is_empty());
+    assert_eq!(pool.census().queued, 1);
+    // Others do not wait behind it.
+    assert_eq!(ask(&mut pool, 'a').1, Some(1));
+    pool.join(2, 2, 1, None);
+    let released = pool.release();
+    assert_eq!(released.iter().map(|asked| asked.content).collect::<Vec<_>>(), ['c']);
+    assert_eq!(pool.ask_again(released, NOW), [(2, 'c')]);
+    assert!(pool.release().is_empty());
+}
+
+#[test]
+fn a_request_that_a_worker_crashed_with_is_sent_to_idle_workers_only_and_never_to_the_last_one() {
+    let mut pool = with_workers(3);
+    let (a, _) = ask(&mut pool, 'a');
+    ask(&mut pool, 'b');
+    ask(&mut pool, 'd');
+    assert_eq!(pool.ask_again([crashed('c')], NOW), [], "all are busy");
+    assert_eq!(pool.finished(1, a, NOW).send, Some('c'));
+    pool.ask_again([crashed('e')], NOW);
+    pool.lost(2);
+    pool.retire(3);
+    // Worker 1 is the last one.
+    assert_eq!(pool.finished(1, 'c' as Ticket, NOW).send, None);
+    assert_eq!(ask(&mut pool, 'f').1, Some(1));
+    assert_eq!(pool.forget('e' as Ticket, NOW), Forgotten::Unseen);
+}
+
+#[test]
+fn a_held_request_waits_no_longer_than_others() {
+    let mut pool = with_workers(1);
+    pool.hold([crashed('c')]);
+    let second = Duration::from_secs(1);
+    assert!(pool.impatient(2 * second, NOW + second).is_empty());
+    let impatient: Vec<_> = pool.impatient(2 * second, NOW + 2 * second).iter().map(|asked| asked.content).collect();
+    assert_eq!(impatient, ['c']);
+    pool.join(2, 2, 1, None);
+    assert!(pool.release().is_empty());
+}

@@ -21,7 +21,7 @@ pub(crate) enum ReplyKind {
     Whole,
     /// Its head, and the first piece.
     Head,
-    /// Its head, and the path of the file that is the body.
+    /// Its head; the body is a file, whose descriptor comes along.
     File,
     /// A piece.
     Piece,
@@ -35,6 +35,8 @@ pub(crate) enum ReplyKind {
     Failed,
     /// A descriptor follows.
     Announced,
+    /// The worker asks for the file that is the request's body.
+    BodyFile,
     /// A socket, to which the application writes the rest of the response.
     Socket,
     /// The worker is free again.
@@ -80,6 +82,7 @@ impl<'a> Reply<'a> {
             b'X' => (ReplyKind::Failed, false),
             b'x' => (ReplyKind::Failed, true),
             b'S' => (ReplyKind::Announced, false),
+            b'G' => (ReplyKind::BodyFile, false),
             b'U' => (ReplyKind::Socket, true),
             b'D' => (ReplyKind::Free, false),
             b'W' => (ReplyKind::Room, false),

@@ -1,12 +1,12 @@
 //! A file without a name: it is gone when nobody has it open, whatever becomes of this program.
 
 use std::{
+    collections::hash_map::RandomState,
     fs::{self, File, OpenOptions},
+    hash::BuildHasher,
     io,
     os::unix::fs::OpenOptionsExt,
     path::Path,
-    process,
-    sync::atomic::{AtomicU64, Ordering},
 };
 
 use rustix::fs::{Mode, OFlags};
@@ -35,9 +35,8 @@ fn is_refusal_of_kind(error: &io::Error) -> bool {
 
 /// Makes a file with a name and takes the name away.
 fn make_and_remove(folder: &Path) -> io::Result<File> {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    let name = format!(".serow-body-{}-{}", process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-    let path = folder.join(name);
+    // A name that nobody can guess: in a folder like /tmp others could make files of all names that are to come.
+    let path = folder.join(format!(".serow-body-{:016x}", RandomState::new().hash_one(0_u8)));
     // Never one that is there, nor where a link leads.
     let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path)?;
     fs::remove_file(&path)?;

@@ -45,7 +45,7 @@ fn content(length: usize) -> Vec<u8> {
 fn bodies_can_be_read_again_and_again() {
     let folder = tempfile::tempdir().unwrap();
     let memory = 64 * 1024;
-    let settings = BufferSettings { memory, folder: folder.path().to_owned() };
+    let settings = BufferSettings { memory, folder: folder.path().to_owned(), ..BufferSettings::default() };
     // The length, the pieces it comes in, and whether it is put into a file.
     let cases = [
         (0, 1, false),
@@ -75,7 +75,7 @@ fn bodies_can_be_read_again_and_again() {
 #[test]
 fn trailers_come_behind() {
     let folder = tempfile::tempdir().unwrap();
-    let settings = BufferSettings { memory: 0, folder: folder.path().to_owned() };
+    let settings = BufferSettings { memory: 0, folder: folder.path().to_owned(), ..BufferSettings::default() };
     let mut trailers = Headers::new();
     trailers.append("x-sum", "7").unwrap();
     for length in [0, 10, LEAST_WRITTEN + 1] {
@@ -98,7 +98,7 @@ fn trailers_come_behind() {
 
 #[test]
 fn failures() {
-    let settings = BufferSettings { memory: 0, folder: "/nonexistent".into() };
+    let settings = BufferSettings { memory: 0, folder: "/nonexistent".into(), ..BufferSettings::default() };
     let long = content(LEAST_WRITTEN + 1);
     let failure = run(Whole::of(body(&long, 100, None), &settings)).unwrap_err();
     assert!(matches!(&failure, BufferFailure::Storage(error) if error.kind() == ErrorKind::NotFound));
@@ -115,11 +115,35 @@ fn failures() {
 fn a_full_disk_is_noticed() {
     // Whatever is written there, there is no room for.
     let mut store = Store {
-        settings: &BufferSettings { memory: 0, folder: "/nonexistent".into() },
+        settings: &BufferSettings { memory: 0, folder: "/nonexistent".into(), ..BufferSettings::default() },
         gathered: content(10),
         file: Some(File::options().write(true).open("/dev/full").unwrap()),
         written: 0,
+        share: None,
     };
     let error = run(store.write()).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::StorageFull);
+    assert!(matches!(&error, BufferFailure::Storage(error) if error.kind() == ErrorKind::StorageFull));
+}
+
+#[test]
+fn bodies_that_would_take_more_space_together_than_is_allowed_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = SpoolSpace::new(300_000);
+    let settings = BufferSettings { memory: 64 * 1024, folder: folder.path().to_owned(), spool: spool.clone() };
+    let take = |length: usize| run(Whole::of(body(&content(length), 10_000, None), &settings));
+    let first = take(200_000).unwrap();
+    assert_eq!(spool.used(), 200_000);
+    let refused = take(200_000).unwrap_err();
+    assert!(matches!(refused, BufferFailure::SpoolFull { limit: 300_000 }));
+    assert_eq!((refused.status(), spool.used()), (StatusCode::SERVICE_UNAVAILABLE, 200_000));
+    // What stays in memory takes nothing, and neither does a body whose client leaves.
+    take(64 * 1024).unwrap();
+    run(Whole::of(body(&content(90_000), 10_000, Some(Err(IncomingError::Disconnected))), &settings)).unwrap_err();
+    assert_eq!(spool.used(), 200_000);
+    drop(first);
+    assert_eq!(spool.used(), 0);
+    let Content::File(file) = take(200_000).unwrap().into_content() else { panic!("it is too long for memory") };
+    assert_eq!((file.length(), spool.used()), (200_000, 200_000));
+    drop(file);
+    assert_eq!(spool.used(), 0);
 }
