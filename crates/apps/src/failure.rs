@@ -84,7 +84,7 @@ impl Failure {
             }
             Self::SpoolFull { limit } => tracing::error!(
                 application,
-                "{request}: refused, since bodies of requests take {limit} bytes of disk already; --max-spool allows more"
+                "{request}: refused: bodies of requests would take more than {limit} bytes of disk; --max-spool (max-spool) sets the limit"
             ),
         }
     }

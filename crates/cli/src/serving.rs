@@ -2,7 +2,7 @@
 
 use serow::{BoundServer, Handler, Stopper};
 use serow_apps::Reloader;
-use serow_proxy::Upstream;
+use serow_proxy::{SpoolSpace, Upstream};
 
 use crate::{
     access_log::AccessLogWriter,
@@ -39,7 +39,8 @@ pub(crate) struct Served<'a> {
 impl Serving {
     /// Opens the sockets and the log: from here on, connections wait.
     pub(crate) fn bind(settings: ServerSettings) -> Result<Self, Failure> {
-        let ServerSettings { listeners, server, encryption, admin, admin_token, access_log, .. } = settings;
+        let ServerSettings { listeners, server, encryption, admin, admin_token, access_log, max_spool, .. } = settings;
+        SpoolSpace::default().set_limit(max_spool);
         let mut server = listeners.iter().fold(server, |server, listener| listener.add_to(server));
         encryption.iter().for_each(Encryption::warn_of_dates);
         let log = AccessLogWriter::start(access_log)?;

@@ -58,6 +58,8 @@ pub(crate) struct ServerSettings {
     pub(crate) workers: usize,
     /// How long what runs may take when the server is told to stop.
     pub(crate) grace: Duration,
+    /// Bytes of disk that bodies of requests may take together.
+    pub(crate) max_spool: u64,
 }
 
 impl ServerSettings {
@@ -94,6 +96,7 @@ impl ServerSettings {
             access_log: access_log(logging),
             workers,
             grace: timeouts.grace.0,
+            max_spool: limits.max_spool.0,
         })
     }
 }
@@ -129,10 +132,9 @@ fn versions(written: &HttpArguments) -> Versions {
 }
 
 fn limits(written: &LimitArguments, shares: Shares) -> Limits {
-    let defaults = Limits::default();
     Limits {
         connections: written.max_connections.map_or(shares.connections, |most| most.in_memory()),
-        body: written.max_body.map_or(defaults.body, |size| size.0),
+        body: written.max_body.0,
         head: written.max_head.in_memory(),
         fields: written.max_fields.in_memory(),
         target: written.max_target.in_memory(),
@@ -184,6 +186,8 @@ fn level(written: LevelArgument) -> LevelFilter {
 
 #[cfg(test)]
 mod tests {
+    use serow_proxy::SpoolSpace;
+
     use super::*;
     use crate::arguments::without_options;
 
@@ -195,6 +199,7 @@ mod tests {
         let written: GeneralArguments = without_options();
         assert_eq!(limits(&written.limits, ALL), Limits::default());
         assert_eq!(timeouts(&written.timeouts), Timeouts::default());
+        assert_eq!(written.limits.max_spool.0, SpoolSpace::default().limit());
         assert_eq!(written.listening.backlog.get(), ListenOptions::default().backlog);
     }
 }

@@ -19,6 +19,7 @@ mod rules;
 mod seconds;
 mod server;
 mod size;
+mod size_limit;
 mod span;
 mod statuses;
 mod variable;
@@ -45,6 +46,7 @@ pub(crate) use self::{
     seconds::Seconds,
     server::ServerRule,
     size::Size,
+    size_limit::SizeLimit,
     span::Span,
     statuses::Statuses,
     variable::Variable,

@@ -207,17 +207,30 @@ impl Server {
             return;
         }
         self.sending = Outgoing::Done;
-        let reason = status.canonical_reason().unwrap_or_default();
+        let text = self.refusal_text(status);
         write_status(status, output);
         output.extend_from_slice(lines);
         output.extend_from_slice(b"content-type: text/plain; charset=utf-8\r\ncontent-length: ");
-        write_decimal(reason.len() as u64 + 5, output);
+        write_decimal(text.len() as u64, output);
         output.extend_from_slice(b"\r\nconnection: close\r\n\r\n");
         if !self.exchange.head_only {
-            for part in [status.as_str(), " ", reason, "\n"] {
-                output.extend_from_slice(part.as_bytes());
-            }
+            output.extend_from_slice(&text);
         }
+    }
+
+    /// What people are told who are refused: the limit, where that is the reason.
+    fn refusal_text(&self, status: StatusCode) -> Vec<u8> {
+        let mut text = Vec::new();
+        for part in [status.as_str(), " ", status.canonical_reason().unwrap_or_default()] {
+            text.extend_from_slice(part.as_bytes());
+        }
+        if status == StatusCode::PAYLOAD_TOO_LARGE {
+            text.extend_from_slice(b": the body of a request may have at most ");
+            write_decimal(self.limits.body, &mut text);
+            text.extend_from_slice(b" bytes here");
+        }
+        text.push(b'\n');
+        text
     }
 
     /// Writes a piece of the body.

@@ -199,7 +199,8 @@ impl BufferFailure {
             }
             Self::SpoolFull { limit } => tracing::error!(
                 upstream,
-                "a request was refused: bodies of requests take {limit} bytes of {} already; --max-spool allows more",
+                "a request was refused: bodies of requests would take more than {limit} bytes of {}; --max-spool (max-spool) sets \
+                 the limit",
                 settings.folder.display()
             ),
         }

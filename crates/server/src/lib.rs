@@ -24,6 +24,7 @@ mod exchange;
 mod http1;
 mod http2;
 mod leaving;
+mod oversized;
 mod patience;
 mod population;
 mod server;

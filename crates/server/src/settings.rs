@@ -44,7 +44,8 @@ pub struct Limits {
     /// queue until one ends, so a flood costs neither memory nor descriptors. (When several workers accept at the same moment, each may let one in beyond
     /// it.) 0 is no limit of its own; then the limit of open files is one.
     pub connections: usize,
-    /// Bytes of a request's body; 413 beyond. No limit by default: the service knows.
+    /// Bytes of a request's body; 413 beyond. 10 MiB: without a limit, whoever keeps bodies fills memory or disk for any client.
+    /// `u64::MAX` is no limit; a service that takes longer bodies knows how many bytes it wants.
     pub body: u64,
     /// Bytes of a head; 431 beyond.
     pub head: usize,
@@ -56,8 +57,8 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        let serow_http1::Limits { head, fields, target, body, .. } = serow_http1::Limits::default();
-        Self { connections: 0, body, head, fields, target }
+        let serow_http1::Limits { head, fields, target, .. } = serow_http1::Limits::default();
+        Self { connections: 0, body: MAX_BODY, head, fields, target }
     }
 }
 
@@ -74,6 +75,9 @@ impl Limits {
         serow_http2::Limits { body, head, fields, target, ..serow_http2::Limits::default() }
     }
 }
+
+/// Room for a photograph or a document; nginx takes 1 MiB, and many raise that at once.
+const MAX_BODY: u64 = 10 << 20;
 
 /// What `http::Uri` takes: a longer one could not be handed to a service.
 const LONGEST_TARGET: usize = u16::MAX as usize - 1;

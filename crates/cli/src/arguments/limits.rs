@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::without_options;
-use crate::written::{Count, Size};
+use crate::written::{Count, Size, SizeLimit};
 
 /// How much a client may ask for.
 #[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]
@@ -16,9 +16,16 @@ pub(crate) struct LimitArguments {
     #[arg(long, value_name = "N")]
     pub(crate) max_connections: Option<Count<1, 0xffff_ffff>>,
 
-    /// Bytes of a request's body; 413 beyond [default: no limit]
-    #[arg(long, value_name = "SIZE")]
-    pub(crate) max_body: Option<Size>,
+    /// Bytes of a request's body, or unlimited; 413 beyond.
+    #[arg(long, value_name = "SIZE", default_value = "10M")]
+    pub(crate) max_body: SizeLimit,
+
+    /// Bytes of disk that bodies of requests take together while they come, or unlimited; 503 beyond.
+    ///
+    /// Bodies that an application or a server is to get whole are kept in $TMPDIR where they are longer than 64k. Those that are
+    /// under way at the same time, of all clients, take no more room there than this.
+    #[arg(long, value_name = "SIZE", default_value = "1G")]
+    pub(crate) max_spool: SizeLimit,
 
     /// Bytes of a request's head; 431 beyond.
     #[arg(long, value_name = "SIZE", default_value = "32k")]

@@ -5,7 +5,7 @@ use std::{io, mem, path::Path, process::ExitCode, thread};
 use serow::{Address, BoundServer, ListenOptions};
 use serow_apps::Workers;
 use serow_net::process::{Credentials, become_user, forbid_tracing};
-use serow_proxy::Upkeep;
+use serow_proxy::{SpoolSpace, Upkeep};
 use serow_supervisor::master::{Beginning, Parent, Terms, WantedListener};
 
 use super::orders::ServerOrders;
@@ -62,6 +62,7 @@ impl Generation {
         let settings = &mut configuration.server;
         error_log::begin(settings.level);
         forbid_tracing().map_err(|error| Failure::System(error).line())?;
+        SpoolSpace::default().set_limit(settings.max_spool);
         let admin = settings.admin.as_ref().map(|address| said(&address.0)).transpose()?;
         settings.encryption.iter().for_each(Encryption::warn_of_dates);
         let sockets = parent.listen(wanted(settings)?).map_err(|error| error.to_string())?;

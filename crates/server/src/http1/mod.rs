@@ -173,6 +173,10 @@ impl<H: Handler> Http1<H> {
     fn mistake(&self, error: ProtocolError) -> End {
         match error {
             ProtocolError::Incomplete => End::Cut(Broken::Lost(io::ErrorKind::UnexpectedEof.into())),
+            ProtocolError::BodyTooLarge => {
+                crate::oversized::note(self.connection.peer(), self.worker.settings.limits.body);
+                End::Refuse(error.status())
+            }
             error => {
                 tracing::debug!(peer = ?self.connection.peer(), %error, "a request was refused");
                 End::Refuse(error.status())

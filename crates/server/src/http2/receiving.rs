@@ -84,7 +84,12 @@ where
 
     /// A request that the machine has answered by itself.
     fn handle_refusal(&mut self, stream: StreamId, status: StatusCode, head: Option<RequestHead>, reason: &str) {
-        tracing::debug!(peer = ?self.connection.peer(), reason, %status, "a request was refused");
+        match status {
+            StatusCode::PAYLOAD_TOO_LARGE => {
+                crate::oversized::note(self.connection.peer(), self.worker.settings.limits.body);
+            }
+            _ => tracing::debug!(peer = ?self.connection.peer(), reason, %status, "a request was refused"),
+        }
         match self.exchanges.find(stream).and_then(|index| self.exchanges.remove(index)) {
             Some(mut exchange) => {
                 if let Some(feeder) = &exchange.feeder {
