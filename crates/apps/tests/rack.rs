@@ -72,6 +72,20 @@ end
             assert_eq!(content(&answer), format!("GET {}  HTTP_X_{number}={round}", 1 + number % 7), "{answer}");
         }
     }
+    // Whether a shape comes for the first time, is compiled, or is known: the environment is the same.
+    let all = run(r#"
+run ->(env) { [200, {}, [env.reject { |name, _| name =~ /\Arack\.|REMOTE_PORT/ }.sort.inspect, env.keys.sort.join(' ')]] }
+"#);
+    let fields = "Version: 7\r\nX-Some: a\r\nCookie: b\r\nContent-Length: 0\r\n";
+    let request = format!("GET /path?query HTTP/1.1\r\nHost: a:81\r\n{fields}Connection: close\r\n\r\n");
+    // Two workers, of which each sees it three times at least.
+    let answers: Vec<_> = (0..12).map(|_| content(&all.exchange(&request))).collect();
+    assert!(
+        answers[0].contains("HTTP_X_SOME") && answers[0].contains(r#"["HTTP_VERSION", "HTTP/1.1"]"#),
+        "{}",
+        answers[0]
+    );
+    assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:?}");
     // Characters of tokens with which Ruby's texts would begin code.
     let answer = running.exchange("M#$0' / HTTP/1.1\r\nHost: a\r\nX#$0'`|~%&*+^!: 1\r\nConnection: close\r\n\r\n");
     assert_eq!(content(&answer), "M#$0' 80  HTTP_X#$0'`|~%&*+^!=1", "{answer}");
@@ -194,4 +208,25 @@ fn whole_addresses_are_paths_to_the_application() {
         let answer = running.exchange(format!("GET {target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"));
         assert_eq!(content(&answer), expected, "{target}");
     }
+}
+
+/// To compile a shape costs much, so it is done for those that come again, and those that are kept do not all go at once.
+#[test]
+fn shapes_are_compiled_when_they_come_again_and_give_way_one_by_one() {
+    let (mut settings, folder) = settings(
+        Interface::Rack,
+        "config.ru",
+        "run ->(env) { [200, {}, [env['rack.hijack'].instance_variable_get(:@attendant).instance_variable_get(:@shapes).size.to_s]] }\n",
+    );
+    settings.run.processes = std::num::NonZero::<usize>::MIN;
+    let running = Running::new((settings, folder));
+    let ask = |name: &str| -> usize {
+        let answer = running.exchange(format!("GET / HTTP/1.1\r\nHost: a\r\n{name}: 1\r\nConnection: close\r\n\r\n"));
+        content(&answer).parse().unwrap()
+    };
+    let once: Vec<_> = (0..300).map(|number| ask(&format!("x-once-{number}"))).collect();
+    assert!(once.iter().all(|kept| *kept == 0), "{once:?}");
+    let twice: Vec<_> = (0..300).map(|number| [ask(&format!("x-{number}")), ask(&format!("x-{number}"))][1]).collect();
+    let expected: Vec<_> = (1..=300).map(|count: usize| count.min(256)).collect();
+    assert_eq!(twice, expected);
 }

@@ -13,16 +13,43 @@ module Serow
 
     private
 
-    # The block that makes the environments of requests of a shape, known by its digest: a literal hash, whose constants cost a tenth of what a
-    # string does that is made for one request.
+    # What makes the environments of requests of a shape, known by its digest. A block is compiled for a shape that comes a second
+    # time: to compile one costs as much as ten requests, and clients may send names that never come again.
     def shape(packet, digest)
-      @shapes.clear if @shapes.size >= SHAPES
       text = packet.unpack("#{@formats[packet.getbyte(Worker::TICKET)]}a*").last
-      @shapes[digest.freeze] = compile(*text.split(','))
+      return keep(@shapes, digest, compile(*text.split(','))) if @seen.delete(digest)
+
+      keep(@seen, digest, true)
+      ->(values, input) { environment(values, input, *text.split(',')) }
     end
 
+    # The one that was kept first gives way.
+    def keep(shapes, digest, kept)
+      shapes.shift if shapes.size >= SHAPES
+      shapes[digest.freeze] = kept
+    end
+
+    # The values of names by their places.
+    def places(names)
+      VALUES.merge(names.each_with_index.to_h { |name, place| [name, FIXED + place] }.reject { |name, _| name == OURS })
+    end
+
+    # An environment whose shape was not compiled.
+    def environment(given, input, method, protocol, scheme, port, *names)
+      callbacks = Callbacks.new(self, given[0])
+      {
+        'REQUEST_METHOD' => method, 'SERVER_PROTOCOL' => protocol, 'HTTP_VERSION' => protocol,
+        'rack.url_scheme' => scheme, 'SERVER_PORT' => port, 'SCRIPT_NAME' => '',
+        'SERVER_SOFTWARE' => 'serow', 'rack.version' => VERSION, 'rack.input' => input, 'rack.errors' => $stderr,
+        'rack.multithread' => @worker.threaded?, 'rack.multiprocess' => true, 'rack.run_once' => false,
+        'rack.hijack?' => true, 'rack.hijack' => callbacks, 'rack.early_hints' => callbacks,
+        'rack.after_reply' => @after_reply, 'rack.response_finished' => @finished
+      }.merge!(places(names).transform_values { |place| given[place] })
+    end
+
+    # The block for a shape: a literal hash, whose constants cost a tenth of what a string does that is made for one request.
     def compile(method, protocol, scheme, port, *names)
-      values = VALUES.merge(names.each_with_index.to_h { |name, place| [name, FIXED + place] }.reject { |name, _| name == OURS })
+      values = places(names)
       eval(<<~RUBY, binding, 'serow.rb', __LINE__ + 1) # rubocop:disable Security/Eval -- names are tokens, and dumped
         # frozen_string_literal: true
         lambda do |v, input|

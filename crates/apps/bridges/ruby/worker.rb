@@ -120,6 +120,7 @@ module Serow
       @requests = worker.requests
       @replies = worker.replies
       @shapes = {}
+      @seen = {}
       @formats = Hash.new { |formats, count| formats[count] = "a#{TICKET}x#{'Z*' * count}" }
       @empty = input(+'')
       @leaves_collections = GC.respond_to?(:config) && GC.config[:rgengc_allow_full_mark] == false
