@@ -24,6 +24,7 @@ use crate::{
     exchange::{Event, Exchange},
     failure::Failure,
     pool::Ticket,
+    running::State,
     settings::WebSocketSettings,
     upload::{self, Upload},
     websocket::{self, Asking},
@@ -33,18 +34,18 @@ use crate::{
 /// Answers requests with what an application answers; see [`Application`](crate::Application).
 #[derive(Clone, Debug)]
 pub struct ApplicationHandler {
-    shared: Arc<Shared>,
+    state: Arc<State>,
 }
 
 impl ApplicationHandler {
-    pub(crate) fn new(shared: Arc<Shared>) -> Self {
-        Self { shared }
+    pub(crate) fn new(state: Arc<State>) -> Self {
+        Self { state }
     }
 }
 
 impl Handler for ApplicationHandler {
     fn call(&self, request: Request) -> impl Future<Output = Response> + 'static {
-        let shared = Arc::clone(&self.shared);
+        let shared = Arc::clone(self.state.shared());
         async move { answer(&shared, request).await }
     }
 }

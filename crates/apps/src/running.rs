@@ -1,6 +1,10 @@
 //! An application, and the workers that run it.
 
-use std::{sync::Arc, thread::JoinHandle, time::Duration};
+use std::{
+    sync::{Arc, OnceLock},
+    thread::JoinHandle,
+    time::Duration,
+};
 
 use crate::{
     application::Shared,
@@ -15,7 +19,22 @@ use crate::{
 /// An application. Requests wait until it [runs](Self::run).
 #[derive(Clone, Debug)]
 pub struct Application {
-    shared: Arc<Shared>,
+    state: Arc<State>,
+}
+
+/// An application by the interface that it was said to have, and by the one that it was found to have.
+#[derive(Debug)]
+pub(crate) struct State {
+    said: Arc<Shared>,
+    found: OnceLock<Arc<Shared>>,
+    threads: usize,
+}
+
+impl State {
+    /// As it is called.
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        self.found.get().unwrap_or(&self.said)
+    }
 }
 
 /// The workers of an application, until this is dropped.
@@ -37,7 +56,12 @@ impl Application {
     /// An application that so many threads may ask.
     #[must_use]
     pub fn new(settings: ApplicationSettings, threads: usize) -> Self {
-        Self { shared: Arc::new(Shared::new(settings, threads)) }
+        let said = Arc::new(Shared::new(settings, threads));
+        Self { state: Arc::new(State { said, found: OnceLock::new(), threads }) }
+    }
+
+    fn shared(&self) -> &Arc<Shared> {
+        self.state.shared()
     }
 
     /// Loads it and waits until its workers can answer.
@@ -46,10 +70,18 @@ impl Application {
     ///
     /// Why it cannot be loaded, in its own words where it has some.
     pub fn run(&self) -> Result<Workers, String> {
-        let (keeper, thread) = keeper::start::<BridgedCrew>(Arc::clone(&self.shared))?;
+        let start = || keeper::start::<BridgedCrew>(Arc::clone(self.shared()));
+        let (keeper, thread) = start().or_else(|why| match self.shared().settings.for_asgi(&why) {
+            Some(settings) => {
+                self.state.found.get_or_init(|| Arc::new(Shared::new(settings, self.state.threads)));
+                start()
+            }
+            None => Err(why),
+        })?;
         let mut workers = Workers::new(keeper, thread);
-        if self.shared.settings.development {
-            workers.watching = Some(Watching::start(&self.shared.settings.run, workers.reloader())?);
+        let settings = self.settings();
+        if settings.development {
+            workers.watching = Some(Watching::start(&settings.run, workers.reloader())?);
         }
         Ok(workers)
     }
@@ -57,31 +89,31 @@ impl Application {
     /// What answers requests.
     #[must_use]
     pub fn handler(&self) -> ApplicationHandler {
-        ApplicationHandler::new(Arc::clone(&self.shared))
+        ApplicationHandler::new(Arc::clone(&self.state))
     }
 
     /// Closes its WebSockets, those that come from now on as well, with 1012 (Service Restart): the server stops, and would wait
     /// for them as long as it may.
     pub fn close_websockets(&self) {
-        self.shared.stop();
+        self.shared().stop();
     }
 
     /// What it is.
     #[must_use]
     pub fn settings(&self) -> &ApplicationSettings {
-        &self.shared.settings
+        &self.shared().settings
     }
 
     /// How it is doing.
     #[must_use]
     pub fn report(&self) -> ApplicationReport {
-        ApplicationReport::of(&self.shared)
+        ApplicationReport::of(self.shared())
     }
 
     /// How many workers take requests, how many of them are at work, and how many requests wait.
     #[must_use]
     pub fn census(&self) -> Census {
-        self.shared.census()
+        self.shared().census()
     }
 }
 

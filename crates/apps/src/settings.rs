@@ -9,7 +9,7 @@ pub use self::{
     run::{Lifetime, Output, RunSettings},
     websocket::WebSocketSettings,
 };
-use crate::program::Program;
+use crate::program::{Interface, Program};
 
 /// An application that is called by an interpreter, and how it is run.
 #[derive(Clone, Debug)]
@@ -18,6 +18,8 @@ pub struct ApplicationSettings {
     pub run: RunSettings,
     /// What is run.
     pub program: Program,
+    /// Whether an application that turns out to be one of ASGI is called by that, where `program` says WSGI; not by default.
+    pub detects_asgi: bool,
     /// Requests that a worker answers at a time; 1 by default, since not every application is made for more, and 1,000 for ASGI.
     pub concurrency: NonZero<usize>,
     /// Whether the application is loaded once, before workers are forked: they share its memory then, and start at once. Not
@@ -48,6 +50,7 @@ impl ApplicationSettings {
             run: RunSettings::new(name, folder, workers),
             concurrency: program.interface.concurrency(),
             program,
+            detects_asgi: false,
             preload: false,
             out_of_band_gc: None,
             refork_after: Vec::new(),
@@ -55,5 +58,19 @@ impl ApplicationSettings {
             websocket: WebSocketSettings::default(),
             development: false,
         }
+    }
+
+    /// The same for ASGI, where loading it for WSGI failed with this, and it may be either.
+    pub(crate) fn for_asgi(&self, failure: &str) -> Option<Self> {
+        let Program { interface, application, .. } = &self.program;
+        let is_it = failure.starts_with(&format!("{application} is an ASGI application: "));
+        (self.detects_asgi && *interface == Interface::Wsgi && is_it).then(|| {
+            let mut settings = self.clone();
+            settings.program.interface = Interface::Asgi;
+            if self.concurrency == Interface::Wsgi.concurrency() {
+                settings.concurrency = Interface::Asgi.concurrency();
+            }
+            settings
+        })
     }
 }

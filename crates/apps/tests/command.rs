@@ -143,7 +143,13 @@ fn what_does_not_start_is_told_with_its_last_words() {
             &["ended before it was ready (exit status: 7)", "\n  one\n  two"],
         ),
         (&["sh", "-c", "kill -9 $$"], &["signal: 9"]),
-        (&["sleep", "60"], &["accepts no connection after 300ms"]),
+        (
+            &["sleep", "60"],
+            &[
+                "accepts no connection at 127.0.0.1:",
+                ", which the variable PORT and {port} in its arguments say, after 300ms",
+            ],
+        ),
         (&["/usr/bin/python3", "-c", "raise Exception('no database')"], &["Exception: no database"]),
     ];
     for (words, expected) in cases {

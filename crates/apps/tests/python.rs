@@ -4,7 +4,7 @@
 mod support;
 
 use serow_apps::{Application, Interface};
-use support::{Running, settings};
+use support::{Answering, Running, content, settings};
 
 #[test]
 fn what_is_for_the_other_interface_is_told_when_it_is_loaded() {
@@ -63,3 +63,33 @@ const ASGI: &str = "async def answer(scope, receive, send):
     await send({'type': 'http.response.start', 'status': 200})
     await send({'type': 'http.response.body', 'body': b'well'})
 ";
+
+/// Where nobody said which it is, it is found out, also for handlers that were made before.
+#[test]
+fn an_application_of_asgi_is_called_by_that_where_the_interface_may_be_either() {
+    let code = "async def app(scope, receive, send):\n    assert scope['type'] == 'http'\n    \
+                await send({'type': 'http.response.start', 'status': 200})\n    \
+                await send({'type': 'http.response.body', 'body': scope['path'].encode()})\n";
+    for preload in [false, true] {
+        let (mut settings, _folder) = settings(Interface::Wsgi, "app.py", code);
+        (settings.detects_asgi, settings.preload) = (true, preload);
+        let application = Application::new(settings, 1);
+        let answering = Answering::new(application.handler());
+        let _workers = application.run().unwrap();
+        assert_eq!(application.settings().program.interface, Interface::Asgi);
+        assert_eq!(application.settings().concurrency, Interface::Asgi.concurrency());
+        assert_eq!(content(&answering.get("/path")), "/path");
+        assert_eq!(application.census().workers, 2);
+        drop(answering);
+    }
+}
+
+#[test]
+fn an_application_of_wsgi_stays_one_where_the_interface_may_be_either() {
+    let code = "def app(environ, start_response):\n    start_response('200 OK', [])\n    return [b'wsgi']\n";
+    let (mut settings, folder) = settings(Interface::Wsgi, "app.py", code);
+    settings.detects_asgi = true;
+    let running = Running::new((settings, folder));
+    assert_eq!(content(&running.get("/")), "wsgi");
+    assert_eq!(running.application.settings().program.interface, Interface::Wsgi);
+}

@@ -28,7 +28,7 @@ impl Application {
         match self {
             Self::Bridged(application) => {
                 let program = &application.settings().program;
-                format!("{} ({})", program.application, program.interface.name())
+                format!("{} ({}) with {}", program.application, program.interface.name(), program.interpreter)
             }
             Self::Program(program) => {
                 let words: Vec<_> = program.settings().command.iter().map(|word| word.to_string_lossy()).collect();
@@ -60,7 +60,10 @@ impl Application {
     /// Loads it and waits until it can answer, or says why it cannot.
     pub(crate) fn run(&self) -> Result<Workers, String> {
         match self {
-            Self::Bridged(application) => application.run(),
+            Self::Bridged(application) => application.run().map_err(|why| {
+                // What is not installed for this interpreter may be there for another one.
+                format!("{why}\n(loaded by {})", application.settings().program.interpreter)
+            }),
             Self::Program(program) => program.run(),
         }
     }

@@ -215,7 +215,7 @@ Examples:
       Perl, eight workers, each replaced from time to time
   serow app project.wsgi:application --chdir /srv/project --env DJANGO_SETTINGS_MODULE=project.settings
       Django
-  serow app main:app --interface asgi --listen :443 --tls site.pem,site.key
+  serow app main:app --listen :443 --tls site.pem,site.key
       FastAPI, with TLS and HTTP/2
   serow app --processes 4 -- node server.js
       any program: four copies of it, each at the port that PORT says

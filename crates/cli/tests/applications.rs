@@ -84,3 +84,21 @@ fn workers_and_what_becomes_of_them_are_counted() {
     let after = site.settled("the old workers have left", |application| application["workers"] == 2);
     assert_eq!((&after["requests"], &after["deaths"]), (&json!(asked + 1), &json!(1)));
 }
+
+#[test]
+fn the_first_line_and_a_failure_to_load_say_which_interpreter_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("app.psgi"), PERL).unwrap();
+    fs::write(folder.path().join("broken.psgi"), "use No::Such::Module;").unwrap();
+    let app = |file: &str| {
+        let mut command = serow(["app"]);
+        command.arg(folder.path().join(file)).args(["--listen", "127.0.0.1:0", "--workers", "1"]);
+        command
+    };
+    let running = Running::of(app("app.psgi"));
+    let expected = "app.psgi (psgi) with perl (as found in PATH) at http://";
+    assert!(running.announcement.contains(expected), "{}", running.announcement);
+    let broken = app("broken.psgi").output().unwrap();
+    let said = String::from_utf8(broken.stderr).unwrap();
+    assert!(said.contains("No/Such/Module.pm") && said.ends_with("\n(loaded by perl (as found in PATH))\n"), "{said}");
+}

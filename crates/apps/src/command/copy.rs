@@ -49,6 +49,8 @@ pub(super) struct Copy {
     process: Option<Process>,
     waiting: AbortHandle,
     last_lines: Rc<RefCell<VecDeque<String>>>,
+    /// Where it is reached.
+    expected: Entrance,
 }
 
 /// How far it is.
@@ -120,6 +122,7 @@ impl Copy {
             process,
             waiting: spawn_local(waiting).abort_handle(),
             last_lines,
+            expected: entrance,
         })
     }
 
@@ -134,6 +137,11 @@ impl Copy {
         let lines = self.last_lines.borrow();
         let lines: Vec<_> = lines.iter().map(|line| format!("\n  {line}")).collect();
         if lines.is_empty() { String::new() } else { format!("; its last lines:{}", lines.concat()) }
+    }
+
+    /// Where it should be reached, and how it knows.
+    pub(super) fn place_expected(&self) -> String {
+        self.expected.to_string()
     }
 
     /// Bytes of memory it has (resident).

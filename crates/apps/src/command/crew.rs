@@ -96,10 +96,10 @@ impl Crew for CommandCrew {
         let limit = settings.run.start_timeout;
         let late = self.copies.iter().find(|copy| is_late(copy, limit))?;
         let expected = match &settings.check_path {
-            None => "accepts no connection".to_owned(),
-            Some(path) => format!("does not answer {path} well"),
+            None => format!("accepts no connection at {}", late.place_expected()),
+            Some(path) => format!("does not answer {path} well at {}", late.place_expected()),
         };
-        Some(format!("the program {expected} after {limit:?}{}", late.last_lines()))
+        Some(format!("the program {expected}, after {limit:?}{}", late.last_lines()))
     }
 
     fn is_over(&self) -> bool {

@@ -3,6 +3,7 @@
 use std::{
     collections::hash_map::RandomState,
     ffi::{OsStr, OsString},
+    fmt,
     fs::{self, DirBuilder},
     hash::BuildHasher,
     io,
@@ -126,6 +127,24 @@ impl Entrance {
         }
         written.extend_from_slice(rest);
         OsStr::from_bytes(&written).to_owned()
+    }
+}
+
+/// Where a program is awaited, and what says so to it.
+impl fmt::Display for Entrance {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Port(port) => {
+                write!(formatter, "127.0.0.1:{port}, which the variable {PORT} and {{port}} in its arguments say")
+            }
+            Self::Path(path) => {
+                let path = path.display();
+                write!(formatter, "unix:{path}, which the variable {SOCKET} and {{socket}} in its arguments say")
+            }
+            Self::Inherited(address) => {
+                write!(formatter, "{address}, the socket that it inherits (SERVER_STARTER_PORT, LISTEN_FDS)")
+            }
+        }
     }
 }
 

@@ -34,8 +34,8 @@ pub(crate) struct AppArguments {
 pub(crate) struct ApplicationArguments {
     /// How the application is called: auto, rack, psgi, wsgi or asgi.
     ///
-    /// auto goes by the name: config.ru is rack, app.psgi is psgi, and what is Python's is wsgi, unless its module is called asgi,
-    /// as in project.asgi:application.
+    /// auto goes by the name: config.ru is rack, app.psgi is psgi, and what is Python's is wsgi or asgi, whichever it turns out to be
+    /// when it is loaded; where its module is called asgi, as in project.asgi:application, asgi at once.
     #[arg(long, value_name = "auto|rack|psgi|wsgi|asgi", default_value = "auto", hide_possible_values = true)]
     pub(crate) interface: InterfaceArgument,
 

@@ -86,6 +86,7 @@ pub(crate) fn application(
     if let Some(root) = &written.root_path {
         settings.root_path = root_path(root)?;
     }
+    settings.detects_asgi = written.interface == InterfaceArgument::Auto;
     settings.preload = written.preload;
     settings.out_of_band_gc = written.out_of_band_gc.map(Count::get);
     settings.refork_after = written.refork_after.iter().map(|count| count.get().into()).collect();

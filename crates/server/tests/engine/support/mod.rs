@@ -41,7 +41,8 @@ pub(crate) struct Running {
 impl Running {
     /// One worker on a port of its own.
     pub(crate) fn new<H: Handler + Send>(handler: H) -> Self {
-        Self::with(Server::new(), handler)
+        // Some send bodies without end, to see who waits for whom.
+        Self::with(Server::new().limits(serow::Limits { body: u64::MAX, ..serow::Limits::default() }), handler)
     }
 
     /// One worker on a port of its own, with these settings.
