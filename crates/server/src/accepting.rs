@@ -146,6 +146,7 @@ async fn take_in<H: Handler>(
         Ok(accepted) => start(worker, accepted, tls),
         Err(error @ AcceptError::Exhausted(_)) => {
             tracing::warn!("{error}");
+            worker.close_longest_idle();
             tokio::time::sleep(PAUSE_AFTER_EXHAUSTION).await;
         }
         Err(error @ AcceptError::Fatal(_)) => {

@@ -62,13 +62,18 @@ impl<H> Worker<H> {
         self.limited.as_ref().is_some_and(|all| all.count() >= self.settings.limits.connections)
     }
 
+    /// Closes the connection that has been idle for the longest, here; says whether there was one.
+    pub(crate) fn close_longest_idle(&self) -> bool {
+        self.deadlines.expire_longest_idle(LEAST_IDLE)
+    }
+
     /// Waits until there is room for another connection. Closes for it the one that has been idle for the longest, here
     /// or in another worker; otherwise whoever keeps as many as there may be would lock out everybody else.
     pub(crate) async fn make_room(&self) {
         let Some(all) = &self.limited else { return };
         let has_room = |count| count < self.settings.limits.connections;
         while !has_room(all.count()) {
-            if !self.deadlines.expire_longest_idle(LEAST_IDLE) {
+            if !self.close_longest_idle() {
                 all.ask_for_room();
             }
             // One may become idle meanwhile, or not be closed since its next request had just come.
@@ -82,7 +87,7 @@ impl<H> Worker<H> {
         loop {
             all.room_wanted().await;
             if self.is_full() {
-                self.deadlines.expire_longest_idle(LEAST_IDLE);
+                self.close_longest_idle();
             }
         }
     }
