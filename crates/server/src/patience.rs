@@ -232,3 +232,49 @@ const LONG_MAKING: Duration = Duration::from_millis(250);
 /// How long a client that has closed its side waits for something in vain before it is taken for gone. Scripts that send a request
 /// through a pipe close theirs; nearly all that do so have closed both, and nginx gives up at once.
 const HALF_CLOSED: Duration = Duration::from_secs(1);
+
+#[cfg(test)]
+mod tests {
+    use std::task::Waker;
+
+    use serow_net::Deadlines;
+
+    use super::*;
+
+    /// So many ticks of a quarter of a second pass until a connection that is to end is given up.
+    fn ticks_of_parting(round_trip: Duration) -> u32 {
+        let deadlines = Deadlines::new();
+        let mut patience = Patience::new(deadlines.register());
+        let mut context = Context::from_waker(Waker::noop());
+        (0..1000)
+            .find(|_| {
+                let parted = patience.poll_parting(&mut context, || round_trip).is_ready();
+                deadlines.tick();
+                parted
+            })
+            .expect("it is given up")
+    }
+
+    #[test]
+    fn a_connection_that_is_to_end_lives_for_two_round_trips() {
+        let milliseconds = Duration::from_millis;
+        for (round_trip, least, most) in [(0, 100, 500), (20, 100, 500), (400, 800, 1250), (60_000, 5_000, 5_250)] {
+            let time = milliseconds(250) * ticks_of_parting(milliseconds(round_trip));
+            // The first tick may come at once.
+            assert!((milliseconds(least)..=milliseconds(most + 250)).contains(&time), "{round_trip}: {time:?}");
+        }
+    }
+
+    #[test]
+    fn a_connection_that_begins_something_after_all_has_time_for_it() {
+        let deadlines = Deadlines::new();
+        let mut patience = Patience::new(deadlines.register());
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(patience.poll_parting(&mut context, || Duration::ZERO).is_pending());
+        patience.stop_parting(Duration::from_secs(10));
+        for _ in 0..39 {
+            deadlines.tick();
+            assert!(patience.poll_overdue(&mut context).is_pending());
+        }
+    }
+}
