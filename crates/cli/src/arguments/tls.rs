@@ -42,6 +42,8 @@ pub(crate) struct TlsArguments {
     pub(crate) tls_versions: VersionsArgument,
 
     /// The authorities whose certificates clients show, in PEM; clients without one are refused.
+    ///
+    /// A client that resumes a session is refused when its certificate has expired since.
     #[arg(long, value_name = "FILE")]
     pub(crate) tls_client_ca: Option<PathBuf>,
 
