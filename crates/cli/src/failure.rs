@@ -64,7 +64,12 @@ impl Failure {
             Self::Configuration(error) => error.to_string(),
             Self::Folder(error) => match Contradiction::of_folder(error) {
                 Some(contradiction) => contradiction.in_options(),
-                None => error.to_string(),
+                None => match error {
+                    FilesError::Missing(folder) => {
+                        format!("{error}{}", misuse::hint_for_folder(folder).unwrap_or_default())
+                    }
+                    error => error.to_string(),
+                },
             },
             Self::AccessLog(path, error) => {
                 let path = path.display();

@@ -1,10 +1,13 @@
 //! What is wrong with a command line, in one line: what clap says in several.
 
-use std::error::Error;
+use std::{error::Error, path::Path};
 
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{
+    CommandFactory,
+    error::{ContextKind, ContextValue, ErrorKind},
+};
 
-use crate::written::words;
+use crate::{command_line::CommandLine, written::words};
 
 /// One line that says what is wrong with what stands behind this command, and what to write instead.
 pub(crate) fn line(command: &str, error: &clap::Error) -> String {
@@ -15,7 +18,7 @@ pub(crate) fn line(command: &str, error: &clap::Error) -> String {
     let name = name.trim_end_matches("...").trim_matches(['<', '>']);
     let value = text(error, ContextKind::InvalidValue).unwrap_or_default();
     match error.kind() {
-        ErrorKind::UnknownArgument => unknown(error, name, &help),
+        ErrorKind::UnknownArgument => unknown(command, error, name, &help),
         ErrorKind::InvalidValue if value.is_empty() => format!("{name} needs a value: {option}"),
         ErrorKind::InvalidValue => match text(error, ContextKind::ValidValue) {
             Some(values) => {
@@ -44,12 +47,17 @@ pub(crate) fn line(command: &str, error: &clap::Error) -> String {
     }
 }
 
-fn unknown(error: &clap::Error, name: &str, help: &str) -> String {
+fn unknown(command: &str, error: &clap::Error, name: &str, help: &str) -> String {
     if !name.starts_with('-') {
         return format!("{name:?} is one argument too many; {help}");
     }
     if let Some((_, hint)) = OPTIONS_OF_OTHERS.iter().find(|(option, _)| *option == name) {
         return format!("there is no option {name}; {hint}");
+    }
+    // `serow app --spa index.html`, with a folder app.
+    let (command, _) = command.split_once(' ').unwrap_or((command, ""));
+    if command != "files" && Path::new(command).is_dir() && files_knows(name) {
+        return format!("serow {command} has no option {name}; to serve the folder {command}, write serow ./{command}");
     }
     match text(error, ContextKind::SuggestedArg) {
         Some(suggestion) => format!("there is no option {name}; did you mean {suggestion}?"),
@@ -67,6 +75,39 @@ const OPTIONS_OF_OTHERS: [(&str, &str); 8] = [
     ("-c", "a settings file is run by: serow run -c FILE"),
     ("--config", "a settings file is run by: serow run -c FILE"),
     ("-z", "write -d TIME, as in -d 10s"),
+];
+
+/// Whether it is an option of `serow files`.
+fn files_knows(option: &str) -> bool {
+    let commands = CommandLine::command();
+    let mut options = commands.find_subcommand("files").into_iter().flat_map(clap::Command::get_arguments);
+    options.any(|known| known.get_long().is_some_and(|long| option.strip_prefix("--") == Some(long)))
+}
+
+/// What may have been meant by the name of a folder that is not there: a command, or a port.
+pub(crate) fn hint_for_folder(folder: &Path) -> Option<String> {
+    let word = folder.to_str()?;
+    if word.parse::<u16>().is_ok() {
+        return Some(format!("; to listen on the port {word}, write --listen {word}"));
+    }
+    let meant = COMMANDS_OF_OTHERS.iter().find(|(command, _)| *command == word).map(|(_, meant)| *meant);
+    if let Some(meant) = meant {
+        return Some(format!("; {meant}"));
+    }
+    let commands = CommandLine::command();
+    let names: Vec<_> = commands.get_subcommands().filter(|command| !command.is_hide_set()).collect();
+    let names: Vec<_> = names.iter().map(|command| command.get_name().to_owned()).collect();
+    words::near(word, &names).map(|name| format!("; did you mean the command serow {name}?"))
+}
+
+/// Commands of other servers, and what to write here.
+const COMMANDS_OF_OTHERS: [(&str, &str); 6] = [
+    ("serve", "to serve a folder, write serow DIR"),
+    ("server", "to serve a folder, write serow DIR"),
+    ("start", "to run a settings file, write serow run -c FILE; to serve a folder, serow DIR"),
+    ("stop", "to stop a server, send it TERM, or write serow drain"),
+    ("restart", "to have a server read its settings file again, write serow reload"),
+    ("version", "for the version, write serow --version"),
 ];
 
 fn text(error: &clap::Error, kind: ContextKind) -> Option<String> {

@@ -118,3 +118,30 @@ fn a_root_that_the_configured_user_may_not_read_fails_the_check_and_is_logged() 
     assert!(line.contains("closed") && line.contains("Permission denied"), "{line}");
     assert!(line.contains("; the server runs as uid 65534"), "{line}");
 }
+
+#[test]
+fn words_that_are_no_folder_get_a_hint_where_a_command_or_a_port_was_meant() {
+    let folder = site();
+    fs::create_dir(folder.path().join("app")).unwrap();
+    let cases: [(&[&str], &str); 5] = [
+        (
+            &["version"],
+            "there is no folder version: create it, or name another one; for the version, write serow --version",
+        ),
+        (
+            &["start"],
+            "there is no folder start: create it, or name another one; to run a settings file, write serow run -c",
+        ),
+        (&["chekc"], "there is no folder chekc: create it, or name another one; did you mean the command serow check?"),
+        (
+            &["8000"],
+            "there is no folder 8000: create it, or name another one; to listen on the port 8000, write --listen",
+        ),
+        (&["app", "--spa", "index.html"], "serow app has no option --spa; to serve the folder app, write serow ./app"),
+    ];
+    for (arguments, expected) in cases {
+        let output = serow(arguments).current_dir(folder.path()).output().unwrap();
+        let line = only_line(&output);
+        assert!(line.starts_with(expected), "{line}");
+    }
+}

@@ -1,5 +1,6 @@
 //! Why a socket cannot listen, in words that say what to do.
 
+use std::env;
 use std::error::Error;
 use std::fmt;
 use std::io;
@@ -77,11 +78,15 @@ impl fmt::Display for BindError {
             Cause::InUse => {
                 write!(formatter, "{address} is in use by another program; choose another with --listen, or stop it")
             }
-            Cause::PrivilegedPort => write!(
-                formatter,
-                "{address} needs a privilege, as all ports below 1024 do; choose a higher port, or grant it once with: \
-                 sudo setcap cap_net_bind_service=+ep PROGRAM"
-            ),
+            Cause::PrivilegedPort => {
+                let program = env::current_exe().unwrap_or_else(|_| "PROGRAM".into());
+                write!(
+                    formatter,
+                    "{address} needs a privilege, as all ports below 1024 do; choose a higher port, or grant it once with: \
+                     sudo setcap cap_net_bind_service=+ep {}",
+                    program.display()
+                )
+            }
             Cause::NotOurAddress => write!(
                 formatter,
                 "{address} is not an address of this machine; leave the host out (:PORT) to listen on all of its own"

@@ -76,6 +76,10 @@ impl Command {
         let Some(mut running) = self.running.take() else { return (Vec::new(), String::new()) };
         let unread = running.unread();
         let reason = match running.wait(FAREWELL) {
+            // What the shell gives where it does not find the command (POSIX, Shell Command Language 2.8.2).
+            Some(status) if status.code() == Some(127) => {
+                format!("its command is not found: {} (exit status 127)", self.line)
+            }
             Some(status) => format!("its command ended ({status})"),
             None => {
                 running.terminate();
@@ -238,6 +242,17 @@ mod tests {
         wait(&mut command.running.as_mut().unwrap().child, Duration::from_secs(20)).unwrap();
         command.finish();
         assert_eq!(std::fs::read_to_string(file).unwrap(), "one\ntwo\n");
+    }
+
+    #[test]
+    fn one_that_is_not_found_is_named() {
+        let mut command = Command::new("serow-no-such-command 2>/dev/null".to_owned());
+        write(&mut command, "one\n");
+        if let Some(running) = &mut command.running {
+            wait(&mut running.child, Duration::from_secs(20)).unwrap();
+            let (_, reason) = command.end();
+            assert_eq!(reason, "its command is not found: serow-no-such-command 2>/dev/null (exit status 127)");
+        }
     }
 
     #[test]
