@@ -128,6 +128,13 @@ impl Listener {
         self.shared
     }
 
+    /// The same, at a port that other processes may listen at too: whoever handed it over opened it so
+    /// ([`ListenOptions::share`]). A unix socket has no such thing.
+    #[must_use]
+    pub fn shared_with_others(self) -> Self {
+        Self { shared: matches!(self.address, Address::Tcp(_)), ..self }
+    }
+
     /// When the last connections to it may be accepted, once the server stops.
     pub fn left(&self) -> Left {
         Left::of(self.presence.as_ref())

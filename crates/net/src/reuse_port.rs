@@ -106,6 +106,12 @@ impl Departure {
         self.left.send_replace(true);
     }
 
+    /// Tells the listeners that they may stop accepting, and closes these duplicates: another process accepts at the very same
+    /// sockets, and what is queued is for it.
+    pub fn hand_over(self) {
+        self.left.send_replace(true);
+    }
+
     async fn lead_away(&mut self, limit: Duration, accepted: impl Fn() -> u64) {
         self.groups.retain(|group| {
             group.count_others().unwrap_or_else(|error| {

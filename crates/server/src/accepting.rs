@@ -56,7 +56,7 @@ async fn serve<H: Handler>(
     let mut all_left = std::pin::pin!(all_left);
     loop {
         let grace = match *stop.borrow_and_update() {
-            Phase::Draining(Some(grace)) => grace,
+            Phase::Draining(Some(grace)) | Phase::HandingOver(grace) => grace,
             Phase::Draining(None) | Phase::Running => worker.settings.timeouts.grace,
             Phase::Ended => return Ok(()),
         };

@@ -11,6 +11,7 @@ use crate::{Stopper, status::Status, stop::Phase};
 pub(crate) async fn leave(mut departure: Departure, stopper: &Stopper, status: &Status, grace: Duration) {
     let mut stop = stopper.watch();
     let grace = match stop.wait_for(|phase| phase.is_stopping()).await.as_deref() {
+        Ok(Phase::HandingOver(_)) => return departure.hand_over(),
         Ok(Phase::Draining(Some(grace))) => *grace,
         // An error means that nobody can stop the server any more, so that it is over.
         Ok(Phase::Draining(None) | Phase::Running | Phase::Ended) | Err(_) => grace,

@@ -228,7 +228,13 @@ impl Place {
             }
             Self::On(sockets) => {
                 let sockets = sockets.iter().map(OwnedFd::try_clone).collect::<Result<_, _>>()?;
-                Ok(Listener::divide(sockets, workers)?)
+                let mut divided = Listener::divide(sockets, workers)?;
+                if options.share {
+                    let shared =
+                        |listeners: Vec<Listener>| listeners.into_iter().map(Listener::shared_with_others).collect();
+                    divided = divided.into_iter().map(shared).collect();
+                }
+                Ok(divided)
             }
         }
     }

@@ -11,6 +11,8 @@ pub(crate) enum Phase {
     Running,
     /// No new connection; what runs is finished, within this time or that of the settings.
     Draining(Option<Duration>),
+    /// No new connection: another process accepts at the same sockets. What runs is finished within this time.
+    HandingOver(Duration),
     /// At once.
     Ended,
 }
@@ -39,7 +41,7 @@ impl Stopper {
         self.phase.send_modify(|phase| {
             *phase = match phase {
                 Phase::Running => Phase::Draining(None),
-                Phase::Draining(_) | Phase::Ended => Phase::Ended,
+                Phase::Draining(_) | Phase::HandingOver(_) | Phase::Ended => Phase::Ended,
             }
         });
     }
@@ -50,6 +52,17 @@ impl Stopper {
         self.phase.send_modify(|phase| {
             if *phase != Phase::Ended {
                 *phase = Phase::Draining(Some(grace));
+            }
+        });
+    }
+
+    /// As [`Self::stop_within`], where another process accepts at the same sockets, which it got from whoever handed them to
+    /// this one: a port that is shared with further processes ([`ListenOptions::share`](crate::ListenOptions::share)) is not
+    /// left then.
+    pub fn hand_over_within(&self, grace: Duration) {
+        self.phase.send_modify(|phase| {
+            if *phase != Phase::Ended {
+                *phase = Phase::HandingOver(grace);
             }
         });
     }

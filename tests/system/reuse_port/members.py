@@ -63,8 +63,7 @@ class Serow(Member):
     def __init__(self, folder: pathlib.Path, number: int, address: str, workers: int, *options: str) -> None:
         self.admin = folder / f"admin-{number}"
         path = folder / f"notify-{number}"
-        command = [program("serow"), "files", folder / "site", "--reuse-port", "--workers", workers, "--listen", address,
-                   "--admin", f"unix:{self.admin}", *options]
+        command = self.command(folder, number, address, workers, *options)
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as door:
             door.bind(str(path))
             door.settimeout(START_SECONDS)
@@ -76,6 +75,10 @@ class Serow(Member):
                 self.kill()
                 raise Broken(f"it does not say that it is ready: {self.said()}") from None
 
+    def command(self, folder: pathlib.Path, number: int, address: str, workers: int, *options: str) -> list:
+        return [program("serow"), "files", folder / "site", "--reuse-port", "--workers", workers, "--listen", address,
+                "--admin", f"unix:{self.admin}", *options]
+
     def accepted(self) -> int:
         """How many connections it has accepted so far."""
         with socket.socket(socket.AF_UNIX) as door:
@@ -83,6 +86,30 @@ class Serow(Member):
             door.sendall(b"GET /status HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
             answer = b"".join(iter(lambda: door.recv(65536), b""))
         return json.loads(answer.partition(b"\r\n\r\n")[2])["connections"]["accepted"]
+
+
+SETTINGS = """\
+listen = "{address}"
+workers = {workers}
+reuse-port = true
+admin = "unix:{admin}"
+
+[[site]]
+files = {{ root = "site" }}
+"""
+
+
+class SerowRun(Serow):
+    """`serow run` with `reuse-port = true`: a master, and a generation that serves."""
+
+    def command(self, folder: pathlib.Path, number: int, address: str, workers: int, *options: str) -> list:
+        settings = folder / f"serow-{number}.toml"
+        settings.write_text(SETTINGS.format(address=address, workers=workers, admin=self.admin))
+        return [program("serow"), "run", "--config", settings]
+
+    def reload(self) -> None:
+        """Another generation takes over, on the same sockets."""
+        subprocess.run([program("serow"), "reload", "--admin", f"unix:{self.admin}"], check=True, capture_output=True)
 
 
 NGINX = """\

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from ..server import free_port
 from ..verdict import Verdict
 from .load import CONNECTIONS, Load
-from .members import Member, Nginx, Serow
+from .members import Member, Nginx, Serow, SerowRun
 
 # A load is run again and again while somebody comes or goes; one takes half a second, or two.
 CHUNKS = {True: 5_000, False: 20_000}
@@ -94,6 +94,19 @@ def replaced(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
                 time.sleep(0.0 if short else 0.3)
         judge(verdict, "replaced", company, load)
         verdict.figure(f"{count} replacements under {CONNECTIONS} connections: {load}")
+
+
+def run_replaced(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
+    """Servers of settings files are replaced, and reloaded in between."""
+    with Company(folder, short, kind=SerowRun) as company:
+        company.join()
+        with company.load() as load:
+            for number in range(40 if short else 6 * REPLACEMENTS):
+                company.join()
+                if number % 10 == 0:
+                    company.members[1].reload()
+                company.leave(0)
+        judge(verdict, "run_replaced", company, load)
 
 
 def rolled_back(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
@@ -194,5 +207,5 @@ def without(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
 
 
 SCENES: list[Callable[[Verdict, pathlib.Path, bool], None]] = [
-    replaced, rolled_back, resized, three, everywhere, encrypted, crashed]
+    replaced, run_replaced, rolled_back, resized, three, everywhere, encrypted, crashed]
 PEERS = [without]

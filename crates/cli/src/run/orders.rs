@@ -28,15 +28,14 @@ impl Orders for ServerOrders {
         if why == Why::Orphaned {
             tracing::error!("the master is gone: finishing what runs, then ending");
         }
-        let grace = match why {
+        match why {
             // What goes on for ever may go on beside the other generation.
-            Why::Replaced => self.replaced,
+            Why::Replaced => self.stopper.hand_over_within(self.replaced),
             Why::Stopped | Why::Orphaned => {
                 self.sources.applications.iter().for_each(Application::close_websockets);
-                self.stopped
+                self.stopper.stop_within(self.stopped);
             }
-        };
-        self.stopper.stop_within(grace);
+        }
     }
 
     fn end(&mut self) {

@@ -6,6 +6,7 @@ use std::{
     os::fd::{AsFd, OwnedFd},
 };
 
+use rustix::fs::fstat;
 use tokio::time::Instant;
 
 use super::{
@@ -34,13 +35,16 @@ impl Group {
         Self { address, sockets: Vec::new(), layout: None, turn: None }
     }
 
-    /// One more of ours; it is closed when this and all other duplicates are.
+    /// One more of ours, if it is not a duplicate of another; it is closed when this and all other duplicates are.
     ///
     /// # Errors
     ///
     /// When the process may open no more descriptors.
     pub(super) fn add(&mut self, socket: impl AsFd) -> io::Result<()> {
-        self.sockets.push(socket.as_fd().try_clone_to_owned()?);
+        let number = fstat(&socket)?.st_ino;
+        if !self.sockets.iter().any(|known| fstat(known).is_ok_and(|known| known.st_ino == number)) {
+            self.sockets.push(socket.as_fd().try_clone_to_owned()?);
+        }
         Ok(())
     }
 
