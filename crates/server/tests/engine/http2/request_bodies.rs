@@ -4,7 +4,10 @@ use serow_http2::ErrorCode;
 
 use crate::{
     request_bodies::{echo_server, half, late_reader, length_server},
-    support::{PATIENCE, bytes_of},
+    support::{
+        PATIENCE, bytes_of,
+        frames::{DATA, HEADERS, RST_STREAM, block},
+    },
 };
 
 #[test]
@@ -27,6 +30,42 @@ fn a_body_nobody_reads_costs_its_stream_alone() {
         let other = client.post("/", bytes_of(100_000), true);
         assert_eq!(client.answer(stream).text(), "unread");
         assert_eq!(client.answer(other).text(), "100000");
+    }
+}
+
+/// The client may wait for nothing but that (RFC 9113 §8.1).
+#[test]
+fn an_answered_request_that_does_not_end_is_reset_after_a_while() {
+    let server = length_server();
+    let mut client = server.connect_frames(&[]);
+    let mut post = block("unread");
+    // `:method: POST`
+    post[0] = 0x83;
+    client.send(HEADERS, 0x4, 1, &post).send(DATA, 0, 1, b"abc");
+    assert_eq!(client.until(DATA, 1).payload, b"unread");
+    // What comes meanwhile is passed over.
+    client.send(DATA, 0, 1, b"def");
+    assert_eq!(client.until(RST_STREAM, 1).payload, ErrorCode::NO_ERROR.0.to_be_bytes());
+    // The connection goes on.
+    client.ask(3, "");
+    assert_eq!(client.until(DATA, 3).payload, b"0");
+}
+
+#[test]
+fn an_answered_request_that_ends_is_not_reset() {
+    let server = length_server();
+    let mut client = server.connect_frames(&[]);
+    let mut post = block("unread");
+    post[0] = 0x83;
+    client.send(HEADERS, 0x4, 1, &post);
+    assert_eq!(client.until(DATA, 1).payload, b"unread");
+    client.send(DATA, 1, 1, b"abc").ask(3, "");
+    loop {
+        let frame = client.next().unwrap();
+        assert_ne!(frame.kind, RST_STREAM);
+        if (frame.kind, frame.stream) == (DATA, 3) {
+            break;
+        }
     }
 }
 
