@@ -1,6 +1,6 @@
 //! The access log: a line for each request.
 //!
-//! Each worker writes its lines into a buffer of its own and hands it over when it is full, or 10 ms after
+//! Each worker writes its lines into a buffer of its own and hands it over when it is full, or 20 ms after
 //! its first line. One thread takes the buffers and writes each in one call, so lines never mix, and a disk or a reader
 //! that is slow keeps no request waiting: what waits is bounded, and lines beyond that are lost and counted.
 //!

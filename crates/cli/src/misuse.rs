@@ -7,7 +7,7 @@ use clap::{
     error::{ContextKind, ContextValue, ErrorKind},
 };
 
-use crate::{command_line::CommandLine, written::words};
+use crate::{command_line::CommandLine, settings::in_options, written::words};
 
 /// One line that says what is wrong with what stands behind this command, and what to write instead.
 pub(crate) fn line(command: &str, error: &clap::Error) -> String {
@@ -29,7 +29,7 @@ pub(crate) fn line(command: &str, error: &clap::Error) -> String {
             None => format!("{name}: {value:?} is not possible"),
         },
         ErrorKind::ValueValidation => match error.source() {
-            Some(source) => format!("{name}: {source}"),
+            Some(source) => in_options(&format!("{name}: {source}")),
             None => format!("{name}: {value:?} is not possible"),
         },
         ErrorKind::ArgumentConflict if text(error, ContextKind::PriorArg).is_none_or(|prior| prior == option) => {
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn lines() {
-        let cases: [(&[&str], &str); 16] = [
+        let cases: [(&[&str], &str); 17] = [
             (&["--lisen", "80"], "there is no option --lisen; did you mean --listen?"),
             (&["--frobnicate"], "there is no option --frobnicate; see serow files --help"),
             (
@@ -143,6 +143,10 @@ mod tests {
             (
                 &["proxy", "a:1", "--balance", "least_conn"],
                 "--balance: \"least_conn\" is none of round-robin, least-requests, latency, hash; did you mean least-requests?",
+            ),
+            (
+                &["proxy", "http://a:9000/api"],
+                "UPSTREAM: \"http://a:9000/api\" is a server with a path; what is put before paths is said by --add-prefix",
             ),
             (&["-x"], "there is no option -x; see serow files --help"),
             (&["a", "b"], r#""b" is one argument too many; see serow files --help"#),

@@ -18,7 +18,7 @@ use tracing::level_filters::LevelFilter;
 
 pub(crate) use self::{
     application::{AppSettings, application},
-    contradiction::Contradiction,
+    contradiction::{Contradiction, in_options},
     folder::{FolderSettings, folder_settings},
     listeners::{ListenerSettings, Purpose},
     program::program,

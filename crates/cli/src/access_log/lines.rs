@@ -105,9 +105,10 @@ impl Drop for Lines {
     }
 }
 
-/// A line waits no longer than that for others in the memory of the worker, where it is lost if the process is killed. A
-/// hand-over costs some 20 µs (a lock, a wake-up, a write); a hundred a second are 0.2 % of a core.
-const LONGEST_WAIT: Duration = Duration::from_millis(10);
+/// A line waits no longer than that for others in the memory of the worker, where it is lost if the process is killed. A busy
+/// worker fills its buffer about as fast, so that this costs it nothing; one with less to do has fifty hand-overs a second
+/// (a lock, a wake-up, a write: some 50 µs).
+const LONGEST_WAIT: Duration = Duration::from_millis(20);
 
 /// Bytes after which a buffer is handed over: some 500 lines, so that the call that writes them costs each next to
 /// nothing.
@@ -127,7 +128,7 @@ mod tests {
     use crate::access_log::{example::Example, queue::Task};
 
     #[test]
-    fn a_line_is_handed_over_after_ten_milliseconds() {
+    fn a_line_is_handed_over_after_twenty_milliseconds() {
         let mut runtime = Builder::new_current_thread();
         runtime.enable_time().start_paused(true).build_local(LocalOptions::default()).unwrap().block_on(async {
             let queue = Arc::<Queue>::default();
@@ -139,7 +140,7 @@ mod tests {
             while queue.is_empty() {
                 sleep(Duration::from_millis(1)).await;
             }
-            assert!(start.elapsed() <= Duration::from_millis(12), "{:?}", start.elapsed());
+            assert!(start.elapsed() <= Duration::from_millis(22), "{:?}", start.elapsed());
             assert!(matches!(queue.next(), Task::Write(batch) if batch.lines == 2));
         });
     }

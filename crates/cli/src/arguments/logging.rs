@@ -28,7 +28,7 @@ pub(crate) struct LoggingArguments {
     /// syslog:udp://host:514 and syslog:tcp://host:601 another machine; behind it may stand options, as in
     /// 'syslog:udp://host?facility=local7&severity=info&tag=serow' (and rfc=3164 for daemons that do not know RFC 5424).
     ///
-    /// Lines wait 10 ms at most. Requests never wait for the log: where it cannot be written, or not fast
+    /// Lines wait 20 ms at most. Requests never wait for the log: where it cannot be written, or not fast
     /// enough, 16 MiB of lines wait, and beyond that they are lost; a warning says so, and serow status counts them.
     /// More in docs/logs.md.
     #[arg(long, value_name = "DESTINATION", default_value = "off")]

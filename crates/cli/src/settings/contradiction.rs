@@ -50,23 +50,28 @@ impl Contradiction {
 
     /// The text with options in the place of keys.
     pub(crate) fn in_options(&self) -> String {
-        let (mut options, mut rest) = (String::with_capacity(self.text.len()), self.text.as_str());
-        while let Some((before, behind)) = rest.split_once('`') {
-            options.push_str(before);
-            rest = match behind.split_once('`') {
-                Some((key, behind)) if is_key(key) => {
-                    options.extend(["--", key]);
-                    behind
-                }
-                // Values that are quoted may hold anything.
-                _ => {
-                    options.push('`');
-                    behind
-                }
-            };
-        }
-        options + rest
+        in_options(&self.text)
     }
+}
+
+/// A text that names settings as `` `key` ``, with options in their place.
+pub(crate) fn in_options(text: &str) -> String {
+    let (mut options, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some((before, behind)) = rest.split_once('`') {
+        options.push_str(before);
+        rest = match behind.split_once('`') {
+            Some((key, behind)) if is_key(key) => {
+                options.extend(["--", key]);
+                behind
+            }
+            // Values that are quoted may hold anything.
+            _ => {
+                options.push('`');
+                behind
+            }
+        };
+    }
+    options + rest
 }
 
 impl From<Contradiction> for Failure {
