@@ -10,7 +10,7 @@ mod connect;
 pub mod deadlines;
 mod listener;
 pub mod pacing;
-mod peer_credentials;
+pub mod peer_credentials;
 pub mod process;
 pub mod proxy_protocol;
 mod reuse_port;

@@ -1,7 +1,7 @@
 //! What workers say of themselves (sd_notify(3)), and what the supervisor says to who started it.
 
 use std::{
-    env, io,
+    env, fs, io,
     os::{
         linux::net::SocketAddrExt,
         unix::{
@@ -12,12 +12,13 @@ use std::{
     process,
 };
 
-use tokio::{net::UnixDatagram, sync::mpsc::Sender};
+use serow_net::peer_credentials::{note_senders, receive_from_process};
+use tokio::{io::Interest, net::UnixDatagram, sync::mpsc::Sender};
 
 use crate::machine::Event;
 
 /// A socket for the notifications of one worker. It has a name in Linux's abstract namespace, so that a worker reaches it
-/// as any user and in any folder.
+/// as any user and in any folder. Since every user of the machine does, the kernel says who sent each message.
 #[derive(Debug)]
 pub(crate) struct Notifications {
     socket: UnixDatagram,
@@ -29,6 +30,7 @@ impl Notifications {
     pub(crate) fn bind(number: u64) -> io::Result<Self> {
         let name = format!("serow-supervise/{}/{number}", process::id());
         let socket = StdDatagram::bind_addr(&SocketAddr::from_abstract_name(&name)?)?;
+        note_senders(&socket)?;
         socket.set_nonblocking(true)?;
         Ok(Self { socket: UnixDatagram::from_std(socket)?, address: format!("@{name}") })
     }
@@ -41,13 +43,36 @@ impl Notifications {
     /// Waits for READY=1, and passes it on. All else is read and let go: a worker that says that it stops does so anyway.
     pub(crate) async fn listen(self, pid: u32, events: Sender<Event>) {
         let mut message = vec![0; LONGEST];
-        while let Ok(length) = self.socket.recv(&mut message).await {
-            let mut lines = message[..length].split(|byte| *byte == b'\n');
+        let mut receive = async || {
+            let received =
+                self.socket.async_io(Interest::READABLE, || receive_from_process(&self.socket, &mut message)).await;
+            received.map(|(length, sender)| (message[..length].to_vec(), sender))
+        };
+        while let Ok((message, sender)) = receive().await {
+            if !sender.is_some_and(|sender| is_of(pid, sender.user)) {
+                // At debug level: whoever sends it could fill the log.
+                tracing::debug!(pid, ?sender, "a message at NOTIFY_SOCKET is not of the worker's user");
+                continue;
+            }
+            let mut lines = message.split(|byte| *byte == b'\n');
             if lines.any(|line| line == b"READY=1") && events.send(Event::Notified(pid)).await.is_err() {
                 return;
             }
         }
     }
+}
+
+/// Whether a user may speak for a worker: root, the supervisor's own, or one that the worker has become.
+fn is_of(worker: u32, user: u32) -> bool {
+    let own = rustix::process::geteuid().as_raw();
+    let status = || fs::read_to_string(format!("/proc/{worker}/status")).unwrap_or_default();
+    user == 0 || user == own || users(&status()).any(|known| known == user)
+}
+
+/// The users of a process: real, effective, saved and for files (proc_pid_status(5)).
+fn users(status: &str) -> impl Iterator<Item = u32> {
+    let line = status.lines().find_map(|line| line.strip_prefix("Uid:")).unwrap_or_default();
+    line.split_ascii_whitespace().filter_map(|number| number.parse().ok())
 }
 
 /// Says this, such as READY=1, to whoever started this process and wants to know: systemd, or a supervisor.
@@ -67,3 +92,59 @@ pub fn tell_parent(message: &str) {
 
 /// Longer messages are cut; systemd takes no longer ones either (NOTIFY_BUFFER_MAX).
 const LONGEST: usize = 4096;
+
+#[cfg(test)]
+mod tests {
+    use std::{os::unix::process::CommandExt, process::Command};
+
+    use tokio::{runtime::Builder, sync::mpsc};
+
+    use super::*;
+
+    #[test]
+    fn the_users_of_a_process_are_those_of_its_status() {
+        let status = "Name:\tstarman\nUid:\t0\t33\t33\t33\nGid:\t5\t5\t5\t5\n";
+        assert_eq!(users(status).collect::<Vec<_>>(), [0, 33, 33, 33]);
+        assert_eq!(users("").count(), 0);
+    }
+
+    /// Sends READY=1 as this user, from another process.
+    fn notify(address: &str, user: u32) {
+        let script = "import socket, sys\n\
+                      socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b'READY=1', '\\0' + sys.argv[1][1:])";
+        let mut python = Command::new("python3");
+        assert!(python.args(["-c", script, address]).uid(user).status().unwrap().success());
+    }
+
+    #[test]
+    fn ready_counts_from_the_users_of_the_worker_only() {
+        let own = rustix::process::geteuid().as_raw();
+        Builder::new_current_thread().enable_io().build().unwrap().block_on(async {
+            let notifications = Notifications::bind(u64::MAX).unwrap();
+            let address = notifications.address().to_owned();
+            let (sender, mut events) = mpsc::channel(4);
+            let mut sleeper = Command::new("sleep").arg("60").spawn().unwrap();
+            let worker = sleeper.id();
+            let listen = notifications.listen(worker, sender);
+            let judged = async {
+                if own == 0 {
+                    // Another user can be tried by root only. Its message comes first, and is none.
+                    notify(&address, 65_534);
+                }
+                notify(&address, own);
+                assert_eq!(events.recv().await, Some(Event::Notified(worker)));
+                // Both messages were there before: the other end has had its turn with each of them by then.
+                for _ in 0..1000 {
+                    tokio::task::yield_now().await;
+                }
+                assert!(events.try_recv().is_err(), "one message counts");
+            };
+            tokio::select! {
+                () = listen => panic!("it listens on"),
+                () = judged => {}
+            }
+            sleeper.kill().unwrap();
+            sleeper.wait().unwrap();
+        });
+    }
+}
