@@ -32,7 +32,7 @@ impl Forwarding<'_> {
             {
                 self.note_connection(false);
                 let exchange = http2::Exchange::new(Rc::clone(&self.local), lease, stream, self.until);
-                return exchange.answer(&mut self.body).await;
+                return exchange.answer(&mut self.body, &self.head).await;
             }
             // Where there is a choice, HTTP/1.1 is what upgrades are made of.
             if self.head.upgrade.is_some() && server.settings().address.protocol.is_some() {
@@ -53,7 +53,7 @@ impl Forwarding<'_> {
         let mut exchange = http1::Exchange::new(Rc::clone(&self.local), lease, connection, is_reused, self.until);
         let head = self.head.head_for(&server.settings().address);
         let response = exchange.response(head, &mut self.body, &self.interim).await?;
-        exchange.into_answer(response)
+        exchange.into_answer(response, &self.head)
     }
 
     /// Begins the request on a stream; `None` where the server turns out to speak HTTP/1.1.
@@ -86,7 +86,7 @@ impl Forwarding<'_> {
         let stream = stream.ok_or_else(|| Failure::unsayable("the server does not speak HTTP/2"))?;
         self.note_connection(false);
         let exchange = http2::Exchange::new(Rc::clone(&self.local), lease, stream, self.until);
-        let mut answer = exchange.agreement().await?;
+        let mut answer = exchange.agreement(&self.head).await?;
         if let Content::Tunnel(..) = answer.content {
             websocket::agree(&mut answer.head, key.as_deref());
         }

@@ -1,13 +1,15 @@
 //! What clients are told where no server answers: a page, JSON (RFC 9457) or a line of text, as they prefer, and clients of
 //! gRPC a status of theirs.
 
+use std::fmt;
+
 use serow_message::{Body, Headers, Known, Response, StatusCode, weight::weighted};
 
 use crate::{request_head, settings::ForwardingSettings};
 
 /// The response with this status to a request with these fields. It names no server: that is in the log.
-pub(crate) fn respond(status: StatusCode, request: &Headers, settings: &ForwardingSettings) -> Response {
-    let mut response = unchanged(status, request);
+pub(crate) fn respond(reason: Reason, request: &Headers, settings: &ForwardingSettings) -> Response {
+    let mut response = unchanged(reason, request);
     request_head::apply(&settings.response_headers, &mut response.headers);
     response
 }
@@ -15,12 +17,50 @@ pub(crate) fn respond(status: StatusCode, request: &Headers, settings: &Forwardi
 /// The response with this status to a request with these fields, for other handlers that have none of their own.
 #[must_use]
 pub fn failure_page(status: StatusCode, request: &Headers) -> Response {
-    unchanged(status, request)
+    unchanged(status.into(), request)
 }
 
-fn unchanged(status: StatusCode, request: &Headers) -> Response {
+/// Why no server answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reason {
+    /// What this status says; 503 that all servers are busy.
+    Status(StatusCode),
+    /// All servers have as many requests as they may, and so has the queue.
+    AllBusy,
+    /// All servers are down or drained, or there is none.
+    NoServer,
+}
+
+impl Reason {
+    fn status(self) -> StatusCode {
+        match self {
+            Self::Status(status) => status,
+            Self::AllBusy | Self::NoServer => StatusCode::SERVICE_UNAVAILABLE,
+        }
+    }
+}
+
+impl From<StatusCode> for Reason {
+    fn from(status: StatusCode) -> Self {
+        Self::Status(status)
+    }
+}
+
+/// As the log says it.
+impl fmt::Display for Reason {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Status(status) => status.fmt(formatter),
+            Self::AllBusy => formatter.write_str("all servers are busy"),
+            Self::NoServer => formatter.write_str("no server is available"),
+        }
+    }
+}
+
+fn unchanged(reason: Reason, request: &Headers) -> Response {
+    let status = reason.status();
     if let Some(content_type) = request.get(Known::ContentType).filter(|value| is_grpc(value)) {
-        return grpc(status, content_type);
+        return grpc(reason, content_type);
     }
     if status.is_success() {
         return Response::new(status);
@@ -30,7 +70,7 @@ fn unchanged(status: StatusCode, request: &Headers) -> Response {
         .with(Known::ContentType, form.media_type())
         // RFC 9110 §15.1: some of these might be kept otherwise.
         .with(Known::CacheControl, "no-store")
-        .body(form.body(status));
+        .body(form.body(reason));
     match status {
         StatusCode::SERVICE_UNAVAILABLE => response.with(Known::RetryAfter, RETRY_AFTER),
         _ => response,
@@ -73,9 +113,9 @@ impl Form {
     }
 
     /// All that is put together here is text of this program, in which nothing has to be escaped.
-    fn body(self, status: StatusCode) -> Body {
+    fn body(self, reason: Reason) -> Body {
+        let (status, detail) = (reason.status(), detail(reason));
         let (number, reason) = (status.as_str(), status.canonical_reason().unwrap_or("Error"));
-        let detail = detail(status);
         match self {
             Self::Html => [PAGE[0], number, " ", reason, PAGE[1], STYLE, PAGE[2], reason, PAGE[3], detail, PAGE[4]]
                 .concat()
@@ -90,10 +130,13 @@ impl Form {
 }
 
 /// What somebody can do about it who does not run the server.
-fn detail(status: StatusCode) -> &'static str {
-    match status {
+fn detail(reason: Reason) -> &'static str {
+    if reason == Reason::NoServer {
+        return "No server is available at the moment. Please try again later.";
+    }
+    match reason.status() {
         StatusCode::BAD_GATEWAY => "The server behind this address cannot be reached, or gave no proper answer.",
-        StatusCode::SERVICE_UNAVAILABLE => "There is no room at the moment. Please try again in a few seconds.",
+        StatusCode::SERVICE_UNAVAILABLE => "All servers are busy at the moment. Please try again in a few seconds.",
         StatusCode::GATEWAY_TIMEOUT => "The server behind this address took too long to answer.",
         StatusCode::BAD_REQUEST => "This request cannot be understood.",
         StatusCode::PAYLOAD_TOO_LARGE => "This is more than is taken here.",
@@ -108,8 +151,8 @@ fn is_grpc(content_type: &[u8]) -> bool {
 }
 
 /// A response of headers only, as gRPC over HTTP/2 has it for errors (`Trailers-Only`).
-fn grpc(status: StatusCode, content_type: &[u8]) -> Response {
-    let code = match status {
+fn grpc(reason: Reason, content_type: &[u8]) -> Response {
+    let code = match reason.status() {
         StatusCode::GATEWAY_TIMEOUT => DEADLINE_EXCEEDED,
         StatusCode::NOT_IMPLEMENTED => UNIMPLEMENTED,
         StatusCode::PAYLOAD_TOO_LARGE | StatusCode::INSUFFICIENT_STORAGE => RESOURCE_EXHAUSTED,
@@ -119,7 +162,7 @@ fn grpc(status: StatusCode, content_type: &[u8]) -> Response {
     let mut response = Response::new(StatusCode::OK);
     // It was received as the value of a field.
     let _ = response.headers.append(Known::ContentType, content_type);
-    response.with("grpc-status", code).with("grpc-message", detail(status))
+    response.with("grpc-status", code).with("grpc-message", detail(reason))
 }
 
 const GRPC: &[u8] = b"application/grpc";
@@ -186,7 +229,7 @@ mod tests {
 
     #[test]
     fn pages() {
-        let answer = unchanged(StatusCode::BAD_GATEWAY, &accept("text/html"));
+        let answer = unchanged(StatusCode::BAD_GATEWAY.into(), &accept("text/html"));
         assert_eq!(answer.status, StatusCode::BAD_GATEWAY);
         assert_eq!(answer.headers.get_str(Known::ContentType), Some("text/html; charset=utf-8"));
         assert!(!answer.headers.contains(Known::RetryAfter));
@@ -194,17 +237,20 @@ mod tests {
         assert!(page.contains("<title>502 Bad Gateway</title>") && page.contains("<h1>Bad Gateway</h1>"), "{page}");
         assert!(page.len() < 2048 && page.ends_with("</html>\n"));
 
-        let answer = unchanged(StatusCode::GATEWAY_TIMEOUT, &accept("application/json"));
+        let answer = unchanged(StatusCode::GATEWAY_TIMEOUT.into(), &accept("application/json"));
         let expected = "{\"type\":\"about:blank\",\"title\":\"Gateway Timeout\",\"status\":504,\
                         \"detail\":\"The server behind this address took too long to answer.\"}\n";
         assert_eq!(answer.headers.get_str(Known::ContentType), Some("application/problem+json"));
         assert_eq!(text(answer), expected);
 
-        let answer = unchanged(StatusCode::SERVICE_UNAVAILABLE, &Headers::new());
+        let answer = unchanged(StatusCode::SERVICE_UNAVAILABLE.into(), &Headers::new());
         assert_eq!(answer.headers.get_str(Known::RetryAfter), Some("5"));
-        assert!(text(answer).starts_with("503 Service Unavailable: There is no room"));
+        assert!(text(answer).starts_with("503 Service Unavailable: All servers are busy"));
+        let answer = unchanged(Reason::NoServer, &Headers::new());
+        assert_eq!(answer.headers.get_str(Known::RetryAfter), Some("5"));
+        assert!(text(answer).starts_with("503 Service Unavailable: No server is available"));
 
-        let answer = unchanged(StatusCode::NO_CONTENT, &accept("text/html"));
+        let answer = unchanged(StatusCode::NO_CONTENT.into(), &accept("text/html"));
         assert!(answer.status == StatusCode::NO_CONTENT && answer.headers.is_empty() && answer.body.is_end());
     }
 
@@ -214,7 +260,7 @@ mod tests {
             response_headers: vec![("x-frame-options".to_owned(), "DENY".to_owned())],
             ..ForwardingSettings::default()
         };
-        let answer = respond(StatusCode::BAD_GATEWAY, &Headers::new(), &settings);
+        let answer = respond(StatusCode::BAD_GATEWAY.into(), &Headers::new(), &settings);
         assert_eq!(answer.headers.get_str("X-Frame-Options"), Some("DENY"));
     }
 
@@ -224,7 +270,7 @@ mod tests {
         for (status, code) in cases {
             let mut headers = accept("text/html");
             headers.append(Known::ContentType, "application/grpc+proto").unwrap();
-            let answer = unchanged(StatusCode::from_u16(status).unwrap(), &headers);
+            let answer = unchanged(StatusCode::from_u16(status).unwrap().into(), &headers);
             assert_eq!(
                 (answer.status, answer.headers.get_str("grpc-status")),
                 (StatusCode::OK, Some(code)),

@@ -8,7 +8,12 @@ use std::{
 use serow_message::{Feeder, IncomingError};
 use tokio::time::timeout_at;
 
-use crate::{local::Local, outlier::Outcome, server::Server};
+use crate::{
+    local::Local,
+    log_limit::{Asked, warn_of_server},
+    outlier::Outcome,
+    server::Server,
+};
 
 /// How feeding ended.
 pub(crate) enum Fed {
@@ -60,13 +65,13 @@ impl Cut {
     }
 
     /// Tells the client, the log and the server's counters.
-    pub(crate) fn tell(self, feeder: &Feeder, local: &Local, server: &Server) {
+    pub(crate) fn tell(self, feeder: &Feeder, local: &Local, server: &Server, asked: &Asked) {
         let upstream = &local.upstream.settings().name;
         server.counters.cut.add(1);
         if self.blame == Blame::Server {
             local.upstream.note_outcome(server, Outcome::Failure, local.now());
         }
-        tracing::warn!(upstream, server = server.name(), "the response was cut off: {}", self.cause);
+        warn_of_server!(*upstream, server, local.now(), "{asked}: the response was cut off: {}", self.cause);
         feeder.fail(self.error);
     }
 }

@@ -15,8 +15,9 @@ use crate::{
     balancing::Balancing,
     buffering::Whole,
     failure::{Failure, Processed},
-    failure_page,
+    failure_page::{self, Reason},
     local::Local,
+    log_limit::warn_of_server,
     outlier::Outcome,
     request_body::RequestBody,
     request_head::{self, Outgoing},
@@ -83,7 +84,7 @@ impl<'a> Forwarding<'a> {
         let client = request.connection().clone();
         let body = std::mem::take(&mut request.body);
         let head = request_head::outgoing(&mut request, settings)
-            .map_err(|status| failure_page::respond(status, &request.headers, settings))?;
+            .map_err(|status| failure_page::respond(status.into(), &request.headers, settings))?;
         let connections = Connections::Any;
         let wish = Wish {
             key,
@@ -177,16 +178,15 @@ impl<'a> Forwarding<'a> {
     }
 
     /// A server with room; waits for one where all are busy.
-    async fn choose(&self) -> Result<Lease, StatusCode> {
+    async fn choose(&self) -> Result<Lease, Reason> {
         let upstream = &self.local.upstream;
-        let lease = match self.local.select(&self.wish) {
+        match self.local.select(&self.wish) {
             Selection::Busy => {
                 Box::pin(upstream.room().wait(upstream.settings().queue, || self.local.select(&self.wish))).await
             }
-            Selection::Chosen(lease) => Some(lease),
-            Selection::Nobody => None,
-        };
-        lease.ok_or(StatusCode::SERVICE_UNAVAILABLE)
+            Selection::Chosen(lease) => Ok(lease),
+            Selection::Nobody => Err(Reason::NoServer),
+        }
     }
 
     /// What is done after an attempt that brought this.
@@ -245,7 +245,8 @@ impl<'a> Forwarding<'a> {
             return;
         }
         let upstream = self.local.upstream.settings();
-        tracing::warn!(upstream = upstream.name, server = server.name(), "{}: {}", failure.step, failure.cause);
+        let now = self.local.now();
+        warn_of_server!(*upstream.name, server, now, "{}: {}: {}", self.head.asked(), failure.step, failure.cause);
         if failure.processed == Processed::Unlikely {
             return;
         }
@@ -279,17 +280,24 @@ impl<'a> Forwarding<'a> {
     }
 
     /// No server can be asked.
-    fn refuse(&self, status: StatusCode) -> Response {
+    fn refuse(&self, reason: Reason) -> Response {
         if self.failure.is_some() {
             return self.give_up();
         }
-        tracing::warn!(upstream = self.local.upstream.settings().name, "there is no server that could be asked");
-        self.answer_with(status)
+        let (upstream, now) = (&self.local.upstream, self.local.now());
+        if let Some(left_out) = upstream.refusals().admit(now) {
+            let (name, asked) = (&upstream.settings().name, self.head.asked());
+            if left_out.0 > 0 {
+                tracing::warn!(upstream = name, "and {left_out} more requests before");
+            }
+            tracing::warn!(upstream = name, "{asked}: {reason}");
+        }
+        self.answer_with(reason)
     }
 
     /// An answer of our own.
-    fn answer_with(&self, status: StatusCode) -> Response {
-        failure_page::respond(status, self.head.headers(), self.settings)
+    fn answer_with(&self, reason: impl Into<Reason>) -> Response {
+        failure_page::respond(reason.into(), self.head.headers(), self.settings)
     }
 }
 

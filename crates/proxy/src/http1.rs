@@ -19,8 +19,10 @@ use crate::{
     failure::{Cause, Failure, Processed},
     feeding::{Cut, Fed, fed_by},
     local::Local,
+    log_limit::Asked,
     patience::{Patience, Waiting},
     request_body::{Piece, RequestBody},
+    request_head,
     server::Lease,
 };
 
@@ -95,14 +97,18 @@ impl Exchange {
     }
 
     /// What is behind the head of the response.
-    pub(crate) fn into_answer(self, response: ReceivedResponse) -> Result<Answer, Failure> {
+    pub(crate) fn into_answer(
+        self,
+        response: ReceivedResponse,
+        request: &request_head::Outgoing,
+    ) -> Result<Answer, Failure> {
         let ReceivedResponse { head, framing } = response;
         let asked = self.asked;
         if head.status == StatusCode::SWITCHING_PROTOCOLS {
             let Self { connection, lease, .. } = self;
             return Ok(Answer { head, content: Content::Tunnel(Box::new(connection.into_tunnel()), lease), asked });
         }
-        let body = self.into_body(framing);
+        let body = self.into_body(framing, request);
         let body = body.map_err(|broken| Failure::of_exchange(Cause::Broken(broken.into()), Processed::Maybe))?;
         Ok(Answer { head, content: Content::Body(body), asked })
     }
@@ -173,7 +179,7 @@ impl Exchange {
     }
 
     /// The body behind the head. What came along with the head is taken at once: most responses are whole by then.
-    fn into_body(mut self, framing: Framing) -> Result<Body, Broken> {
+    fn into_body(mut self, framing: Framing, request: &request_head::Outgoing) -> Result<Body, Broken> {
         let mut received = Received::default();
         while let Some(event) = self.connection.receive_received()? {
             match event {
@@ -191,17 +197,17 @@ impl Exchange {
         }
         let (feeder, incoming) = Incoming::channel(framing.length());
         self.patience.wait_for(Waiting::Nothing);
-        tokio::task::spawn_local(self.feed(received, feeder));
+        tokio::task::spawn_local(self.feed(received, feeder, request.asked()));
         Ok(incoming.into())
     }
 
     /// Hands the response over as it is asked for.
-    async fn feed(mut self, mut received: Received, feeder: Feeder) {
+    async fn feed(mut self, mut received: Received, feeder: Feeder, asked: Asked) {
         let until = self.until;
         match fed_by(until, poll_fn(|context| self.poll_feed(&mut received, &feeder, context))).await {
             Ok(Fed::Whole) => self.finish(),
             Ok(Fed::Abandoned) => {}
-            Err(cut) => cut.tell(&feeder, &self.local, self.lease.server()),
+            Err(cut) => cut.tell(&feeder, &self.local, self.lease.server(), &asked),
         }
     }
 

@@ -57,6 +57,7 @@ mod http1;
 mod http2;
 mod latency;
 mod local;
+mod log_limit;
 mod names;
 mod network;
 mod outlier;

@@ -203,6 +203,19 @@ impl Local {
             !pool.is_empty()
         });
     }
+
+    /// Says how many warnings were left out, where no other came since.
+    fn tell_left_out(&self) {
+        let (upstream, now) = (&self.upstream.settings().name, self.now());
+        for server in &*self.members.borrow().servers {
+            if let Some(left_out) = server.warnings.take_left_out(now) {
+                tracing::warn!(upstream, server = server.name(), "and {left_out} more requests");
+            }
+        }
+        if let Some(left_out) = self.upstream.refusals().take_left_out(now) {
+            tracing::warn!(upstream, "and {left_out} more requests");
+        }
+    }
 }
 
 impl Kept {
@@ -261,7 +274,10 @@ impl Thread {
             tokio::time::sleep(SWEEP).await;
             self.clock.update();
             let locals: Vec<_> = self.locals.borrow().iter().flatten().cloned().collect();
-            locals.iter().for_each(|local| local.sweep());
+            for local in &locals {
+                local.sweep();
+                local.tell_left_out();
+            }
         }
     }
 }

@@ -7,7 +7,7 @@ use std::{
 
 use tokio::{sync::Notify, time::timeout};
 
-use crate::{selection::Selection, server::Lease, settings::QueueSettings};
+use crate::{failure_page::Reason, selection::Selection, server::Lease, settings::QueueSettings};
 
 /// Where the requests of all threads wait until a server of an upstream has room.
 #[derive(Debug, Default)]
@@ -20,12 +20,16 @@ pub(crate) struct Room {
 struct Waiting<'a>(&'a Room);
 
 impl Room {
-    /// Waits for a server. `None` where so many wait already, it takes too long, or there is no server any more.
-    pub(crate) async fn wait(&self, settings: QueueSettings, select: impl Fn() -> Selection) -> Option<Lease> {
+    /// Waits for a server.
+    ///
+    /// # Errors
+    ///
+    /// So many wait already, it takes too long, or there is no server any more.
+    pub(crate) async fn wait(&self, settings: QueueSettings, select: impl Fn() -> Selection) -> Result<Lease, Reason> {
         let before = self.waiting.fetch_add(1, Ordering::Relaxed);
         let _waiting = Waiting(self);
         if before >= settings.length as u64 {
-            return None;
+            return Err(Reason::AllBusy);
         }
         let chosen = async {
             loop {
@@ -33,13 +37,13 @@ impl Room {
                 // Whoever leaves from now on is noticed, also before the first poll.
                 left.as_mut().enable();
                 match select() {
-                    Selection::Chosen(lease) => return Some(lease),
-                    Selection::Nobody => return None,
+                    Selection::Chosen(lease) => return Ok(lease),
+                    Selection::Nobody => return Err(Reason::NoServer),
                     Selection::Busy => left.await,
                 }
             }
         };
-        timeout(settings.patience, chosen).await.ok().flatten()
+        timeout(settings.patience, chosen).await.unwrap_or(Err(Reason::AllBusy))
     }
 
     /// Requests that wait.

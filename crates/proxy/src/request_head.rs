@@ -7,6 +7,7 @@ use serow_message::{Headers, Known, Method, OnUpgrade, Request, RequestHead, Sta
 use crate::{
     address::ServerAddress,
     field_names::TrailerRule,
+    log_limit::Asked,
     path_prefix,
     settings::{ForwardingSettings, HostSetting},
     via,
@@ -94,6 +95,11 @@ impl Outgoing {
             let _ = self.head.headers.replace(Known::Host, server.authority());
         }
         &self.head
+    }
+
+    /// The request as the log names it.
+    pub(crate) fn asked(&self) -> Asked {
+        Asked { method: self.head.method.clone(), target: self.head.target.clone() }
     }
 
     /// The method.

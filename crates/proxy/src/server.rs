@@ -13,6 +13,7 @@ use crate::{
     counters::Counters,
     health::Health,
     latency::Latency,
+    log_limit::LogLimit,
     outlier::Outlier,
     queue::Room,
     settings::{ServerSettings, UpstreamSettings},
@@ -39,6 +40,8 @@ pub struct Server {
     pub(crate) outlier: Outlier,
     pub(crate) latency: Latency,
     pub(crate) counters: Counters,
+    /// Warnings about requests here.
+    pub(crate) warnings: LogLimit,
 }
 
 /// What those who run the servers want of one.
@@ -87,6 +90,7 @@ impl Server {
             outlier: Outlier::default(),
             latency: Latency::default(),
             counters: Counters::default(),
+            warnings: LogLimit::default(),
         }
     }
 

@@ -11,6 +11,7 @@ use tokio::sync::{Notify, futures::Notified};
 
 use crate::{
     address::Place,
+    log_limit::LogLimit,
     outlier::{Ejection, Outcome, Turn},
     queue::Room,
     retry::Budget,
@@ -38,6 +39,8 @@ struct Shared {
     changed: Notify,
     room: Arc<Room>,
     budget: Budget,
+    /// Warnings about requests that no server could be asked.
+    refusals: LogLimit,
 }
 
 impl Upstream {
@@ -55,7 +58,8 @@ impl Upstream {
         let named = Mutex::new(named.cloned().map(Arc::new).collect());
         let number = NEXT.fetch_add(1, Ordering::Relaxed) as usize;
         let (version, changed, budget) = (AtomicU64::new(1), Notify::new(), Budget::default());
-        Self { shared: Arc::new(Shared { number, settings, servers, named, version, changed, room, budget }) }
+        let refusals = LogLimit::default();
+        Self { shared: Arc::new(Shared { number, settings, servers, named, version, changed, room, budget, refusals }) }
     }
 
     /// Different for every upstream of this process, and small.
@@ -92,6 +96,11 @@ impl Upstream {
             };
             servers.iter().filter(stays).cloned().collect()
         });
+    }
+
+    /// Warnings about requests that no server could be asked.
+    pub(crate) fn refusals(&self) -> &LogLimit {
+        &self.shared.refusals
     }
 
     /// A server that is to be one of this upstream's.

@@ -23,8 +23,10 @@ use crate::{
     failure::{Cause, Failure, Processed},
     feeding::{Cut, Fed, fed_by},
     local::Local,
+    log_limit::Asked,
     patience::{Patience, Waiting},
     request_body::RequestBody,
+    request_head::Outgoing,
     server::Lease,
 };
 
@@ -48,18 +50,18 @@ impl Exchange {
 
     /// Sends the body, and waits for the response. Where there is none, another attempt may send the body again, if all of it
     /// was kept.
-    pub(crate) async fn answer(mut self, body: &mut RequestBody) -> Result<Answer, Failure> {
+    pub(crate) async fn answer(mut self, body: &mut RequestBody, request: &Outgoing) -> Result<Answer, Failure> {
         let ReceivedResponse { head, length, .. } = poll_fn(|context| self.poll_head(body, context)).await?;
         let mut body =
             if self.stream.request() == Request::Whole { RequestBody::default() } else { std::mem::take(body) };
         body.release();
         let asked = self.asked;
-        Ok(Answer { head, content: Content::Body(self.into_body(body, length)), asked })
+        Ok(Answer { head, content: Content::Body(self.into_body(body, length, request)), asked })
     }
 
     /// Waits for the server to agree to the tunnel that was asked for. Where it does not, its response is an answer like any
     /// other.
-    pub(crate) async fn agreement(mut self) -> Result<Answer, Failure> {
+    pub(crate) async fn agreement(mut self, request: &Outgoing) -> Result<Answer, Failure> {
         let response = poll_fn(|context| {
             self.stream.watch(context);
             match self.stream.take_head() {
@@ -76,7 +78,7 @@ impl Exchange {
             return Ok(Answer { head, content: Content::Tunnel(Box::new(tunnel::open(stream)), lease), asked });
         }
         let asked = self.asked;
-        Ok(Answer { head, content: Content::Body(self.into_body(RequestBody::default(), length)), asked })
+        Ok(Answer { head, content: Content::Body(self.into_body(RequestBody::default(), length, request)), asked })
     }
 
     fn poll_head(
@@ -116,7 +118,7 @@ impl Exchange {
     }
 
     /// The body behind the head. Most responses are whole by now; what is left of others is moved by a task.
-    fn into_body(mut self, request: RequestBody, length: Option<u64>) -> Body {
+    fn into_body(mut self, request: RequestBody, length: Option<u64>, head: &Outgoing) -> Body {
         self.patience.wait_for(Waiting::Nothing);
         if let Some(received) = self.stream.take_whole() {
             if !self.stream.request().is_whole() {
@@ -125,17 +127,17 @@ impl Exchange {
             return received.into_body();
         }
         let (feeder, incoming) = Incoming::channel(length);
-        tokio::task::spawn_local(self.feed(request, feeder));
+        tokio::task::spawn_local(self.feed(request, feeder, head.asked()));
         incoming.into()
     }
 
     /// Hands the response over as it is asked for.
-    async fn feed(mut self, mut request: RequestBody, feeder: Feeder) {
+    async fn feed(mut self, mut request: RequestBody, feeder: Feeder, asked: Asked) {
         let until = self.until;
         match fed_by(until, poll_fn(|context| self.poll_feed(&mut request, &feeder, context))).await {
             Ok(Fed::Whole) => self.send_rest(request).await,
             Ok(Fed::Abandoned) => {}
-            Err(cut) => cut.tell(&feeder, &self.local, self.lease.server()),
+            Err(cut) => cut.tell(&feeder, &self.local, self.lease.server(), &asked),
         }
     }
 

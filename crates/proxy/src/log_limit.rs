@@ -1,0 +1,158 @@
+//! How many lines about one server the log gets: a server that fails thousands of times a second says nothing new with each.
+
+use std::{
+    fmt,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use serow_message::{Method, Target};
+use serow_net::Moment;
+
+/// Lines of one kind that are written in each second; the others are counted. Shared by threads, without a lock.
+#[derive(Debug, Default)]
+pub(crate) struct LogLimit {
+    /// The second, modulo 2³², and how many lines were written in it.
+    window: AtomicU64,
+    left_out: AtomicU64,
+}
+
+impl LogLimit {
+    /// Whether a line is to be written now. Says how many were left out before it.
+    pub(crate) fn admit(&self, now: Moment) -> Option<LeftOut> {
+        let second = second(now);
+        let take = |window: u64| match window >> 32 == second {
+            true if window & COUNT >= LINES_PER_SECOND => None,
+            true => Some(window + 1),
+            false => Some((second << 32) | 1),
+        };
+        match self.window.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take) {
+            Ok(_) => Some(LeftOut(self.left_out.swap(0, Ordering::Relaxed))),
+            Err(_) => {
+                self.left_out.fetch_add(1, Ordering::Relaxed);
+                None
+            }
+        }
+    }
+
+    /// What was left out, once its second is over.
+    pub(crate) fn take_left_out(&self, now: Moment) -> Option<LeftOut> {
+        if self.left_out.load(Ordering::Relaxed) == 0 || self.window.load(Ordering::Relaxed) >> 32 == second(now) {
+            return None;
+        }
+        Some(LeftOut(self.left_out.swap(0, Ordering::Relaxed))).filter(|left_out| left_out.0 > 0)
+    }
+}
+
+fn second(now: Moment) -> u64 {
+    (now.milliseconds() / 1000) & COUNT
+}
+
+/// Lines that were left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LeftOut(pub(crate) u64);
+
+impl fmt::Display for LeftOut {
+    /// With commas, as in 1,234.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digits = self.0.to_string();
+        for (place, digit) in digits.chars().enumerate() {
+            if place > 0 && (digits.len() - place).is_multiple_of(3) {
+                formatter.write_str(",")?;
+            }
+            write!(formatter, "{digit}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes a warning about requests to a server, or counts it where there were many of them.
+macro_rules! warn_of_server {
+    ($upstream:expr, $server:expr, $now:expr, $($message:tt)+) => {{
+        let (upstream, server): (&str, &crate::server::Server) = (&$upstream, $server);
+        if let Some(left_out) = server.warnings.admit($now) {
+            if left_out.0 > 0 {
+                tracing::warn!(upstream, server = server.name(), "and {left_out} more requests before");
+            }
+            tracing::warn!(upstream, server = server.name(), $($message)+);
+        }
+    }};
+}
+pub(crate) use warn_of_server;
+
+/// A request, as the log names it: method and path. The query may have secrets in it.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    pub(crate) method: Method,
+    pub(crate) target: Target,
+}
+
+impl fmt::Display for Asked {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (text, most) in [(self.method.as_str(), LONGEST_METHOD), (self.target.path(), LONGEST_PATH)] {
+            let space = if most == LONGEST_PATH { " " } else { "" };
+            let shown = text.as_bytes().get(..most);
+            let more = if shown.is_some_and(|shown| shown.len() < text.len()) { "…" } else { "" };
+            write!(formatter, "{space}{}{more}", shown.unwrap_or(text.as_bytes()).escape_ascii())?;
+        }
+        Ok(())
+    }
+}
+
+/// Enough to see what is wrong; each line costs disk, and those who read logs time.
+const LINES_PER_SECOND: u64 = 10;
+
+/// A client chooses both texts, and not how long the lines of the log are.
+const LONGEST_METHOD: usize = 32;
+const LONGEST_PATH: usize = 200;
+
+const COUNT: u64 = u32::MAX as u64;
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+
+    fn at(milliseconds: u64) -> Moment {
+        Moment::from_milliseconds(milliseconds)
+    }
+
+    #[test]
+    fn ten_lines_of_each_second_are_written_and_the_others_counted() {
+        let limit = LogLimit::default();
+        for start in [5_000, 6_000, 60_000] {
+            let written = (0..1_244).filter(|number| limit.admit(at(start + number % 1000)).is_some()).count();
+            assert_eq!(written, 10, "{start}");
+            assert_eq!(limit.take_left_out(at(start + 999)), None);
+            assert_eq!(limit.admit(at(start + 999)), None);
+            if start == 5_000 {
+                // The first line of the next second says it, and a sweep where there is none.
+                assert_eq!(limit.admit(at(6_000)), Some(LeftOut(1_235)));
+                limit.window.store(0, Ordering::Relaxed);
+            } else {
+                assert_eq!(limit.take_left_out(at(start + 1_000)), Some(LeftOut(1_235)));
+            }
+            assert_eq!(limit.take_left_out(at(start + 2_000)), None);
+        }
+    }
+
+    #[test]
+    fn numbers_have_commas() {
+        let cases = [(1, "1"), (999, "999"), (1_000, "1,000"), (1_234_567, "1,234,567")];
+        for (number, text) in cases {
+            assert_eq!(LeftOut(number).to_string(), text);
+        }
+    }
+
+    #[test]
+    fn requests_are_escaped_and_cut_off_and_show_no_query() {
+        let asked = |method: &str, target: String| {
+            let target = Target::parse(Bytes::from(target), false).unwrap();
+            Asked { method: Method::from_bytes(method.as_bytes()).unwrap(), target }.to_string()
+        };
+        assert_eq!(asked("GET", "/a/b?token=secret".to_owned()), "GET /a/b");
+        assert_eq!(asked("POST", "/%1b[31m\"x\"".to_owned()), "POST /%1b[31m\\\"x\\\"");
+        let long = asked(&"M".repeat(40), format!("/{}", "x".repeat(300)));
+        assert_eq!(long, format!("{}… /{}…", "M".repeat(32), "x".repeat(199)));
+    }
+}
