@@ -232,6 +232,12 @@ impl Client {
         else {
             return self.give_up(id, ErrorCode::PROTOCOL_ERROR);
         };
+        if head.status.is_informational() {
+            stream.informational += 1;
+            if stream.informational > MAX_INFORMATIONAL {
+                return self.give_up(id, ErrorCode::ENHANCE_YOUR_CALM);
+            }
+        }
         let has_body = !end_stream && !head.status.is_informational();
         if !head.status.is_informational() {
             stream.receiving = if end_stream { Receiving::Done } else { Receiving::Body };
@@ -273,6 +279,10 @@ impl core::error::Error for OpenError {}
 
 /// A response may well come with a few frames that bring nothing, as for a server's side.
 const EARNED_BY_REQUEST: u32 = 4;
+
+/// Informational responses to one request (RFC 9110 §15.2). A server that sends them for ever keeps a processor busy for nothing;
+/// one that reports its progress, or has hints for each part of a page, sends some dozens.
+const MAX_INFORMATIONAL: u8 = 64;
 
 /// RFC 9113 §6.5.2 advises servers to allow no fewer than this.
 const STREAMS_UNTIL_TOLD: u32 = 100;

@@ -34,6 +34,8 @@ pub(crate) struct Stream {
     pub(crate) scheduled: bool,
     /// Whether only the end of the request is missing, and nobody waits for it.
     pub(crate) unfinished: bool,
+    /// Informational responses that a client has received on it.
+    pub(crate) informational: u8,
 }
 
 /// What of the peer's message is still to come.
@@ -111,6 +113,7 @@ impl Stream {
             ready: false,
             scheduled: false,
             unfinished: false,
+            informational: 0,
         }
     }
 

@@ -108,6 +108,15 @@ impl Peer {
         self.send(&output);
     }
 
+    /// Any frame: its kind, flags, stream and content.
+    pub fn frame(&mut self, kind: u8, flags: u8, stream: u32, content: &[u8]) {
+        let mut output = (content.len() as u32).to_be_bytes()[1..].to_vec();
+        output.extend_from_slice(&[kind, flags]);
+        output.extend_from_slice(&stream.to_be_bytes());
+        output.extend_from_slice(content);
+        self.send(&output);
+    }
+
     pub fn data(&mut self, stream: StreamId, data: &Bytes, end: bool) {
         let mut output = Vec::new();
         frame::write_data_header(stream, data.len(), end, &mut output);
