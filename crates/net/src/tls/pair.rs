@@ -32,7 +32,7 @@ pub(super) type Versions = [Option<FileVersion>; 3];
 impl Pair {
     pub(super) fn new(key: CertifiedKey) -> Result<Self, rustls::Error> {
         let certificate = EndEntityCert::try_from(key.end_entity_cert()?)
-            .map_err(|error| rustls::Error::General(format!("its certificate cannot be understood, {error}")))?;
+            .map_err(|error| rustls::CertificateError::Other(rustls::OtherError(Arc::new(error))))?;
         let names = certificate.valid_dns_names().map(str::to_ascii_lowercase).collect();
         Ok(Self { key: Arc::new(key), names })
     }

@@ -121,7 +121,6 @@ fn unusable(error: &rustls::Error) -> String {
         rustls::Error::InvalidCertificate(_) => {
             "the certificate is damaged, or of a kind that TLS does not know".to_owned()
         }
-        rustls::Error::General(text) => text.clone(),
         _ => "the key is damaged, or of a kind that TLS does not know".to_owned(),
     }
 }

@@ -38,10 +38,14 @@ fn one_line_names_the_file_and_says_what_to_do() {
         ("good.pem", "encrypted.key", "encrypted.key: the key is encrypted: decrypt it with 'openssl pkey'"),
         ("good.pem", "old.key", "old.key: the key is encrypted: decrypt it with 'openssl pkey'"),
         ("good.pem", "other.key", "other.key: this key is not that of the certificate in "),
-        ("broken.pem", "good.key", "broken.pem: this file is broken PEM ("),
-        ("cut.pem", "good.key", "cut.pem: this file is broken PEM ("),
-        ("nonsense.pem", "good.key", "nonsense.pem: TLS cannot use this ("),
-        ("good.pem", "nonsense.key", "nonsense.key: TLS cannot use this ("),
+        (
+            "broken.pem",
+            "good.key",
+            "broken.pem: this file is broken PEM: what stands between BEGIN and END is not base64",
+        ),
+        ("cut.pem", "good.key", "cut.pem: this file is broken PEM: the line -----END CERTIFICATE----- is missing"),
+        ("nonsense.pem", "good.key", "nonsense.pem: the certificate is damaged, or of a kind that TLS does not know"),
+        ("good.pem", "nonsense.key", "nonsense.key: the key is damaged, or of a kind that TLS does not know"),
         ("large.pem", "good.key", "large.pem: the file is too large for a certificate or a key"),
         (".", "good.key", "this file cannot be read: is a directory"),
     ];
