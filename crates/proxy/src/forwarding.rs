@@ -288,7 +288,7 @@ impl<'a> Forwarding<'a> {
         if let Some(left_out) = upstream.refusals().admit(now) {
             let (name, asked) = (&upstream.settings().name, self.head.asked());
             if left_out.0 > 0 {
-                tracing::warn!(upstream = name, "and {left_out} more requests before");
+                tracing::warn!(upstream = name, "and {left_out} more warnings before");
             }
             tracing::warn!(upstream = name, "{asked}: {reason}");
         }

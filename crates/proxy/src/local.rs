@@ -181,7 +181,7 @@ impl Local {
     pub(crate) fn keep_connection(&self, server: &Arc<Server>, connection: Box<Http1>) {
         let connection = match connection.into_idle() {
             Ok(connection) => connection,
-            Err(why) => return self.upstream.note_unusable(server, why),
+            Err(why) => return self.upstream.note_unusable(server, why, self.now()),
         };
         let is_there = self.members.borrow().servers.iter().any(|other| other.number() == server.number());
         // What begins with a PROXY header is for one client.
@@ -209,11 +209,11 @@ impl Local {
         let (upstream, now) = (&self.upstream.settings().name, self.now());
         for server in &*self.members.borrow().servers {
             if let Some(left_out) = server.warnings.take_left_out(now) {
-                tracing::warn!(upstream, server = server.name(), "and {left_out} more requests");
+                tracing::warn!(upstream, server = server.name(), "and {left_out} more warnings");
             }
         }
         if let Some(left_out) = self.upstream.refusals().take_left_out(now) {
-            tracing::warn!(upstream, "and {left_out} more requests");
+            tracing::warn!(upstream, "and {left_out} more warnings");
         }
     }
 }

@@ -71,7 +71,7 @@ macro_rules! warn_of_server {
         let (upstream, server): (&str, &crate::server::Server) = (&$upstream, $server);
         if let Some(left_out) = server.warnings.admit($now) {
             if left_out.0 > 0 {
-                tracing::warn!(upstream, server = server.name(), "and {left_out} more requests before");
+                tracing::warn!(upstream, server = server.name(), "and {left_out} more warnings before");
             }
             tracing::warn!(upstream, server = server.name(), $($message)+);
         }

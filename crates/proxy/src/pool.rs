@@ -36,7 +36,7 @@ impl Pool {
             }
             match connection.into_active() {
                 Ok(connection) => return Some(connection),
-                Err(why) => upstream.note_unusable(server, why),
+                Err(why) => upstream.note_unusable(server, why, now),
             }
         }
         None
@@ -60,7 +60,7 @@ impl Pool {
         self.idle.retain_mut(|Idle { connection, since }| {
             let unusable = connection.poll_unusable(&mut Context::from_waker(Waker::noop()));
             if let Poll::Ready(why) = unusable {
-                upstream.note_unusable(server, why);
+                upstream.note_unusable(server, why, now);
             }
             unusable.is_pending() && now.since(*since) < keep.idle_time
         });

@@ -11,7 +11,7 @@ use tokio::sync::{Notify, futures::Notified};
 
 use crate::{
     address::Place,
-    log_limit::LogLimit,
+    log_limit::{LogLimit, warn_of_server},
     outlier::{Ejection, Outcome, Turn},
     queue::Room,
     retry::Budget,
@@ -158,11 +158,10 @@ impl Upstream {
 
     /// An idle connection to one of its servers was closed. That servers close them is usual.
     #[cold]
-    pub(crate) fn note_unusable(&self, server: &Server, why: NotReusable) {
+    pub(crate) fn note_unusable(&self, server: &Server, why: NotReusable, now: Moment) {
         if why == NotReusable::Unsolicited {
             server.counters.unsolicited.add(1);
-            let upstream = &self.settings().name;
-            tracing::warn!(upstream, server = server.name(), "closed a connection: {why}");
+            warn_of_server!(self.settings().name, server, now, "closed a connection: {why}");
         }
     }
 
