@@ -268,15 +268,9 @@ pub const fn is_token_byte(byte: u8) -> bool {
 #[must_use]
 #[inline]
 pub fn text_length(text: &[u8]) -> usize {
-    const ONES: u64 = u64::MAX / 255;
-    const HIGH: u64 = ONES * 0x80;
     let mut place = 0;
     while let Some(chunk) = text[place..].first_chunk::<8>() {
-        let word = u64::from_le_bytes(*chunk);
-        let below_space = word.wrapping_sub(ONES * 0x20) & !word;
-        let turned = word ^ (ONES * 0x7f);
-        let delete = turned.wrapping_sub(ONES) & !turned;
-        let found = (below_space | delete) & HIGH;
+        let found = control_bytes(u64::from_le_bytes(*chunk));
         if found == 0 {
             place += 8;
             continue;
@@ -288,7 +282,24 @@ pub fn text_length(text: &[u8]) -> usize {
         place += 1;
     }
     let rest = &text[place..];
+    // The last eight bytes at once, of which the first have been tried already.
+    if let Some(last) = text.last_chunk::<8>()
+        && control_bytes(u64::from_le_bytes(*last)) == 0
+    {
+        return text.len();
+    }
     place + rest.iter().position(|&byte| byte < b' ' && byte != b'\t' || byte == 0x7f).unwrap_or(rest.len())
+}
+
+/// The high bit of the first byte that is a control character, and perhaps of some behind it; none where there is none.
+#[inline]
+fn control_bytes(word: u64) -> u64 {
+    const ONES: u64 = u64::MAX / 255;
+    const HIGH: u64 = ONES * 0x80;
+    let below_space = word.wrapping_sub(ONES * 0x20) & !word;
+    let turned = word ^ (ONES * 0x7f);
+    let delete = turned.wrapping_sub(ONES) & !turned;
+    (below_space | delete) & HIGH
 }
 
 #[cfg(test)]

@@ -120,12 +120,7 @@ impl Headers {
     ///
     /// As [`Self::append`]; then those before the wrong one were added.
     pub fn append_present(&mut self, fields: &[(Known, Option<&[u8]>)]) -> Result<(), InvalidHeader> {
-        let present = || fields.iter().filter_map(|(name, value)| Some((*name, (*value)?)));
-        let lengths = present().map(|(name, value)| name.as_str().len() + value.len());
-        let (count, bytes) = lengths.fold((0, 0), |(count, bytes), length| (count + 1, bytes + length));
-        let list = self.change();
-        list.reserve(count, bytes);
-        present().try_for_each(|(name, value)| list.append(name.as_str().as_bytes(), Some(name), value))
+        self.change().append_present(fields)
     }
 
     /// Removes all fields of this name and adds one.

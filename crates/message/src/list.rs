@@ -236,12 +236,6 @@ impl List {
         }
     }
 
-    /// Makes room for so many fields that are to be added, with so many bytes of names and values.
-    pub(crate) fn reserve(&mut self, fields: usize, bytes: usize) {
-        self.fields.reserve(fields);
-        self.added.reserve(bytes + fields * ": \r\n".len());
-    }
-
     /// Gives the first field of a name another value and removes the others; adds one where there is none.
     pub(crate) fn replace(&mut self, name: &[u8], known: Option<Known>, value: &[u8]) -> Result<(), InvalidHeader> {
         let place = self.fields.iter().position(|field| self.is_named(field, known, name));
@@ -273,41 +267,58 @@ impl List {
     }
 
     pub(crate) fn append(&mut self, name: &[u8], known: Option<Known>, value: &[u8]) -> Result<(), InvalidHeader> {
-        if text_length(value) < value.len() {
-            return Err(InvalidHeader::Value);
-        }
-        let name_start = self.added.len();
-        let value_start = name_start + name.len() + 2;
-        // All of it is before the end.
-        narrow(value_start + value.len())?;
-        let field = Field {
-            name_start: name_start as u32,
-            value_start: value_start as u32,
-            value_length: value.len() as u32,
-            name_length: u16::try_from(name.len()).map_err(|_| InvalidHeader::TooLarge)?,
-            known,
-            text: Text::Added,
-        };
+        let field = added_field(self.added.len(), name, known, value)?;
         self.append_line(name, value);
-        self.present |= known.map_or(0, Known::bit);
-        self.fields.push(field);
+        self.note_added(field);
         Ok(())
+    }
+
+    /// Adds those fields that have a value. Where they are short, their lines are put together elsewhere and copied at once.
+    pub(crate) fn append_present(&mut self, fields: &[(Known, Option<&[u8]>)]) -> Result<(), InvalidHeader> {
+        let present =
+            || fields.iter().filter_map(|(known, value)| Some((*known, known.as_str().as_bytes(), (*value)?)));
+        let lengths = present().map(|(_, name, value)| line_length(name, value));
+        let (count, bytes) = lengths.fold((0, 0), |(count, bytes), length| (count + 1, bytes + length));
+        self.fields.reserve(count);
+        let mut lines = [0; SHORT_LINES];
+        if bytes > lines.len() {
+            self.added.reserve(bytes);
+            return present().try_for_each(|(known, name, value)| self.append(name, Some(known), value));
+        }
+        let (first, mut length) = (self.added.len(), 0);
+        let mut added = Ok(());
+        for (known, name, value) in present() {
+            match added_field(first + length, name, Some(known), value) {
+                Ok(field) => self.note_added(field),
+                Err(error) => {
+                    added = Err(error);
+                    break;
+                }
+            }
+            let end = length + line_length(name, value);
+            write_line(&mut lines[length..end], name, value);
+            length = end;
+        }
+        self.added.extend_from_slice(&lines[..length]);
+        added
+    }
+
+    #[inline]
+    fn note_added(&mut self, field: Field) {
+        self.present |= field.known.map_or(0, Known::bit);
+        self.fields.push(field);
     }
 
     /// Appends the line of a field. Short ones are put together elsewhere: each look for room costs as much as copying a
     /// field.
     #[inline]
     fn append_line(&mut self, name: &[u8], value: &[u8]) {
-        let (colon, end) = (name.len(), name.len() + 2 + value.len());
         let mut line = [0; SHORT_LINE];
-        if let Some(line) = line.get_mut(..end + 2) {
-            line[..colon].copy_from_slice(name);
-            line[colon..colon + 2].copy_from_slice(b": ");
-            line[colon + 2..end].copy_from_slice(value);
-            line[end..].copy_from_slice(b"\r\n");
+        if let Some(line) = line.get_mut(..line_length(name, value)) {
+            write_line(line, name, value);
             self.added.extend_from_slice(line);
         } else {
-            self.added.reserve(end + 2);
+            self.added.reserve(line_length(name, value));
             for part in [name, b": ", value, b"\r\n"] {
                 self.added.extend_from_slice(part);
             }
@@ -407,6 +418,41 @@ impl<'a> Texts<'a> {
     }
 }
 
+/// A field whose line is added at this place.
+#[inline]
+fn added_field(start: usize, name: &[u8], known: Option<Known>, value: &[u8]) -> Result<Field, InvalidHeader> {
+    if text_length(value) < value.len() {
+        return Err(InvalidHeader::Value);
+    }
+    let value_start = start + name.len() + 2;
+    // All of it is before the end.
+    narrow(value_start + value.len())?;
+    Ok(Field {
+        name_start: start as u32,
+        value_start: value_start as u32,
+        value_length: value.len() as u32,
+        name_length: u16::try_from(name.len()).map_err(|_| InvalidHeader::TooLarge)?,
+        known,
+        text: Text::Added,
+    })
+}
+
+/// Bytes of the line of a field, its end included.
+#[inline]
+fn line_length(name: &[u8], value: &[u8]) -> usize {
+    name.len() + value.len() + ": \r\n".len()
+}
+
+/// Writes the line of a field, which has exactly this length.
+#[inline]
+fn write_line(line: &mut [u8], name: &[u8], value: &[u8]) {
+    let (colon, end) = (name.len(), line.len() - 2);
+    line[..colon].copy_from_slice(name);
+    line[colon..colon + 2].copy_from_slice(b": ");
+    line[colon + 2..end].copy_from_slice(value);
+    line[end..].copy_from_slice(b"\r\n");
+}
+
 fn narrow(offset: usize) -> Result<u32, InvalidHeader> {
     u32::try_from(offset).map_err(|_| InvalidHeader::TooLarge)
 }
@@ -426,6 +472,9 @@ const FIRST_LINES: usize = 160;
 
 /// `X-Forwarded-For` with the longest address, and nearly all else that is added.
 const SHORT_LINE: usize = 64;
+
+/// What a proxy adds to a request, with a long host.
+const SHORT_LINES: usize = 256;
 
 /// What the fields of a browser's request need, is kept for the next ones; that is 640 bytes.
 const MOST_KEPT: usize = 32;

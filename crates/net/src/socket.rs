@@ -224,6 +224,11 @@ impl Socket {
     /// What could be received now: the kernel is asked, and nothing is taken.
     #[must_use]
     pub fn readable(&self) -> Readable {
+        // Most often there is nothing, and poll(2) says so without a lock.
+        let mut polled = [PollFd::new(&self.descriptor, PollFlags::IN)];
+        if let Ok(0) = rustix::event::poll(&mut polled, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })) {
+            return Readable::Nothing;
+        }
         let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
         match rustix::net::recv(self.descriptor.get_ref(), &mut [0_u8; 1], flags) {
             Err(Errno::AGAIN) => Readable::Nothing,
