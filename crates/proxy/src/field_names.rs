@@ -52,12 +52,12 @@ impl FieldNames {
     }
 }
 
-/// Which trailers of a request go on to servers. Those that merge them with the head (RFC 9110 §6.5.1 allows it) would believe
-/// there what is not believed in the head.
+/// Which trailers of a request go on to servers. A server may merge them with the head (RFC 9110 §6.5.1), so what is dropped there is
+/// dropped here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TrailerRule {
     pub(crate) names: FieldNames,
-    /// Whether the peer's word is taken for who the client is.
+    /// Whether the peer is a trusted proxy.
     pub(crate) trusted: bool,
 }
 
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn trailers_of_who_is_not_trusted_say_nothing_of_the_client() {
+    fn trailers_that_name_the_client_pass_from_trusted_proxies_only() {
         let mut trailers = Headers::new();
         for name in ["x-sum", "x-forwarded-for", "X-Real-IP", "x_sum"] {
             trailers.append(name, "1").unwrap();

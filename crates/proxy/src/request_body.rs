@@ -28,7 +28,7 @@ enum Taken {
     Kept(Kept),
     /// All of this, of which the current attempt has yet to send something; no other needs it.
     LastTime(Kept),
-    /// More than is kept, or nobody needs it.
+    /// More than is kept, or no attempt needs it any more.
     #[default]
     Gone,
 }
@@ -125,7 +125,7 @@ impl RequestBody {
         Poll::Ready(Ok(piece))
     }
 
-    /// What comes next of that which an earlier attempt took.
+    /// The next piece that an earlier attempt took already.
     fn next_kept(&mut self) -> Option<Piece> {
         let (Taken::Kept(kept) | Taken::LastTime(kept)) = &self.taken else { return None };
         if self.place == Place::First {

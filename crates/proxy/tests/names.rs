@@ -146,7 +146,7 @@ fn each_query_has_an_id_of_its_own() {
     ids.truncate(6);
     ids.sort_unstable();
     ids.dedup();
-    // Two of six may be the same by chance, once in 4,000 runs; two pairs never are.
+    // Two of six random ids are equal once in 4,000 runs; two pairs are not.
     assert!(ids.len() >= 5, "{ids:?}");
 }
 

@@ -1,4 +1,4 @@
-//! What the log and clients are told where servers fail.
+//! Warnings in the log and error pages where servers fail.
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 mod support;

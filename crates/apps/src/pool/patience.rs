@@ -58,13 +58,14 @@ impl<T: Clone, W: Clone> Pool<T, W> {
 }
 
 impl<T: Clone, W: Clone> Pool<T, W> {
-    /// How long nobody can become overdue: those who wait in the queue for this long, and those that are worked at for so long.
+    /// How long it takes until a request can become overdue: one that waits in the queue after `patience`, one at a worker after
+    /// `limit`.
     pub(crate) fn time_left(&self, patience: Duration, limit: Duration, now: Duration) -> Duration {
         // The queue is in the order in which requests came.
         let waiting = self.queue.iter().map(|asked| asked.since + patience).find(|due| *due > now);
         let under_way = self.workers.iter().flat_map(|worker| &worker.under_way);
         let worked_at = under_way.filter(|one| one.progress != Progress::GivenUp).map(|one| one.began + limit);
-        // Who is overdue already is seen to.
+        // Those that are overdue already have been given up.
         let next = worked_at.filter(|due| *due > now).chain(waiting).min();
         // Those that come from now on have all of their time.
         next.map_or(patience.min(limit), |due| (due - now).min(patience).min(limit))

@@ -23,7 +23,7 @@ pub(super) const PRECISE_SECONDS: u64 = 4;
 /// What the precise deadlines of a thread share.
 pub(super) struct Precision {
     source: Box<dyn Fn() -> Duration>,
-    /// Time in which the thread did not run, which is not held against anybody.
+    /// Time in which the thread did not run, and nobody could answer in time.
     stalled: Cell<Duration>,
     /// None of them is due before this.
     earliest: Cell<Due>,
@@ -136,8 +136,8 @@ fn nanoseconds(time: Duration) -> Due {
     u64::try_from(time.as_nanos()).unwrap_or(NEVER)
 }
 
-/// Not before two of these is looked again, so that thousands of deadlines at as many moments wake the thread 500 times a
-/// second at the most. It is the half of what tokio's timer is late with a busy thread.
+/// The shortest time between two looks, so that thousands of deadlines at as many moments wake the thread 500 times a second at
+/// most.
 const PAUSE: Duration = Duration::from_millis(2);
 
 /// A thread that is so much later than its timer had no time to run. On a quiet machine it is late by 1.5 ms at most.
