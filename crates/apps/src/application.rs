@@ -10,14 +10,13 @@ use std::{
 };
 
 use serow_net::monotonic;
-use serow_proxy::SpooledFile;
+use serow_proxy::{CrashingRequests, RequestLine, SpooledFile};
 use tokio::{
     sync::{mpsc::UnboundedReceiver, watch},
     task::spawn_local,
 };
 
 use crate::{
-    crashes::{CrashingRequests, RequestLine},
     exchange::{Event, Exchange},
     failure::Failure,
     link::Link,

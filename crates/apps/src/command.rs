@@ -17,8 +17,8 @@ mod settings;
 use std::{sync::Arc, time::Duration};
 
 use serow_proxy::{
-    Balancing, Forwarded, ForwardingSettings, KeepSettings, PassiveSettings, Proxy, Upstream, UpstreamSettings,
-    UpstreamTimeouts,
+    Balancing, CrashSettings, Forwarded, ForwardingSettings, KeepSettings, PassiveSettings, Proxy, Upstream,
+    UpstreamSettings, UpstreamTimeouts,
 };
 
 use self::crew::CommandCrew;
@@ -52,6 +52,7 @@ impl CommandApplication {
             waits_for_servers: true,
             // A copy that lives is asked: it is its process that tells of its health.
             passive: PassiveSettings { failures: 0, ..PassiveSettings::default() },
+            crashes: Some(CrashSettings { least_servers: least_copies(&settings) }),
             ..UpstreamSettings::new(settings.run.name.clone(), Vec::new())
         });
         Self { shared: Arc::new(Shared { settings, upstream }) }
@@ -90,6 +91,16 @@ impl CommandApplication {
     #[must_use]
     pub fn settings(&self) -> &CommandSettings {
         &self.shared.settings
+    }
+}
+
+/// How many copies have to be up for a request that one has crashed with to be sent to another. The only one is always the last;
+/// those at a socket that all inherit are one server.
+fn least_copies(settings: &CommandSettings) -> Option<usize> {
+    match (settings.run.processes.get(), settings.binding) {
+        (1, _) => None,
+        (_, Binding::Inherit) => Some(1),
+        (_, Binding::Port | Binding::Unix) => Some(2),
     }
 }
 

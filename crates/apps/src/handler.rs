@@ -11,6 +11,7 @@ use std::{
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 use serow_message::{Body, BoxError, Handler, Headers, Method, Request, Response, StatusCode, content};
+use serow_proxy::RequestLine;
 use tokio::{
     sync::watch,
     task::{AbortHandle, spawn_local},
@@ -19,7 +20,6 @@ use tokio::{
 use crate::{
     application::{Sent, Shared},
     chunks::unchunked,
-    crashes::RequestLine,
     environment,
     exchange::{Event, Exchange},
     failure::Failure,

@@ -24,7 +24,6 @@
 mod application;
 mod chunks;
 mod command;
-mod crashes;
 mod environment;
 mod exchange;
 mod failure;

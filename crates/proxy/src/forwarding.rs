@@ -1,5 +1,7 @@
 //! One request on its way: attempts at servers until one of them answers.
 
+mod crashed;
+
 use std::{
     rc::Rc,
     sync::Arc,
@@ -9,6 +11,7 @@ use std::{
 use serow_message::{Connection, Interim, Method, Request, Response, StatusCode};
 use tokio::time::timeout_at;
 
+use self::crashed::Crashes;
 use crate::{
     answer::{Answer, Content},
     attempts::{Attempts, Course},
@@ -45,6 +48,7 @@ pub(crate) struct Forwarding<'a> {
     session: Option<Session>,
     wish: Wish,
     attempts: u32,
+    crashes: Crashes,
     pub(crate) connections: Connections,
     failure: Option<Failure>,
     /// When all of it has to be over.
@@ -108,6 +112,7 @@ impl<'a> Forwarding<'a> {
             session,
             wish,
             attempts: 0,
+            crashes: Crashes::default(),
             connections,
             failure: None,
             until,
@@ -139,12 +144,16 @@ impl<'a> Forwarding<'a> {
             return self.answer_with(refusal);
         }
         loop {
+            if self.look_for_lost() == Decision::GiveUp {
+                return self.give_up();
+            }
             let lease = match self.choose().await {
                 Ok(lease) => lease,
                 Err(refusal) => return self.refuse(refusal),
             };
             let server = Arc::clone(lease.server());
             self.attempts += 1;
+            self.look_for_crash(&server);
             let began = Instant::now();
             match self.attempt(lease, &server).await {
                 Ok(answer) => {
@@ -155,6 +164,7 @@ impl<'a> Forwarding<'a> {
                 }
                 Err(failure) => {
                     self.note_failure(&server, &failure, began.elapsed());
+                    self.look_for_refusal(&failure);
                     let decision = self.after(&server, Fault::from(&failure), failure.processed);
                     self.failure = Some(failure);
                     if decision == Decision::GiveUp {
@@ -190,13 +200,12 @@ impl<'a> Forwarding<'a> {
     }
 
     /// What is done after an attempt that brought this.
-    fn after(&mut self, server: &Server, fault: Fault, processed: Processed) -> Decision {
-        let upstream = &self.local.upstream;
-        let retries = &upstream.settings().retries;
+    fn after(&mut self, server: &Arc<Server>, fault: Fault, processed: Processed) -> Decision {
         let is_whole = !self.has_body || self.whole.is_some() || self.body.is_whole();
         let body = if is_whole { Rest::Whole } else { Rest::Cut };
         let attempt = Attempt { fault, processed, method: self.head.method(), body, made: self.attempts };
-        match retries.decide(&attempt) {
+        let decision = self.local.upstream.settings().retries.decide(&attempt);
+        match self.after_crash(server, fault, processed, decision) {
             Decision::GiveUp => Decision::GiveUp,
             Decision::Anew => {
                 self.attempts -= 1;
@@ -204,13 +213,17 @@ impl<'a> Forwarding<'a> {
                 Decision::Anew
             }
             Decision::Elsewhere => {
+                let upstream = &self.local.upstream;
                 self.wish.tried.push(server.number());
                 // Who is slow or at a loss is not asked the same again.
                 let of_use = matches!(fault, Fault::Connect | Fault::Refused | Fault::Broken)
                     || self.local.has_another(&self.wish);
-                // Who refused has done nothing for the request, so the budget is not for that.
+                // One that has crashed is not overloaded by those that leave it, and neither is the next, which is waited for.
+                // Who refused has done nothing for the request. The budget is not for either.
+                let is_free =
+                    fault == Fault::Refused || upstream.settings().crashes.is_some() && self.wish.least_servers > 0;
                 let is_granted =
-                    || fault == Fault::Refused || upstream.budget().withdraw(self.local.now(), retries.budget);
+                    || is_free || upstream.budget().withdraw(self.local.now(), upstream.settings().retries.budget);
                 if !of_use || !is_granted() {
                     return Decision::GiveUp;
                 }

@@ -46,6 +46,7 @@ mod buffering;
 mod control;
 mod cookies;
 mod counters;
+mod crashes;
 mod failure;
 mod failure_page;
 mod feeding;
@@ -90,6 +91,7 @@ pub use self::{
     balancing::{Balancing, HashKey},
     buffering::{BufferFailure, Content, SpoolSpace, SpooledFile, Whole},
     control::ControlError,
+    crashes::{CrashSettings, CrashingRequests, RequestLine},
     failure_page::failure_page,
     field_names::FieldNames,
     forwarded::{Forwarded, ForwardedFields},

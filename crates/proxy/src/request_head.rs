@@ -2,7 +2,7 @@
 
 use std::mem;
 
-use serow_message::{Headers, Known, Method, OnUpgrade, Request, RequestHead, StatusCode, Version, hop_by_hop};
+use serow_message::{Headers, Known, Method, OnUpgrade, Request, RequestHead, StatusCode, Target, Version, hop_by_hop};
 
 use crate::{
     address::ServerAddress,
@@ -100,6 +100,11 @@ impl Outgoing {
     /// The request as the log names it.
     pub(crate) fn asked(&self) -> Asked {
         Asked { method: self.head.method.clone(), target: self.head.target.clone() }
+    }
+
+    /// The target.
+    pub(crate) fn target(&self) -> &Target {
+        &self.head.target
     }
 
     /// The method.

@@ -23,6 +23,8 @@ pub(crate) struct Wish {
     pub(crate) only_session: bool,
     /// The numbers of servers that were asked already.
     pub(crate) tried: SmallVec<[u64; 4]>,
+    /// How many servers must be up besides those: the request may crash the one that is asked.
+    pub(crate) least_servers: usize,
 }
 
 /// What came of it.
@@ -85,6 +87,12 @@ impl Local {
         // Filled where they are: what is collected is moved, sixteen places of it.
         let mut standings = SmallVec::<[Standing; 16]>::new();
         standings.extend(servers.iter().map(|server| standing(server, wish, now)));
+        if wish.least_servers > 0 {
+            let is_up = |standing: &&Standing| !matches!(standing, Standing::Out | Standing::Tried);
+            if standings.iter().filter(is_up).count() < wish.least_servers {
+                return Selection::Busy;
+            }
+        }
         let mut order = [Standing::Ready, Standing::Backup, Standing::Ejected, Standing::Tried].into_iter();
         loop {
             let Some(wanted) = order.next() else { return Selection::Nobody };

@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use serow_client::Destination;
-use serow_net::Moment;
+use serow_net::{Moment, monotonic};
 
 use crate::{
     attempts::Course,
@@ -36,6 +36,8 @@ pub struct Server {
     room: Arc<Room>,
     /// When it came up again, in milliseconds; 0 where it was never down.
     came_up: AtomicU64,
+    /// When it seemed to crash, in milliseconds and one more; 0 where it never did.
+    crashed: AtomicU64,
     pub(crate) health: Health,
     pub(crate) outlier: Outlier,
     pub(crate) latency: Latency,
@@ -86,12 +88,24 @@ impl Server {
             active: AtomicU32::new(0),
             room,
             came_up: AtomicU64::new(0),
+            crashed: AtomicU64::new(0),
             health: Health::new(upstream.check.as_ref()),
             outlier: Outlier::default(),
             latency: Latency::default(),
             counters: Counters::default(),
             warnings: LogLimit::default(),
         }
+    }
+
+    /// It seems to have crashed.
+    pub(crate) fn note_crash(&self) {
+        self.crashed.store(monotonic().as_millis() as u64 + 1, Ordering::Relaxed);
+    }
+
+    /// Whether it seemed to crash a moment ago, so that others may not know yet that it is gone.
+    pub(crate) fn has_just_crashed(&self) -> bool {
+        let crashed = self.crashed.load(Ordering::Relaxed);
+        crashed > 0 && (monotonic().as_millis() as u64).saturating_sub(crashed - 1) < CRASH_MILLISECONDS
     }
 
     /// Different for every server there has ever been in this process.
@@ -214,3 +228,6 @@ impl Drop for Lease {
         }
     }
 }
+
+/// How long a process that crashes is known to some only: its end is noticed within milliseconds.
+const CRASH_MILLISECONDS: u64 = 1000;

@@ -5,8 +5,9 @@ use std::time::Duration;
 use serow_client::TlsConnector;
 
 use crate::{
-    address::ServerAddress, balancing::Balancing, buffering::SpoolSpace, field_names::FieldNames, forwarded::Forwarded,
-    health::CheckSettings, outlier::PassiveSettings, retry::RetrySettings, sticky::StickySettings,
+    address::ServerAddress, balancing::Balancing, buffering::SpoolSpace, crashes::CrashSettings,
+    field_names::FieldNames, forwarded::Forwarded, health::CheckSettings, outlier::PassiveSettings,
+    retry::RetrySettings, sticky::StickySettings,
 };
 
 /// A group of servers that answer the same requests.
@@ -32,6 +33,8 @@ pub struct UpstreamSettings {
     pub slow_start: Duration,
     /// When another server is asked.
     pub retries: RetrySettings,
+    /// Where servers are processes of ours: what is done with requests that they crash with. Others are not known to crash.
+    pub crashes: Option<CrashSettings>,
     /// What is learnt of the servers' health from requests.
     pub passive: PassiveSettings,
     /// How the servers' health is checked, if it is.
@@ -160,6 +163,7 @@ impl UpstreamSettings {
             waits_for_servers: false,
             slow_start: Duration::ZERO,
             retries: RetrySettings::default(),
+            crashes: None,
             passive: PassiveSettings::default(),
             check: None,
             encryption: None,

@@ -1,7 +1,7 @@
 //! A group of servers that answer the same requests.
 
 use std::sync::{
-    Arc, Mutex, PoisonError,
+    Arc, Mutex, MutexGuard, PoisonError,
     atomic::{AtomicU64, Ordering},
 };
 
@@ -11,6 +11,7 @@ use tokio::sync::{Notify, futures::Notified};
 
 use crate::{
     address::Place,
+    crashes::CrashingRequests,
     log_limit::{LogLimit, warn_of_server},
     outlier::{Ejection, Outcome, Turn},
     queue::Room,
@@ -41,6 +42,8 @@ struct Shared {
     budget: Budget,
     /// Warnings about requests that no server could be asked.
     refusals: LogLimit,
+    /// Requests that crashed two servers each. Looked at when one crashes only.
+    crashing: Mutex<CrashingRequests>,
 }
 
 impl Upstream {
@@ -58,13 +61,31 @@ impl Upstream {
         let named = Mutex::new(named.cloned().map(Arc::new).collect());
         let number = NEXT.fetch_add(1, Ordering::Relaxed) as usize;
         let (version, changed, budget) = (AtomicU64::new(1), Notify::new(), Budget::default());
-        let refusals = LogLimit::default();
-        Self { shared: Arc::new(Shared { number, settings, servers, named, version, changed, room, budget, refusals }) }
+        let (refusals, crashing) = (LogLimit::default(), Mutex::default());
+        Self {
+            shared: Arc::new(Shared {
+                number,
+                settings,
+                servers,
+                named,
+                version,
+                changed,
+                room,
+                budget,
+                refusals,
+                crashing,
+            }),
+        }
     }
 
     /// Different for every upstream of this process, and small.
     pub(crate) fn number(&self) -> usize {
         self.shared.number
+    }
+
+    /// Requests that crashed two servers each.
+    pub(crate) fn crashing(&self) -> MutexGuard<'_, CrashingRequests> {
+        self.shared.crashing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Its settings.

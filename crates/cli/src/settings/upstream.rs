@@ -39,6 +39,7 @@ pub(crate) fn upstream_settings(
         queue: QueueSettings { length: connections.queue.in_memory(), patience: connections.queue_timeout.0 },
         waits_for_servers: false,
         slow_start: balancing.slow_start.0,
+        crashes: None,
         retries: self::retries(&retries),
         passive: PassiveSettings { failures: health.max_failures.get(), ejection: health.ejection_time.0 },
         check: check_settings(health)?,

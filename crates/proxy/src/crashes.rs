@@ -1,36 +1,47 @@
-//! Requests that crash workers: each may do so twice, and is remembered then.
+//! Requests that crash servers which are processes of this machine: each may do so twice, and is remembered then.
 //!
-//! A request whose worker crashes may be the victim of whatever ended it, so it is sent to another worker, once. Where that one
-//! crashes as well, the request is taken for the reason: as long as it is remembered, the same request is sent to one worker only.
+//! A request whose server crashes may be the victim of whatever ended it, so it is sent to another one, once. Where that one
+//! crashes as well, the request is taken for the reason: as long as it is remembered, the same request is sent to one server only.
 
 use std::{collections::VecDeque, time::Duration};
 
 use serow_message::{Method, Target};
 
+/// When a request is sent again that a server may have crashed with, for servers that are processes of ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CrashSettings {
+    /// Servers that have to be up then: with two of them the request cannot take the last one. Until so many are, it waits.
+    /// `None` is never.
+    pub least_servers: Option<usize>,
+}
+
 /// Method and target of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct RequestLine {
-    pub(crate) method: Method,
-    pub(crate) target: Target,
+pub struct RequestLine {
+    /// The method.
+    pub method: Method,
+    /// The target.
+    pub target: Target,
 }
 
 impl RequestLine {
-    /// Whether such a request may be sent to another worker when one has crashed with it (RFC 9110 §9.2.2).
-    pub(crate) fn is_repeatable(&self) -> bool {
+    /// Whether such a request may be sent to another server when one has crashed with it (RFC 9110 §9.2.2).
+    #[must_use]
+    pub fn is_repeatable(&self) -> bool {
         self.method.is_idempotent()
     }
 }
 
-/// Requests that crashed two workers each.
+/// Requests that crashed two servers each.
 #[derive(Debug, Default)]
-pub(crate) struct CrashingRequests {
+pub struct CrashingRequests {
     /// With the time of the last crash; the oldest is the first.
     lines: VecDeque<(RequestLine, Duration)>,
 }
 
 impl CrashingRequests {
-    /// A second worker has crashed with this.
-    pub(crate) fn note(&mut self, line: &RequestLine, now: Duration) {
+    /// A second server has crashed with this.
+    pub fn note(&mut self, line: &RequestLine, now: Duration) {
         self.lines.retain(|(known, _)| known != line);
         if self.lines.len() == MAX_LINES {
             self.lines.pop_front();
@@ -38,8 +49,9 @@ impl CrashingRequests {
         self.lines.push_back((line.clone(), now));
     }
 
-    /// Whether workers have crashed with this a short while ago.
-    pub(crate) fn has(&self, line: &RequestLine, now: Duration) -> bool {
+    /// Whether servers have crashed with this a short while ago.
+    #[must_use]
+    pub fn has(&self, line: &RequestLine, now: Duration) -> bool {
         let is_recent = |since: Duration| now.saturating_sub(since) < MEMORY;
         self.lines.iter().any(|(known, since)| is_recent(*since) && known == line)
     }
@@ -49,7 +61,7 @@ impl CrashingRequests {
 /// for longer.
 const MEMORY: Duration = Duration::from_secs(60);
 
-/// How many are remembered: whoever thinks up new targets crashes two workers with each anyway.
+/// How many are remembered: whoever thinks up new targets crashes two servers with each anyway.
 const MAX_LINES: usize = 64;
 
 #[cfg(test)]
