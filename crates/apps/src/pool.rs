@@ -18,6 +18,7 @@
 //! than anybody notices. They are taken back out of the worker's socket as soon as another worker has nothing to do, so no request
 //! waits behind a slow one while there is somebody to answer it.
 
+mod held;
 mod patience;
 mod worker;
 
@@ -176,29 +177,6 @@ impl<T: Clone, W: Clone> Pool<T, W> {
     pub(crate) fn next(&mut self, now: Duration) -> Option<(W, T)> {
         let asked = self.queue.pop_front()?;
         self.place(asked, now).map_err(|asked| self.queue.push_front(asked)).ok()
-    }
-
-    /// Workers have died with these requests: they wait until they are [released](Self::release).
-    pub(crate) fn hold(&mut self, asked: impl IntoIterator<Item = Asked<T>>) {
-        self.held.extend(asked);
-    }
-
-    /// Requests that workers have died with may be asked again, where there is a worker besides the one that each may cost.
-    pub(crate) fn release(&mut self) -> Vec<Asked<T>> {
-        if self.has_spare_worker() { self.held.drain(..).collect() } else { Vec::new() }
-    }
-
-    fn has_spare_worker(&self) -> bool {
-        self.workers.iter().filter(|worker| !worker.leaving).count() > 1
-    }
-
-    /// Where there is only one worker left, none of the queue's requests that another has died with is sent to it.
-    fn spare_last_worker(&mut self) {
-        if !self.has_spare_worker() && self.queue.iter().any(|asked| asked.deaths > 0) {
-            let (held, queue): (Vec<_>, Vec<_>) = self.queue.drain(..).partition(|asked| asked.deaths > 0);
-            self.held.extend(held);
-            self.queue.extend(queue);
-        }
     }
 
     fn place(&mut self, asked: Asked<T>, now: Duration) -> Result<(W, T), Asked<T>> {
