@@ -6,6 +6,7 @@ use bytes::BytesMut;
 use serow_message::{
     BodyLength, Headers, Known, Misuse, RequestHead, ResponseHead, StatusCode, Version,
     content::{self, write_decimal},
+    refusal_text,
 };
 
 use crate::{
@@ -207,7 +208,7 @@ impl Server {
             return;
         }
         self.sending = Outgoing::Done;
-        let text = self.refusal_text(status);
+        let text = refusal_text(status, self.limits.body);
         write_status(status, output);
         output.extend_from_slice(lines);
         output.extend_from_slice(b"content-type: text/plain; charset=utf-8\r\ncontent-length: ");
@@ -216,21 +217,6 @@ impl Server {
         if !self.exchange.head_only {
             output.extend_from_slice(&text);
         }
-    }
-
-    /// What people are told who are refused: the limit, where that is the reason.
-    fn refusal_text(&self, status: StatusCode) -> Vec<u8> {
-        let mut text = Vec::new();
-        for part in [status.as_str(), " ", status.canonical_reason().unwrap_or_default()] {
-            text.extend_from_slice(part.as_bytes());
-        }
-        if status == StatusCode::PAYLOAD_TOO_LARGE {
-            text.extend_from_slice(b": the body of a request may have at most ");
-            write_decimal(self.limits.body, &mut text);
-            text.extend_from_slice(b" bytes here");
-        }
-        text.push(b'\n');
-        text
     }
 
     /// Writes a piece of the body.

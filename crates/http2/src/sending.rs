@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use serow_message::{
     Headers, Known, Misuse, ResponseHead, StatusCode,
     content::{NO_TRAILERS, decimal},
-    hop_by_hop,
+    hop_by_hop, refusal_text,
 };
 
 use crate::{
@@ -96,7 +96,7 @@ impl Connection {
     ) -> Result<(), Misuse> {
         let stream = self.streams.at(place).ok_or(Misuse::OutOfTurn)?;
         let head_only = stream.exchange.head_only;
-        let text = [status.as_str(), " ", status.canonical_reason().unwrap_or_default(), "\n"].concat();
+        let text = refusal_text(status, self.limits.body);
         let fits = text.len() <= stream.send_window.available().min(self.send_window.available());
         let has_body = fits && !head_only;
         let start = frame::begin_headers(output);
@@ -116,7 +116,7 @@ impl Connection {
             }
             self.send_window.take(bytes);
             frame::write_data_header(id, bytes, true, output);
-            output.extend_from_slice(text.as_bytes());
+            output.extend_from_slice(&text);
         }
         self.note_served(place, bytes, true);
         Ok(())

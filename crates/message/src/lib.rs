@@ -30,6 +30,7 @@ mod misuse;
 mod pattern;
 pub mod percent;
 mod priority;
+mod refusal;
 mod target;
 pub mod websocket;
 pub mod weight;
@@ -43,6 +44,7 @@ pub use list::{ReceivedFields, Span};
 pub use misuse::Misuse;
 pub use pattern::{Pattern, Template};
 pub use priority::{PartialPriority, Priority};
+pub use refusal::refusal_text;
 pub use target::{InvalidTarget, Target, TargetForm};
 
 #[cfg(feature = "std")]
