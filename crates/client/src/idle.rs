@@ -6,7 +6,8 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use serow_net::Readable;
+use serow_net::{Readable, event_loop_turn};
+use tokio::task::coop::has_budget_remaining;
 
 use crate::Http1;
 
@@ -18,6 +19,8 @@ use crate::Http1;
 /// connection that holds any, and [`Self::into_active`] one that has received some meanwhile.
 pub struct IdleHttp1 {
     connection: Box<Http1>,
+    /// The turn of the event loop in which it became idle.
+    since: u64,
 }
 
 /// Why a connection cannot serve another request.
@@ -34,7 +37,15 @@ pub enum NotReusable {
 impl IdleHttp1 {
     /// The caller has seen to it that nothing was received behind the last response.
     pub(crate) fn new(connection: Box<Http1>) -> Self {
-        Self { connection }
+        Self { connection, since: event_loop_turn() }
+    }
+
+    /// Whether the event loop has asked the kernel about this connection since it became idle, so that no call is needed to
+    /// know what has come.
+    #[inline]
+    #[must_use]
+    pub fn is_watched(&self) -> bool {
+        self.since != event_loop_turn()
     }
 
     /// Ready when the connection cannot serve another request: the server has closed it, or sent bytes.
@@ -48,15 +59,20 @@ impl IdleHttp1 {
         }
     }
 
-    /// The connection, for another exchange. The kernel is asked what has come in this moment, which costs a call: what the
-    /// event loop has told may be a turn old.
+    /// The connection, for another exchange. Where the event loop has not asked the kernel since the last response
+    /// ([`Self::is_watched`]), the kernel is asked now what has come, which costs a call.
     ///
     /// # Errors
     ///
     /// When the server has closed the connection, or sent bytes.
     pub fn into_active(mut self) -> Result<Box<Http1>, NotReusable> {
+        // A task that has used up its budget sees no socket ready.
+        let is_known = self.is_watched() && has_budget_remaining();
         if let Poll::Ready(why) = self.poll_unusable(&mut Context::from_waker(Waker::noop())) {
             return Err(why);
+        }
+        if is_known {
+            return Ok(self.connection);
         }
         match self.connection.wire().socket().readable() {
             Readable::Nothing => Ok(self.connection),

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use serow_client::{Buffers, Destination, Dialer, Http1, IdleHttp1, NotReusable};
 use serow_http1::{Event, Limits, Next};
 use serow_message::Method;
+use serow_net::thread_runtime;
 use tokio::{runtime::Builder, time::timeout};
 
 fn block_on<T>(future: impl Future<Output = T>) -> T {
@@ -96,6 +97,25 @@ fn bytes_that_came_this_moment_are_unsolicited() {
         let (idle, mut server) = idle().await;
         server.write_all(b"x").unwrap();
         assert_eq!(idle.into_active().err(), Some(NotReusable::Unsolicited));
+    });
+}
+
+/// The event loop of Serow's threads says when it has asked the kernel, so that nobody needs to ask again.
+#[test]
+fn what_the_event_loop_has_seen_needs_no_call() {
+    thread_runtime().unwrap().block_on(async {
+        let (quiet, _quiet_server) = idle().await;
+        let (poisoned, mut server) = idle().await;
+        let (left, closing) = idle().await;
+        assert!(!left.is_watched(), "the loop has not looked since");
+        server.write_all(b"x").unwrap();
+        drop(closing);
+        while !left.is_watched() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        assert!(quiet.into_active().is_ok());
+        assert_eq!(poisoned.into_active().err(), Some(NotReusable::Unsolicited));
+        assert_eq!(left.into_active().err(), Some(NotReusable::Closed));
     });
 }
 

@@ -31,7 +31,7 @@ pub use deadlines::{Deadline, Deadlines, TICK};
 pub use listener::{BindError, ListenOptions, Listener};
 pub use peer_credentials::PeerCredentials;
 pub use reuse_port::{Departure, Left};
-pub use runtime::thread_runtime;
+pub use runtime::{event_loop_turn, thread_runtime};
 pub use socket::{More, Readable, Socket};
 pub use tcp_info::TcpInfo;
 pub use tunnel::Tunnel;

@@ -1,6 +1,6 @@
 //! The runtime of a thread that has connections of its own.
 
-use std::io;
+use std::{cell::Cell, io};
 
 use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
 
@@ -10,7 +10,23 @@ use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
 ///
 /// When the process may open no more descriptors.
 pub fn thread_runtime() -> io::Result<LocalRuntime> {
-    Builder::new_current_thread().enable_all().event_interval(EVENT_INTERVAL).build_local(LocalOptions::default())
+    Builder::new_current_thread()
+        .enable_all()
+        .event_interval(EVENT_INTERVAL)
+        .on_thread_unpark(|| TURN.set(TURN.get().wrapping_add(1)))
+        .build_local(LocalOptions::default())
+}
+
+/// The turn of this thread's [runtime](thread_runtime): it changes each time that the runtime has waited for events, and so has
+/// learned from the kernel which sockets are readable. Under another runtime it never changes.
+#[inline]
+#[must_use]
+pub fn event_loop_turn() -> u64 {
+    TURN.get()
+}
+
+thread_local! {
+    static TURN: Cell<u64> = const { Cell::new(0) };
 }
 
 /// Turns of tasks before the runtime looks for events of the system in between. tokio's 61 would ask the kernel once more

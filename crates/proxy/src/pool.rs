@@ -11,7 +11,7 @@ use serow_net::Moment;
 
 use crate::{server::Server, upstream::Upstream};
 
-/// Idle connections of one thread to one server. The one that was used last is used first, so that those which are not needed
+/// Idle connections of one thread to one server. Those that were used last are used first, so that those which are not needed
 /// grow old.
 #[derive(Default)]
 pub(crate) struct Pool {
@@ -30,7 +30,7 @@ impl Pool {
     pub(crate) fn take(&mut self, upstream: &Upstream, server: &Server, now: Moment) -> Option<Box<Http1>> {
         let keep = upstream.settings().keep;
         self.settle(now, keep.idle);
-        while let Some(Idle { connection, since }) = self.idle.pop() {
+        while let Some(Idle { connection, since }) = self.pop() {
             if now.since(since) >= keep.idle_time {
                 continue;
             }
@@ -69,6 +69,15 @@ impl Pool {
     /// Whether there is none.
     pub(crate) fn is_empty(&self) -> bool {
         self.idle.is_empty() && self.settling.is_empty()
+    }
+
+    /// The one that was used last of those that the event loop has watched since; no call is needed to know their state.
+    #[inline]
+    fn pop(&mut self) -> Option<Idle> {
+        match self.idle.iter().rposition(|idle| idle.connection.is_watched()) {
+            Some(place) => Some(self.idle.remove(place)),
+            None => self.idle.pop(),
+        }
     }
 
     /// Those that have settled become like the others, unless there are so many already.
