@@ -45,7 +45,7 @@ pub(crate) async fn fed_by(
 ) -> Result<Fed, Cut> {
     match until {
         None => feeding.await,
-        Some(until) => timeout_at(until.into(), feeding).await.unwrap_or_else(|_| {
+        Some(until) => Box::pin(timeout_at(until.into(), feeding)).await.unwrap_or_else(|_| {
             let cause = "it took longer than all of it may".to_owned();
             Err(Cut { error: IncomingError::TimedOut, cause, blame: Blame::Anybody })
         }),

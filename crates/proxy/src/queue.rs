@@ -43,7 +43,7 @@ impl Room {
                 }
             }
         };
-        timeout(settings.patience, chosen).await.unwrap_or(Err(Reason::AllBusy))
+        Box::pin(timeout(settings.patience, chosen)).await.unwrap_or(Err(Reason::AllBusy))
     }
 
     /// Requests that wait.
