@@ -15,6 +15,7 @@ pub mod process;
 pub mod proxy_protocol;
 mod reuse_port;
 mod runtime;
+pub mod sandbox;
 mod socket;
 mod tcp_info;
 pub mod tls;

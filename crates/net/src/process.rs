@@ -149,7 +149,7 @@ pub async fn end_of(process: OwnedFd) -> io::Result<()> {
     process.readable().await.map(drop)
 }
 
-fn require_one_thread() -> io::Result<()> {
+pub(crate) fn require_one_thread() -> io::Result<()> {
     match fs::read_dir("/proc/self/task")?.count() {
         1 => Ok(()),
         _ => Err(Errno::BUSY.into()),
