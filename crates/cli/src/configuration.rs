@@ -46,7 +46,10 @@ mod tables;
 mod upstreams;
 mod values;
 
-use std::{path::Path, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use serde_json::Value;
 use serow_proxy::Upstream;
@@ -57,6 +60,7 @@ pub(crate) use self::{
     door::DoorSettings,
     error::ConfigurationError,
     file::{Source, bytes},
+    root::SandboxArgument,
     route_handler::RouteHandler,
 };
 use self::{
@@ -86,6 +90,10 @@ pub(crate) struct Configuration {
     pub(crate) account: Option<Account>,
     /// The folders that it serves.
     pub(crate) folders: Vec<ServedFolder>,
+    /// The files of certificates, which are read again when they change.
+    pub(crate) renewed_files: Vec<PathBuf>,
+    /// Whether the server is restricted to the files that it needs.
+    pub(crate) sandbox: SandboxArgument,
     /// How long what runs may take in a generation that was replaced.
     pub(crate) reload_grace: Duration,
 }

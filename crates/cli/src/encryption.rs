@@ -1,6 +1,6 @@
 //! What the settings about TLS mean together.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use serow::{
     Address, BoundServer, CertificateFiles, ClientCertificates, Handler, TlsSettings, TlsVersion, TlsVersions,
@@ -73,6 +73,11 @@ pub(crate) fn unusable_files(written: &TlsArguments) -> Vec<Contradiction> {
         found.extend(unusable("tls-client-ca", TlsSettings { client_certificates, ..TlsSettings::files(files) }));
     }
     found
+}
+
+/// The files of certificates, which are read again when they change.
+pub(crate) fn renewed_files(written: &TlsArguments) -> Vec<PathBuf> {
+    written.tls.iter().flat_map(CertificateArgument::files).chain(&written.tls_ocsp).cloned().collect()
 }
 
 /// The port at which the server listens with TLS.

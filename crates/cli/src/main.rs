@@ -42,6 +42,7 @@ mod misuse;
 mod proxy;
 mod readable;
 mod run;
+mod sandbox;
 mod serving;
 mod settings;
 mod strict_transport;

@@ -1,5 +1,7 @@
 //! Serving until the process is told to stop, whatever is served: for `serow files`, `serow proxy` and `serow app`.
 
+use std::sync::Arc;
+
 use serow::{BoundServer, Handler, Stopper};
 use serow_apps::Reloader;
 use serow_proxy::{SpoolSpace, Upstream};
@@ -11,6 +13,7 @@ use crate::{
     application::Application,
     encryption::{self, Encryption},
     failure::Failure,
+    sandbox::{Reason, SandboxState},
     settings::ServerSettings,
 };
 
@@ -61,7 +64,13 @@ impl Serving {
         let Served { name, upstreams, application, reloader } = served;
         let applications = application.into_iter().collect();
         let subject = Subject::Server {
-            sources: Sources { status: server.status(), log: log.counter(), upstreams, applications },
+            sources: Sources {
+                status: server.status(),
+                log: log.counter(),
+                upstreams,
+                applications,
+                sandbox: Arc::new(SandboxState::Off(Reason::OtherCommand)),
+            },
             stopper: server.stopper(),
             reloader,
         };

@@ -7,6 +7,7 @@ The fields of the JSON; all count since the server began, where nothing else is 
   started                            when it began to listen, in seconds since 1970
   uptime_seconds                     how long ago that was
   workers                            how many threads serve
+  sandbox                            what restricts the server to the files that it needs, as in landlock ABI 7; or off: and why
   connections.accepted               connections that were accepted
   connections.open                   open just now, tunnels included
   connections.open_http1             open just now and speaking HTTP/1

@@ -194,11 +194,13 @@ mod tests {
     use crate::{
         access_log::LineCounts,
         admin::{document, exposition, total::MOMENTARY},
+        sandbox::{Reason, SandboxState},
     };
 
     fn example() -> Value {
         let server = serow::Server::new().listen("127.0.0.1:0").bind().unwrap();
-        document::value(&server.status().report(), LineCounts::default(), &[], &[])
+        let sandbox = SandboxState::Off(Reason::OtherCommand);
+        document::value(&server.status().report(), LineCounts::default(), &sandbox, &[], &[])
     }
 
     #[test]

@@ -239,18 +239,27 @@ Over TCP, POST needs 'Authorization: Bearer' with the token of --admin-token-fil
 
 #[cfg(test)]
 mod tests {
-    use std::task::{Context, Poll, Waker};
+    use std::{
+        sync::Arc,
+        task::{Context, Poll, Waker},
+    };
 
     use serow::{Body, Connection, Headers, Peer, PeerCredentials, RequestHead, Scheme, Server, Target, Version};
 
     use super::*;
-    use crate::{access_log::AccessLogWriter, admin::Sources};
+    use crate::{
+        access_log::AccessLogWriter,
+        admin::Sources,
+        sandbox::{Reason, SandboxState},
+    };
 
     /// The status of a request that a process of this user makes at the socket of the user 1000.
     fn status_at_the_socket(method: Method, path: &str, user: Option<u32>) -> u16 {
         let server = Server::new().listen("127.0.0.1:0").ignore_signals().bind().unwrap();
         let log = AccessLogWriter::start(None).unwrap().counter();
-        let sources = Sources { status: server.status(), log, upstreams: Vec::new(), applications: Vec::new() };
+        let sandbox = Arc::new(SandboxState::Off(Reason::OtherCommand));
+        let (upstreams, applications) = (Vec::new(), Vec::new());
+        let sources = Sources { status: server.status(), log, upstreams, applications, sandbox };
         let subject = Subject::Server { sources, stopper: server.stopper(), reloader: None };
         let pages = Pages::new(subject, Visitors::Owner { user: 1000 });
         let credentials = user.map(|user| PeerCredentials { process: None, user });

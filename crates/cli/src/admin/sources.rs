@@ -1,11 +1,13 @@
 //! Where a server's numbers come from.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 use serow::Status;
 use serow_proxy::Upstream;
 
 use super::document;
-use crate::{access_log::LineCounter, application::Application};
+use crate::{access_log::LineCounter, application::Application, sandbox::SandboxState};
 
 /// Where the numbers of one server come from.
 #[derive(Clone)]
@@ -18,6 +20,8 @@ pub(crate) struct Sources {
     pub(crate) upstreams: Vec<Upstream>,
     /// The applications that it runs.
     pub(crate) applications: Vec<Application>,
+    /// Whether it is restricted to the files that it needs.
+    pub(crate) sandbox: Arc<SandboxState>,
 }
 
 impl Sources {
@@ -25,6 +29,6 @@ impl Sources {
     pub(crate) fn document(&self) -> Value {
         let upstreams: Vec<_> = self.upstreams.iter().map(Upstream::report).collect();
         let applications: Vec<_> = self.applications.iter().filter_map(Application::report).collect();
-        document::value(&self.status.report(), self.log.counts(), &applications, &upstreams)
+        document::value(&self.status.report(), self.log.counts(), &self.sandbox, &applications, &upstreams)
     }
 }

@@ -23,6 +23,8 @@ fn lines(status: &Numbers<'_>) -> Option<Vec<(&'static str, String)>> {
     let mut lines = vec![
         ("serow", format!("{}, {}", status.at("/version")?.as_str()?, workers(status.number("/workers")?))),
         ("running for", long_time(status.number("/uptime_seconds")?)),
+        // A generation of an older version does not report it.
+        ("sandbox", status.at("/sandbox").and_then(Value::as_str).map_or("unknown".to_owned(), on_one_line)),
         (
             "connections",
             format!(
@@ -193,7 +195,11 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::{access_log::LineCounts, admin::document};
+    use crate::{
+        access_log::LineCounts,
+        admin::document,
+        sandbox::{Reason, SandboxState},
+    };
 
     #[test]
     fn a_status_in_lines() {
@@ -211,6 +217,7 @@ mod tests {
         let expected = format!(
             "serow          {}, 2 workers\n\
              running for    1 h 1 min\n\
+             sandbox        off: the settings say so\n\
              connections    0 open: 0 HTTP/1, 0 HTTP/2\n  \
                accepted     0: 0 plain, 0 TLS\n  \
                ended early  0 handshakes failed, 0 refused\n\
@@ -226,8 +233,9 @@ mod tests {
              access log     12,000 lines, 345 lost\n",
             report.version
         );
+        let sandbox = SandboxState::Off(Reason::Settings);
         let log = LineCounts { lines: 12_000, lost: 345 };
-        assert_eq!(of(&document::value(&report, log, &[], &[]).to_string()).unwrap(), expected);
+        assert_eq!(of(&document::value(&report, log, &sandbox, &[], &[]).to_string()).unwrap(), expected);
     }
 
     #[test]

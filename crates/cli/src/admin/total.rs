@@ -81,6 +81,7 @@ pub(super) fn identify(total: &mut Value, serving: Option<&Value>, now: u64) {
         fields.insert("workers".to_owned(), serving.map_or(0.into(), |serving| serving["workers"].clone()));
         if let Some(serving) = serving {
             fields.insert("version".to_owned(), serving["version"].clone());
+            fields.insert("sandbox".to_owned(), serving["sandbox"].clone());
         }
         fields.insert("uptime_seconds".to_owned(), now.saturating_sub(started).into());
     }

@@ -71,6 +71,17 @@ pub(crate) enum CertificateArgument {
     Files(PathBuf, PathBuf),
 }
 
+impl CertificateArgument {
+    /// The files.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &PathBuf> {
+        let files = match self {
+            Self::SelfSigned => None,
+            Self::Files(certificate, key) => Some([certificate, key]),
+        };
+        files.into_iter().flatten()
+    }
+}
+
 impl From<OsString> for CertificateArgument {
     fn from(text: OsString) -> Self {
         if text == "self-signed" {

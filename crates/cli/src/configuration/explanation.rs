@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::{
     applications::AppTable,
     handlers::{FilesTable, HandlerTable, RedirectTable, RespondTable},
-    root::{AccountTable, ReloadTable, RootTable},
+    root::{AccountTable, ReloadTable, RootTable, SandboxTable},
     sites::{RouteTable, SiteContent, SiteTable},
     status::RedirectStatus,
     upstreams::{ProxyTable, UpstreamTable},
@@ -21,6 +21,7 @@ pub(super) fn of(written: &RootTable) -> String {
     let GeneralArguments { listening, tls, http, logging, admin, limits, timeouts } = &written.general;
     let mut keys = Keys::default();
     keys.add(&written.account, &AccountTable::default());
+    keys.add(&written.sandbox, &SandboxTable::default());
     keys.add(&written.reload, &ReloadTable::default());
     keys.add(listening, &without_options());
     keys.add(tls, &without_options());

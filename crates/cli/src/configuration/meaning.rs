@@ -17,14 +17,14 @@ use super::{
 };
 use crate::{
     arguments::ListingArgument,
-    encryption::unusable_files,
+    encryption::{renewed_files, unusable_files},
     readable::ServedFolder,
     settings::{Contradiction, ServerSettings, reads_attempts, shares},
 };
 
 /// What a settings file in this folder means; where it means nothing, why is noted.
 pub(super) fn of(written: RootTable, folder: &Path, problems: &Problems) -> Option<Configuration> {
-    let RootTable { account, reload, mut general, upstreams, sites } = written;
+    let RootTable { account, sandbox, reload, mut general, upstreams, sites } = written;
     paths::resolve(&mut general, folder);
     let wanted_files = sites.iter().flat_map(SiteTable::files);
     let wanted_files = wanted_files.map(|files| files.folder.caching.cache_files.in_memory());
@@ -33,6 +33,7 @@ pub(super) fn of(written: RootTable, folder: &Path, problems: &Problems) -> Opti
     let hands_over = sites.iter().any(SiteTable::has_proxy);
     let shares = shares(&general.listening, wanted_files);
     let shares = if hands_over { shares.with_upstreams() } else { shares };
+    let mut renewed_files = renewed_files(&general.tls);
     let note_attempts = reads_attempts(&general.logging);
     let note = |found: Contradiction| problems.add(Problem::of_contradiction(&Place::default(), found));
     unusable_files(&general.tls).into_iter().for_each(note);
@@ -46,6 +47,7 @@ pub(super) fn of(written: RootTable, folder: &Path, problems: &Problems) -> Opti
     let threads = server.as_ref().map_or(1, |server| server.workers);
     let grace = server.as_ref().map_or(Duration::ZERO, |server| server.grace);
     let applications = Applications::new(folder, threads, grace, problems);
+    renewed_files.extend(proxying.renewed_files());
     let routing = Routing { folder, wanted_files, shares, proxying: &proxying, applications: &applications, problems };
     let router = routing.router(sites);
     Some(Configuration {
@@ -57,6 +59,8 @@ pub(super) fn of(written: RootTable, folder: &Path, problems: &Problems) -> Opti
         routes: route_count,
         account: account?,
         folders,
+        renewed_files,
+        sandbox: sandbox.sandbox,
         reload_grace: reload.reload_grace.0,
     })
 }

@@ -3,7 +3,7 @@
 use std::{
     cell::RefCell,
     collections::{BTreeMap, BTreeSet},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use serow_proxy::{ForwardingSettings, Proxy, Upstream};
@@ -16,7 +16,7 @@ use super::{
     upstreams::{ProxySettings, ProxyTable, UpstreamSettings, UpstreamTable},
 };
 use crate::{
-    arguments::{UpstreamArguments, without_options},
+    arguments::{CertificateArgument, UpstreamArguments, without_options},
     settings::{Contradiction, forwarding_settings, upstream_settings},
     written::ServerRule,
 };
@@ -31,6 +31,8 @@ pub(super) struct Proxying<'a> {
     /// The names that there are, also of upstreams with which something is wrong.
     names: BTreeSet<String>,
     named: BTreeMap<String, Upstream>,
+    /// The files of the certificates that servers are shown.
+    renewed_files: Vec<PathBuf>,
     /// Those that stand where they are asked, by their servers.
     nameless: RefCell<BTreeMap<String, (Vec<ServerRule>, Upstream)>>,
 }
@@ -44,7 +46,8 @@ impl<'a> Proxying<'a> {
         problems: &'a Problems,
     ) -> Self {
         let (names, named, nameless) = (BTreeSet::new(), BTreeMap::new(), RefCell::default());
-        let mut proxying = Self { problems, folder, note_attempts, names, named, nameless };
+        let renewed_files = Vec::new();
+        let mut proxying = Self { problems, folder, note_attempts, names, named, renewed_files, nameless };
         for table in written {
             proxying.add(table);
         }
@@ -54,6 +57,8 @@ impl<'a> Proxying<'a> {
     fn add(&mut self, written: UpstreamTable) {
         let UpstreamTable { settings: UpstreamSettings { name, mut servers }, mut arguments, place } = written;
         resolve_upstream_tls(&mut arguments.tls, self.folder);
+        self.renewed_files
+            .extend(arguments.tls.server_certificate.iter().flat_map(CertificateArgument::files).cloned());
         servers.iter_mut().for_each(|server| resolve_server(server, self.folder));
         if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_".contains(&byte)) {
             let text = format!("{name:?} is no name: write letters, digits and any of . - _");
@@ -124,6 +129,11 @@ impl<'a> Proxying<'a> {
             (Some(near), _) => format!("there is no upstream {name:?}; did you mean {near:?}?"),
             (None, names) => format!("there is no upstream {name:?}; there are {}", names.join(", ")),
         }
+    }
+
+    /// The files that are read again when they change.
+    pub(super) fn renewed_files(&self) -> Vec<PathBuf> {
+        self.renewed_files.clone()
     }
 
     /// All of them.

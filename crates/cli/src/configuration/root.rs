@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,12 +12,16 @@ use super::{
     tables::{FromTable, TableReading},
     upstreams::UpstreamTable,
 };
-use crate::{arguments::GeneralArguments, written::Span};
+use crate::{
+    arguments::GeneralArguments,
+    written::{Span, word},
+};
 
 /// The root, as it is written.
 #[derive(Debug)]
 pub(super) struct RootTable {
     pub(super) account: AccountTable,
+    pub(super) sandbox: SandboxTable,
     pub(super) reload: ReloadTable,
     pub(super) general: GeneralArguments,
     pub(super) upstreams: Vec<UpstreamTable>,
@@ -37,6 +42,36 @@ pub(super) struct AccountTable {
     pub(super) group: Option<AccountName>,
 }
 
+/// Which files the server can open.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(default, rename_all = "kebab-case")]
+pub(super) struct SandboxTable {
+    /// Whether the server restricts itself to the files that it needs, by Landlock, where the kernel has it.
+    ///
+    /// auto does, unless there are applications or the access log goes to a command, which need files of their own; serow
+    /// status says whether it does. off leaves the server all files that its user may open.
+    pub(super) sandbox: SandboxArgument,
+}
+
+impl Default for SandboxTable {
+    fn default() -> Self {
+        Self { sandbox: SandboxArgument::Auto }
+    }
+}
+
+/// Whether the server restricts itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SandboxArgument {
+    /// Where that is possible.
+    #[value(help = None)]
+    Auto,
+    /// Never.
+    #[value(help = None)]
+    Off,
+}
+
+word!(SandboxArgument, "Sandbox");
+
 /// How generations follow one another.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case")]
@@ -55,7 +90,7 @@ impl Default for ReloadTable {
 
 impl FromTable for RootTable {
     fn read(table: &mut TableReading<'_, '_>) -> Option<Self> {
-        let (account, reload) = (table.settings(), table.settings());
+        let (account, sandbox, reload) = (table.settings(), table.settings(), table.settings());
         let (listening, tls, http) = (table.settings(), table.settings(), table.settings());
         let (logging, admin) = (table.settings(), table.settings());
         let (limits, timeouts) = (table.settings(), table.settings());
@@ -72,6 +107,7 @@ impl FromTable for RootTable {
         };
         Some(Self {
             account: account?,
+            sandbox: sandbox?,
             reload: reload?,
             general,
             upstreams: upstreams.into_iter().collect::<Option<_>>()?,

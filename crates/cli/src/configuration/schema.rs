@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{
     applications::AppSettings,
     handlers::{FilesSettings, HandlerTable, RedirectTable, RespondTable, RewriteSettings},
-    root::{AccountTable, ReloadTable},
+    root::{AccountTable, ReloadTable, SandboxTable},
     shape::Shape,
     sites::{RouteSettings, SiteSettings},
     upstreams::{ProxySettings, UpstreamSettings},
@@ -42,6 +42,7 @@ pub(super) fn schema() -> Value {
 pub(super) fn of_root() -> Vec<(String, Shape)> {
     vec![
         ("User".to_owned(), Shape::of::<AccountTable>()),
+        ("Sandbox".to_owned(), Shape::of::<SandboxTable>()),
         ("Reloading".to_owned(), Shape::of::<ReloadTable>()),
         Shape::of_options::<ListeningArguments>(),
         Shape::of_options::<TlsArguments>(),

@@ -1,6 +1,6 @@
 //! A generation: a process with a whole server.
 
-use std::{io, mem, path::Path, process::ExitCode, thread};
+use std::{io, mem, path::Path, process::ExitCode, sync::Arc, thread};
 
 use serow::{Address, BoundServer, ListenOptions};
 use serow_apps::Workers;
@@ -19,6 +19,7 @@ use crate::{
     error_log, exit_code,
     failure::Failure,
     readable::ServedFolder,
+    sandbox::{self, SandboxState},
     settings::ServerSettings,
 };
 
@@ -47,6 +48,8 @@ struct Generation {
     admin: Option<String>,
     server: BoundServer,
     log: AccessLogWriter,
+    /// Whether it can open only the files that it needs.
+    sandbox: SandboxState,
     /// Looks after the servers that are asked.
     upkeep: Upkeep,
     /// The workers of the applications.
@@ -72,13 +75,17 @@ impl Generation {
         }
         // What only root may read is read here: keys and certificates.
         let mut server = server.ignore_signals().bind().map_err(|error| Failure::from(error).line())?;
+        // As root, who finds the folders that the user reaches only since they are open.
+        let sandbox = sandbox::prepare(&configuration);
         configuration.account.as_ref().map_or(Ok(()), assume)?;
+        // Before there is another thread: what is restricted is one of them, and those that it starts.
+        let sandbox = SandboxState::enter(sandbox);
         // By that user as well.
         for unreadable in configuration.folders.iter().filter_map(ServedFolder::unreadable) {
             tracing::warn!("{unreadable}");
         }
         // By the user, who will have to open them anew.
-        let log = AccessLogWriter::start(settings.access_log.take()).map_err(|failure| failure.line())?;
+        let log = AccessLogWriter::start(configuration.server.access_log.take()).map_err(|failure| failure.line())?;
         if let Some(log) = log.log() {
             server = server.access_log(move || log.for_worker());
         }
@@ -87,14 +94,15 @@ impl Generation {
         let workers = run_applications(&configuration.applications)?;
         // The servers of names are known by now.
         Wish::fulfil_remembered(&wishes, &configuration.upstreams);
-        Ok(Self { configuration, admin, server, log, upkeep, workers })
+        Ok(Self { configuration, admin, server, log, sandbox, upkeep, workers })
     }
 
     fn serve(self, parent: Parent) -> Result<(), Failure> {
-        let Self { configuration, admin, server, log, upkeep, workers } = self;
+        let Self { configuration, admin, server, log, sandbox, upkeep, workers } = self;
         let Configuration { server: settings, router, upstreams, applications, sites, reload_grace, .. } =
             configuration;
-        let sources = Sources { status: server.status(), log: log.counter(), upstreams, applications };
+        let sandbox = Arc::new(sandbox);
+        let sources = Sources { status: server.status(), log: log.counter(), upstreams, applications, sandbox };
         let orders = ServerOrders {
             stopper: server.stopper(),
             sources: sources.clone(),

@@ -1,6 +1,6 @@
 //! Where messages go and what they say of themselves: `udp://host:514?facility=local7&severity=info&tag=serow`.
 
-use std::{error::Error, fmt, path::PathBuf, str::FromStr};
+use std::{error::Error, fmt, net::IpAddr, path::PathBuf, str::FromStr};
 
 /// What stands behind `syslog:`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +60,14 @@ impl SyslogAddress {
         match &mut self.transport {
             Transport::Unix(path) => Some(path),
             Transport::Udp(..) | Transport::Tcp(..) => None,
+        }
+    }
+
+    /// Whether the host is a name that has to be looked up.
+    pub(crate) fn has_name(&self) -> bool {
+        match &self.transport {
+            Transport::Unix(_) => false,
+            Transport::Udp(host, _) | Transport::Tcp(host, _) => host.parse::<IpAddr>().is_err(),
         }
     }
 

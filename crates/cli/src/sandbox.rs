@@ -1,0 +1,145 @@
+//! Restricting a generation to the files that it needs.
+//!
+//! Files come and go while it serves: folders are replaced by deployments, certificates by clients of ACME, logs by
+//! rotation. So what is allowed is the folder around each of them (`sandbox/places.rs`). Where it cannot be known what has
+//! to be opened, nothing is restricted.
+
+mod places;
+
+use std::{env, fmt, path::PathBuf};
+
+use serow_net::sandbox::{AllowedPath, FileAccess, Restriction, Sandbox, Unrestricted};
+
+use self::places::{PlaceError, existing, places_of};
+use crate::{
+    access_log::Destination,
+    configuration::{Configuration, SandboxArgument},
+    readable::ServedFolder,
+};
+
+/// Whether the process is restricted, as the status says it.
+#[derive(Debug)]
+pub(crate) enum SandboxState {
+    On(Restriction),
+    Off(Reason),
+}
+
+/// Why it is not.
+#[derive(Debug)]
+pub(crate) enum Reason {
+    /// The settings say so.
+    Settings,
+    /// Only generations of `serow run` are.
+    OtherCommand,
+    /// A restriction is inherited by the programs that a process runs.
+    Applications,
+    /// The shell and what it starts, likewise.
+    LogCommand,
+    /// The system's resolver loads libraries of its own choice (nsswitch.conf).
+    SyslogName,
+    /// It does not exist yet: what is created later has no rule.
+    TemporaryFolder,
+    /// It is not known what to allow.
+    Place(PlaceError),
+    /// The kernel has no Landlock, or it failed.
+    Kernel(Unrestricted),
+}
+
+impl SandboxState {
+    /// Restricts this process.
+    pub(crate) fn enter(prepared: Result<Sandbox, Reason>) -> Self {
+        match prepared.and_then(|sandbox| sandbox.enter().map_err(Reason::Kernel)) {
+            Ok(restriction) => Self::On(restriction),
+            Err(reason) => {
+                if let Reason::Kernel(Unrestricted::Failed(_)) | Reason::Place(_) = &reason {
+                    tracing::warn!("the server can open all files of its user: {reason}");
+                }
+                Self::Off(reason)
+            }
+        }
+    }
+}
+
+/// Opens what a generation with these settings needs, while this may be root still.
+pub(crate) fn prepare(configuration: &Configuration) -> Result<Sandbox, Reason> {
+    let log = configuration.server.access_log.as_ref().map(|(destination, _)| destination);
+    require_no_programs(configuration, log)?;
+    let mut paths = Vec::new();
+    for ServedFolder { path, .. } in &configuration.folders {
+        paths.extend(places_of(path, FileAccess::Read)?);
+    }
+    for path in &configuration.renewed_files {
+        paths.extend(places_of(path, FileAccess::Read)?);
+    }
+    if let Some(Destination::File(path)) = log {
+        paths.extend(places_of(path, FileAccess::Write)?);
+    }
+    if !configuration.upstreams.is_empty() {
+        for path in NAMES {
+            paths.extend(places_of(path.as_ref(), FileAccess::Read)?);
+        }
+        paths.push(AllowedPath { path: INTERFACES.into(), access: FileAccess::Read });
+        // Where bodies are spooled; a folder as such, which nobody replaces.
+        let path = existing(&env::temp_dir())?.ok_or(Reason::TemporaryFolder)?;
+        paths.push(AllowedPath { path, access: FileAccess::Write });
+    }
+    paths.extend(RANDOMNESS.map(|path| AllowedPath { path: PathBuf::from(path), access: FileAccess::Read }));
+    paths.sort();
+    paths.dedup();
+    Sandbox::new(&paths).map_err(Reason::Kernel)
+}
+
+/// Programs have to reach files of their own.
+fn require_no_programs(configuration: &Configuration, log: Option<&Destination>) -> Result<(), Reason> {
+    if configuration.sandbox == SandboxArgument::Off {
+        return Err(Reason::Settings);
+    }
+    if !configuration.applications.is_empty() {
+        return Err(Reason::Applications);
+    }
+    match log {
+        Some(Destination::Command(_)) => Err(Reason::LogCommand),
+        Some(Destination::Syslog(address)) if address.has_name() => Err(Reason::SyslogName),
+        _ => Ok(()),
+    }
+}
+
+impl From<PlaceError> for Reason {
+    fn from(error: PlaceError) -> Self {
+        Self::Place(error)
+    }
+}
+
+impl fmt::Display for SandboxState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::On(restriction) => restriction.fmt(f),
+            Self::Off(reason) => write!(f, "off: {reason}"),
+        }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Settings => f.write_str("the settings say so"),
+            Self::OtherCommand => f.write_str("only 'serow run' has one"),
+            Self::Applications => f.write_str("applications run programs"),
+            Self::LogCommand => f.write_str("the access log runs a command"),
+            Self::SyslogName => f.write_str("the name of the syslog server is resolved by libraries of the system"),
+            Self::TemporaryFolder => f.write_str("the folder for spooled bodies (TMPDIR) does not exist"),
+            Self::Place(error) => error.fmt(f),
+            Self::Kernel(unrestricted) => unrestricted.fmt(f),
+        }
+    }
+}
+
+/// What names are looked up in, each time (`NameSettings` of the proxy): files that others replace.
+const NAMES: [&str; 2] = ["/etc/resolv.conf", "/etc/hosts"];
+
+/// Where `/sys/class/net` leads, for the number of an interface behind a `%` in resolv.conf.
+const INTERFACES: &str = "/sys/devices";
+
+/// What AWS-LC may open at any time where getrandom(2) is not enough: its source of randomness, and what says that a virtual
+/// machine was copied.
+const RANDOMNESS: [&str; 2] = ["/dev/urandom", "/dev/sysgenid"];
