@@ -10,6 +10,7 @@ use core::fmt;
 use bytes::Bytes;
 
 use crate::{
+    constant_field::ConstantField,
     field::{FieldName, InvalidHeader, Known, is_token_byte},
     list::{EMPTY, Field, List},
 };
@@ -121,6 +122,12 @@ impl Headers {
     /// As [`Self::append`]; then those before the wrong one were added.
     pub fn append_present(&mut self, fields: &[(Known, Option<&[u8]>)]) -> Result<(), InvalidHeader> {
         self.change().append_present(fields)
+    }
+
+    /// Adds a field that was checked when the program was compiled, behind the others.
+    #[inline]
+    pub fn append_constant(&mut self, field: &ConstantField) {
+        self.change().append_constant(field);
     }
 
     /// Removes all fields of this name and adds one.

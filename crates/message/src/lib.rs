@@ -20,6 +20,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod authority;
+mod constant_field;
 pub mod content;
 mod field;
 mod head;
@@ -35,6 +36,7 @@ mod target;
 pub mod websocket;
 pub mod weight;
 
+pub use constant_field::ConstantField;
 pub use content::BodyLength;
 pub use field::{FieldName, InvalidHeader, Known, is_token_byte, text_length};
 pub use head::{RequestHead, ResponseHead};

@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 
 use crate::{
     Headers,
+    constant_field::ConstantField,
     field::{InvalidHeader, Known, text_length},
 };
 
@@ -301,6 +302,23 @@ impl List {
         }
         self.added.extend_from_slice(&lines[..length]);
         added
+    }
+
+    /// Adds a field whose line is right.
+    pub(crate) fn append_constant(&mut self, field: &ConstantField) {
+        let (start, known) = (self.added.len(), field.known);
+        let name_length = known.as_str().len();
+        let value_start = start + name_length + 2;
+        self.added.extend_from_slice(field.line);
+        // A text of four gigabytes is refused where it is added or received; a constant cannot take it there.
+        self.note_added(Field {
+            name_start: start as u32,
+            value_start: value_start as u32,
+            value_length: (self.added.len() - value_start - 2) as u32,
+            name_length: name_length as u16,
+            known: Some(known),
+            text: Text::Added,
+        });
     }
 
     #[inline]

@@ -2,7 +2,9 @@
 
 use std::mem;
 
-use serow_message::{Headers, Known, Method, OnUpgrade, Request, RequestHead, StatusCode, Target, Version, hop_by_hop};
+use serow_message::{
+    ConstantField, Headers, Known, Method, OnUpgrade, Request, RequestHead, StatusCode, Target, Version, hop_by_hop,
+};
 
 use crate::{
     address::ServerAddress,
@@ -73,11 +75,15 @@ pub(crate) fn outgoing(request: &mut Request, settings: &ForwardingSettings) -> 
         settings.field_names.allow(name, known)
             && !(named.covers(name, known) || known == Some(Known::Expect) || account.replaces(name, known))
     });
-    let [x_for, x_proto, x_host, forwarded] = account.fields();
-    let te = (Known::Te, takes_trailers.then_some(&b"trailers"[..]));
-    let upgraded = (Known::Upgrade, protocols.as_deref());
-    // All of it is a part of a field before, or a constant.
-    let _ = headers.append_present(&[x_for, x_proto, x_host, forwarded, via::field(request.version), te, upgraded]);
+    // All of it is a part of a field before.
+    let _ = headers.append_present(&account.fields());
+    headers.append_constant(via::field(request.version));
+    if takes_trailers {
+        headers.append_constant(&TRAILERS);
+    }
+    if let Some(protocols) = protocols {
+        let _ = headers.append(Known::Upgrade, protocols);
+    }
     if let Some(hops) = hops {
         let _ = headers.replace(Known::MaxForwards, hops.to_string());
     }
@@ -175,6 +181,9 @@ fn protocols(headers: &Headers) -> Option<Vec<u8>> {
     let passed: Vec<&[u8]> = headers.list(Known::Upgrade).filter(is_passed).collect();
     (!passed.is_empty()).then(|| passed.join(&b", "[..]))
 }
+
+/// The client takes trailers (RFC 9110 §10.1.4).
+const TRAILERS: ConstantField = ConstantField::new(Known::Te, "te: trailers\r\n");
 
 #[cfg(test)]
 mod tests;

@@ -29,7 +29,7 @@ pub(crate) fn returning(head: ResponseHead, method: &Method, settings: &Forwardi
         Some(Known::ContentLength) => keeps_length,
         known => !named.covers(name, known),
     });
-    let _ = headers.append_present(&[via::field(version)]);
+    headers.append_constant(via::field(version));
     request_head::apply(&settings.response_headers, &mut headers);
     let is_unsaid = keeps_length && !headers.contains(Known::ContentLength);
     let body = if is_unsaid { Body::stream(OfUnknownLength) } else { Body::empty() };

@@ -1,18 +1,18 @@
 //! `Via`: which proxies a message came through (RFC 9110 §7.6.3).
 
-use serow_message::{Known, Version};
+use serow_message::{ConstantField, Known, Version};
 
 /// The field that says that a message was received in this version of HTTP by this proxy. In requests it is an obligation; in responses it
 /// tells people who look for the one that changed something. What was there before stays, so loops can be seen.
-pub(crate) fn field(received: Version) -> (Known, Option<&'static [u8]>) {
-    (Known::Via, Some(text(received)))
-}
-
-/// The version and our name, which is no host: who runs this may not want to tell that.
-fn text(received: Version) -> &'static [u8] {
+///
+/// Our name is not a host: who runs this may not want to tell that.
+pub(crate) fn field(received: Version) -> &'static ConstantField {
+    const HTTP_2: ConstantField = ConstantField::new(Known::Via, "via: 2.0 serow\r\n");
+    const HTTP_11: ConstantField = ConstantField::new(Known::Via, "via: 1.1 serow\r\n");
+    const HTTP_10: ConstantField = ConstantField::new(Known::Via, "via: 1.0 serow\r\n");
     match received {
-        Version::HTTP_2 => b"2.0 serow",
-        Version::HTTP_10 => b"1.0 serow",
-        _ => b"1.1 serow",
+        Version::HTTP_2 => &HTTP_2,
+        Version::HTTP_10 => &HTTP_10,
+        _ => &HTTP_11,
     }
 }
