@@ -340,6 +340,9 @@ fn only_root_becomes_another_user() {
     // Where this user finds the program, wherever it was built.
     let program = folder.path().join("serow");
     fs::copy(env!("CARGO_BIN_EXE_serow"), &program).unwrap();
+    // Another test may have started a process while the copy was open, which has it for a moment longer (ETXTBSY).
+    let copied = std::time::Instant::now();
+    while Command::new(&program).arg("--version").output().is_err() && copied.elapsed().as_secs() < 10 {}
     let command = |user: &str, group: &str| {
         write_settings(&folder, &format!("user = \"{user}\"\n{group}"));
         let mut command = Command::new(&program);
