@@ -323,6 +323,10 @@ impl Server {
     #[cold]
     fn refuse_body(&mut self, id: StreamId) -> Event {
         let status = StatusCode::PAYLOAD_TOO_LARGE;
+        // Its client may send without end, so nothing more is taken in: the stream is cut off behind the response.
+        if let Some(stream) = self.connection.streams.find(id) {
+            stream.receiving = Receiving::Discarded(0);
+        }
         self.answer(id, status);
         Event::Refused { stream: id, status, head: None, reason: "the body is too large" }
     }

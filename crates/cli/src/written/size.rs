@@ -46,6 +46,9 @@ impl fmt::Display for Size {
     }
 }
 
+/// What a size looks like, for the schema.
+pub(super) const PATTERN: &str = "[0-9]+([kKmMgG]([iI]?[bB])?)?";
+
 impl Written for Size {
     const BARE: Bare = Bare::Numbers;
 
@@ -54,7 +57,7 @@ impl Written for Size {
     }
 
     fn schema() -> Value {
-        json!({ "type": "string", "pattern": "^[0-9]+([kKmMgG]([iI]?[bB])?)?$" })
+        json!({ "type": "string", "pattern": format!("^{PATTERN}$") })
     }
 }
 

@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use serde_json::{Value, json};
 
-use super::{Bare, Size, Unreadable, Written, in_settings_file};
+use super::{Bare, Size, Unreadable, Written, in_settings_file, size};
 
 /// At most so many bytes. 0 allows none; `unlimited` is [`u64::MAX`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ impl Written for SizeLimit {
     }
 
     fn schema() -> Value {
-        json!({ "type": "string", "pattern": "^([0-9]+[kKmMgG]?|unlimited)$" })
+        json!({ "type": "string", "pattern": format!("^({}|{UNLIMITED})$", size::PATTERN) })
     }
 }
 
