@@ -83,6 +83,9 @@ pub(crate) fn prepare(configuration: &Configuration) -> Result<Sandbox, Reason> 
         let path = existing(&env::temp_dir())?.ok_or(Reason::TemporaryFolder)?;
         paths.push(AllowedPath { path, access: FileAccess::Write });
     }
+    if configuration.server.listen_options.share {
+        paths.push(AllowedPath { path: LISTENERS.into(), access: FileAccess::Read });
+    }
     paths.extend(RANDOMNESS.map(|path| AllowedPath { path: PathBuf::from(path), access: FileAccess::Read }));
     paths.sort();
     paths.dedup();
@@ -139,6 +142,10 @@ const NAMES: [&str; 2] = ["/etc/resolv.conf", "/etc/hosts"];
 
 /// Where `/sys/class/net` leads, for the number of an interface behind a `%` in resolv.conf.
 const INTERFACES: &str = "/sys/devices";
+
+/// Where `self/net/tcp` says who else listens on a port that is shared, which a generation that leaves it has to know. All of
+/// /proc: the folder of a process is another object whenever the kernel has forgotten it.
+const LISTENERS: &str = "/proc";
 
 /// What AWS-LC may open at any time where getrandom(2) is not enough: its source of randomness, and what says that a virtual
 /// machine was copied.
