@@ -14,6 +14,7 @@ use std::{
     },
     path::PathBuf,
     process::Command,
+    time::{Duration, Instant},
 };
 
 use running::{Running, eventually, output, serow, site};
@@ -328,21 +329,26 @@ fn root_gives_its_rights_up() {
     assert_eq!(fs::metadata(run.path("logs/access.log")).unwrap().uid(), NOBODY);
 }
 
+/// A folder of this user with a copy of the program, which it finds there wherever that was built.
+fn folder_of_nobody() -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    chown(folder.path(), Some(NOBODY), None).unwrap();
+    fs::create_dir(folder.path().join("site")).unwrap();
+    let program = folder.path().join("serow");
+    fs::copy(env!("CARGO_BIN_EXE_serow"), &program).unwrap();
+    // Another test may have started a process while the copy was open, which has it for a moment longer (ETXTBSY).
+    let copied = Instant::now();
+    while Command::new(&program).arg("--version").output().is_err() && copied.elapsed() < Duration::from_secs(10) {}
+    (folder, program)
+}
+
 #[test]
 fn only_root_becomes_another_user() {
     if !getuid().is_root() {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
-    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
-    chown(folder.path(), Some(NOBODY), None).unwrap();
-    fs::create_dir(folder.path().join("site")).unwrap();
-    // Where this user finds the program, wherever it was built.
-    let program = folder.path().join("serow");
-    fs::copy(env!("CARGO_BIN_EXE_serow"), &program).unwrap();
-    // Another test may have started a process while the copy was open, which has it for a moment longer (ETXTBSY).
-    let copied = std::time::Instant::now();
-    while Command::new(&program).arg("--version").output().is_err() && copied.elapsed().as_secs() < 10 {}
+    let (folder, program) = folder_of_nobody();
     let command = |user: &str, group: &str| {
         write_settings(&folder, &format!("user = \"{user}\"\n{group}"));
         let mut command = Command::new(&program);
@@ -372,12 +378,7 @@ fn another_process_of_the_same_user_cannot_read_the_memory_of_the_server() {
     if !getuid().is_root() {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
-    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
-    chown(folder.path(), Some(NOBODY), None).unwrap();
-    fs::create_dir(folder.path().join("site")).unwrap();
-    let program = folder.path().join("serow");
-    fs::copy(env!("CARGO_BIN_EXE_serow"), &program).unwrap();
+    let (folder, program) = folder_of_nobody();
     write_settings(&folder, "");
     let mut command = Command::new(&program);
     command.args(["run", "-c"]).arg(folder.path().join("serow.toml")).uid(NOBODY).gid(NOBODY);
