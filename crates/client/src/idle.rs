@@ -60,7 +60,7 @@ impl IdleHttp1 {
     }
 
     /// The connection, for another exchange. Where the event loop has not asked the kernel since the last response
-    /// ([`Self::is_watched`]), the kernel is asked now what has come, which costs a call.
+    /// ([`Self::is_watched`]), this asks the kernel what has come, which costs a system call.
     ///
     /// # Errors
     ///
