@@ -212,6 +212,7 @@ impl Shared {
             false => (Vec::new(), Vec::new()),
         };
         let overdue = if is_concurrent { Vec::new() } else { pool.overdue(self.settings.run.timeout, now) };
+        pool.note_look(now);
         drop(pool);
         for (link, ticket, sent) in given_up {
             sent.exchange.push(Event::Failed(Failure::Late));

@@ -81,6 +81,8 @@ pub(crate) struct Pool<T, W> {
     ahead: Ahead,
     /// After so many requests a worker collects garbage, as soon as nobody waits for it.
     collection: Option<u64>,
+    /// When overdue requests were looked for last.
+    looked_at: Duration,
 }
 
 /// Whether a worker is sent a request before it has room for it.
@@ -130,7 +132,15 @@ pub struct Census {
 impl<T: Clone, W: Clone> Pool<T, W> {
     /// A pool whose queue has this many places.
     pub(crate) fn new(longest: usize, ahead: Ahead) -> Self {
-        Self { workers: Vec::new(), queue: VecDeque::new(), held: VecDeque::new(), longest, ahead, collection: None }
+        Self {
+            workers: Vec::new(),
+            queue: VecDeque::new(),
+            held: VecDeque::new(),
+            longest,
+            ahead,
+            collection: None,
+            looked_at: Duration::ZERO,
+        }
     }
 
     /// Workers collect garbage after so many requests, while they and another one are idle.

@@ -58,16 +58,21 @@ impl<T: Clone, W: Clone> Pool<T, W> {
 }
 
 impl<T: Clone, W: Clone> Pool<T, W> {
+    /// Overdue requests have been looked for at this moment.
+    pub(crate) fn note_look(&mut self, now: Duration) {
+        self.looked_at = now;
+    }
+
     /// How long it takes until a request can become overdue: one that waits in the queue after `patience`, one at a worker after
-    /// `limit`.
+    /// `limit`. Zero where one has become overdue since the last look.
     pub(crate) fn time_left(&self, patience: Duration, limit: Duration, now: Duration) -> Duration {
         // The queue is in the order in which requests came.
-        let waiting = self.queue.iter().map(|asked| asked.since + patience).find(|due| *due > now);
+        let waiting = self.queue.iter().map(|asked| asked.since + patience).find(|due| *due > self.looked_at);
         let under_way = self.workers.iter().flat_map(|worker| &worker.under_way);
         let worked_at = under_way.filter(|one| one.progress != Progress::GivenUp).map(|one| one.began + limit);
-        // Those that are overdue already have been given up.
-        let next = worked_at.filter(|due| *due > now).chain(waiting).min();
+        // Those that were overdue at the last look have been given up.
+        let next = worked_at.filter(|due| *due > self.looked_at).chain(waiting).min();
         // Those that come from now on have all of their time.
-        next.map_or(patience.min(limit), |due| (due - now).min(patience).min(limit))
+        next.map_or(patience.min(limit), |due| due.saturating_sub(now).min(patience).min(limit))
     }
 }

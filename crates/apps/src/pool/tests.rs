@@ -213,20 +213,36 @@ fn those_who_wait_too_long_and_those_who_take_too_long_are_found() {
 fn the_time_until_the_next_request_is_overdue() {
     let milliseconds = Duration::from_millis;
     let (patience, limit) = (milliseconds(300), milliseconds(500));
-    let left =
-        |pool: &Pool<char, WorkerNumber>, now| pool.time_left(patience, limit, NOW + milliseconds(now)).as_millis();
+    let left = |pool: &mut Pool<char, WorkerNumber>, now| {
+        pool.note_look(NOW + milliseconds(now));
+        pool.time_left(patience, limit, NOW + milliseconds(now)).as_millis()
+    };
     let mut pool = with_workers(1);
     // One that came now would have this long in the queue.
-    assert_eq!(left(&pool, 0), 300);
+    assert_eq!(left(&mut pool, 0), 300);
     let (a, _) = ask(&mut pool, 'a');
-    assert_eq!((left(&pool, 100), left(&pool, 300)), (300, 200));
+    assert_eq!((left(&mut pool, 100), left(&mut pool, 300)), (300, 200));
     ask(&mut pool, 'b');
     ask(&mut pool, 'c');
-    assert_eq!((left(&pool, 100), left(&pool, 299)), (200, 1));
+    assert_eq!((left(&mut pool, 100), left(&mut pool, 299)), (200, 1));
     // Who is overdue is not waited for.
-    assert_eq!((left(&pool, 300), left(&pool, 499), left(&pool, 500)), (200, 1, 300));
+    assert_eq!((left(&mut pool, 300), left(&mut pool, 499), left(&mut pool, 500)), (200, 1, 300));
     pool.finished(1, a, NOW + milliseconds(100));
-    assert_eq!((left(&pool, 301), left(&pool, 599)), (299, 1));
+    assert_eq!((left(&mut pool, 301), left(&mut pool, 599)), (299, 1));
+}
+
+#[test]
+fn a_request_that_becomes_overdue_just_after_a_look_is_looked_for_at_once() {
+    let milliseconds = Duration::from_millis;
+    let (patience, limit) = (milliseconds(300), milliseconds(500));
+    let mut pool = with_workers(1);
+    for request in ['a', 'b', 'c'] {
+        ask(&mut pool, request);
+    }
+    for due in [300, 500] {
+        pool.note_look(NOW + milliseconds(due - 1));
+        assert_eq!(pool.time_left(patience, limit, NOW + milliseconds(due + 1)), Duration::ZERO, "due after {due} ms");
+    }
 }
 
 #[test]
