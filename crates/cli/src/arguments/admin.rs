@@ -1,4 +1,4 @@
-//! Where a running server tells how it is, and who asks it.
+//! The admin socket of a server, and the commands that use it.
 
 use std::path::PathBuf;
 
@@ -10,53 +10,54 @@ use serow::Address;
 use super::without_options;
 use crate::{admin::AdminAddress, written::Count};
 
-/// Where a running server tells how it is.
+/// The admin socket of a server.
 #[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]
 #[serde(default = "without_options::<AdminArguments>", rename_all = "kebab-case")]
 #[command(next_help_heading = "Administration")]
 #[allow(rustdoc::broken_intra_doc_links, reason = "the text is help for a terminal: `[::1]` is an address")]
 pub(crate) struct AdminArguments {
-    /// Where 'serow status' finds out how the server is doing: unix:/path [default: nowhere]
+    /// Admin socket, for 'serow status' and other commands: unix:/path [default: none]
     ///
-    /// Only this user and root can use the socket: its file has the mode 600, and the user at the other end is checked.
-    /// An abstract socket (unix:@name), which has no permissions, is refused. A port of the machine itself is possible too, such
-    /// as 127.0.0.1:9000 or [::1]:9000; every user and program of the machine reaches that. It speaks HTTP/1.1: GET
-    /// /status is JSON with the fields that 'serow status --help' explains. It goes on until the server has ended. Each change that is made there is
-    /// logged, with the user and the process that made it, or the address it came from.
+    /// Only this user and root can use the socket: its file has mode 600, and Serow checks the user of the client.
+    /// Abstract sockets (unix:@name) have no permissions and are refused. A loopback port such as 127.0.0.1:9000 or
+    /// [::1]:9000 is possible too, but every local user and program can reach it. The admin socket speaks HTTP/1.1:
+    /// GET /status returns JSON with the fields that 'serow status --help' explains. It is available until the server
+    /// has ended. Each change is logged, with the user and the process of the client, or its address.
     #[arg(long, value_name = "ADDR")]
     pub(crate) admin: Option<AdminAddress>,
 
-    /// A file with a token that those who change something over TCP have to show (Authorization: Bearer).
+    /// File with a token that clients must present to make changes over TCP (Authorization: Bearer).
     ///
-    /// Without one, a port of --admin is for reading only. At a unix socket nobody needs it.
+    /// Without it, a TCP admin socket is read-only. A unix socket does not need it.
     #[arg(long, value_name = "FILE")]
     pub(crate) admin_token_file: Option<PathBuf>,
 }
 
-/// Who asks a running server how it is.
+/// The options of `serow status`.
 #[derive(Debug, Args)]
 pub(crate) struct StatusArguments {
     #[command(flatten)]
     pub(crate) door: DoorArguments,
 
-    /// Print the JSON as the server gives it.
+    /// Print the JSON of the admin socket.
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// Where a running server is reached.
+/// The admin socket of a running server.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Admin socket")]
 pub(crate) struct DoorArguments {
-    /// What the server was given as --admin, or has in its settings file as 'admin' [default:
+    /// Admin socket of the server: the value of its --admin, or of 'admin' in its settings file [default:
     /// unix:/run/serow/admin.sock]
     #[arg(long, value_name = "ADDR")]
     pub(crate) admin: Option<Address>,
 
-    /// The settings file of the server, which says where it is reached.
+    /// Settings file of the server, which names the admin socket.
     #[arg(short, long, value_name = "FILE", conflicts_with = "admin")]
     pub(crate) config: Option<PathBuf>,
 
-    /// The file with the token that the server wants from those who change something over TCP.
+    /// File with the token for changes over TCP.
     #[arg(long, value_name = "FILE")]
     pub(crate) admin_token_file: Option<PathBuf>,
 }
@@ -64,10 +65,10 @@ pub(crate) struct DoorArguments {
 /// What is wanted of a server that is asked.
 #[derive(Debug, Args)]
 pub(crate) struct ServerWishArguments {
-    /// The upstream; that of 'serow proxy' is called upstream.
+    /// Name of the upstream; that of 'serow proxy' is upstream.
     pub(crate) upstream: String,
 
-    /// The server, as the status or the settings have it, or its id.
+    /// Server, as in the status or in the settings file, or its id.
     pub(crate) server: String,
 
     #[command(flatten)]
@@ -77,13 +78,13 @@ pub(crate) struct ServerWishArguments {
     pub(crate) door: DoorArguments,
 }
 
-/// Which share a server is to get.
+/// The options of `weight`.
 #[derive(Debug, Args)]
 pub(crate) struct WeightArguments {
     #[command(flatten)]
     pub(crate) wish: ServerWishArguments,
 
-    /// Its share among the others.
+    /// New weight.
     pub(crate) weight: Count<1, 65_535>,
 }
 
@@ -104,10 +105,11 @@ pub(crate) struct DrainArguments {
     pub(crate) door: DoorArguments,
 }
 
-/// For how long something is so.
+/// Whether later generations keep a change.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Change")]
 pub(crate) struct RememberingArguments {
-    /// Say so to later generations of 'serow run' as well: those of a reload, and those in the place of a crashed one.
+    /// Keep the change across reloads and restarts of a generation of 'serow run'.
     #[arg(long)]
     pub(crate) persist: bool,
 }

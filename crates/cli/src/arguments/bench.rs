@@ -39,7 +39,7 @@ pub(crate) struct BenchArguments {
     pub(crate) report: ReportArguments,
 
     /// Print the version.
-    #[arg(short = 'v', long, help_heading = "Other")]
+    #[arg(short = 'v', long, help_heading = "Options")]
     pub(crate) version: bool,
 }
 
