@@ -11,7 +11,7 @@
 //! | what is wanted of them, and who may want it over TCP | `admin/wish.rs`, `admin/token.rs` |
 //! | who changed something: a line of the error log | `admin/audit.rs` |
 //! | what each field means, the only place that says so | `admin/fields.rs` |
-//! | `serow status`, `reload`, `drain`, `up` …: ask, and print the answer for people | `admin/question.rs`, `admin/summary.rs`, `admin/server_table.rs`, `admin/application_table.rs`, `admin/table.rs`, `admin/units.rs` |
+//! | `serow status`, `reload`, `stop`, `upstream …`: ask, and print the answer for people | `admin/question.rs`, `admin/summary.rs`, `admin/server_table.rs`, `admin/application_table.rs`, `admin/table.rs`, `admin/units.rs` |
 
 mod address;
 mod application_metrics;
@@ -39,7 +39,11 @@ mod units;
 mod upstreams;
 mod wish;
 
-use std::io::{self, Write};
+use std::{
+    io::{self, Write},
+    thread,
+    time::{Duration, Instant},
+};
 
 pub(crate) use self::{
     address::AdminAddress,
@@ -52,19 +56,19 @@ pub(crate) use self::{
     wish::{Action, Wish},
 };
 
+use serde_json::Value;
 use serow::Address;
 
 use self::question::Question;
 use crate::{
-    arguments::{DoorArguments, DrainArguments, ServerWishArguments, StatusArguments},
+    arguments::{AdminSocketArguments, StatusArguments, StopArguments, UpstreamListArguments},
     configuration,
-    failure::Failure,
-    written::Count,
+    failure::{Failure, on_one_line},
 };
 
 /// `serow status`: prints how a running server is doing.
 pub(crate) fn print_status(arguments: &StatusArguments) -> Result<(), Failure> {
-    let entrance = Entrance::new(&arguments.door)?;
+    let entrance = Entrance::new(&arguments.admin_socket)?;
     let json = entrance.ask(&Question::Status)?;
     let text = match arguments.json {
         true => json,
@@ -74,35 +78,54 @@ pub(crate) fn print_status(arguments: &StatusArguments) -> Result<(), Failure> {
 }
 
 /// `serow reload`: has a running server read its file anew.
-pub(crate) fn reload(arguments: &DoorArguments) -> Result<(), Failure> {
+pub(crate) fn reload(arguments: &AdminSocketArguments) -> Result<(), Failure> {
     print(&Entrance::new(arguments)?.ask(&Question::Reload)?)
 }
 
-/// `serow drain`: ends a running server in order, or has one that it asks get nothing new.
-pub(crate) fn drain(arguments: DrainArguments) -> Result<(), Failure> {
-    let DrainArguments { upstream, server, remembering, door } = arguments;
-    match (upstream, server) {
-        (Some(upstream), Some(server)) => {
-            wish(ServerWishArguments { upstream, server, remembering, door }, Action::Drain, None)
+/// `serow stop`: stops a running server gracefully, and waits until it has ended.
+pub(crate) fn stop(arguments: &StopArguments) -> Result<(), Failure> {
+    let entrance = Entrance::new(&arguments.admin_socket)?;
+    let started = entrance.started().ok().flatten();
+    print(&entrance.ask(&Question::Stop)?)?;
+    let timeout = arguments.timeout.0;
+    let deadline = Instant::now() + timeout;
+    while !timeout.is_zero() && entrance.is_running(started) {
+        if Instant::now() >= deadline {
+            return Err(Failure::StillRunning(entrance.address));
         }
-        _ if remembering.persist => {
-            Err(Failure::Misuse("--persist is for a server of an upstream: name both, or leave it out".to_owned()))
-        }
-        _ => print(&Entrance::new(&door)?.ask(&Question::Drain)?),
+        thread::sleep(STOP_POLL);
     }
+    Ok(())
 }
 
-/// `serow up` and the like: has something done with a server that a running one asks.
-pub(crate) fn wish(
-    arguments: ServerWishArguments,
-    action: Action,
-    weight: Option<Count<1, 65_535>>,
-) -> Result<(), Failure> {
-    let ServerWishArguments { upstream, server, remembering, door } = arguments;
-    let weight = weight.and_then(|weight| u16::try_from(weight.get()).ok());
-    let wish = Wish { upstream, server, action, weight, persist: remembering.persist };
-    let json = serde_json::to_string(&wish).map_err(|error| Failure::System(error.into()))?;
-    print(&Entrance::new(&door)?.ask(&Question::Wish(json))?)
+/// `serow upstream list`: prints the servers of one upstream, or of all.
+pub(crate) fn list_upstreams(arguments: &UpstreamListArguments) -> Result<(), Failure> {
+    let entrance = Entrance::new(&arguments.admin_socket)?;
+    let json = entrance.ask(&Question::Status)?;
+    let not_ours = || Failure::Status(question::not_ours(&entrance.address));
+    let mut status: Value = serde_json::from_str(&json).map_err(|_| not_ours())?;
+    let upstreams = status["upstreams"].as_array_mut().ok_or_else(not_ours)?;
+    if let Some(name) = &arguments.name {
+        let names: Vec<_> =
+            upstreams.iter().filter_map(|upstream| upstream["name"].as_str().map(on_one_line)).collect();
+        upstreams.retain(|upstream| upstream["name"] == name.as_str());
+        if upstreams.is_empty() {
+            let known =
+                if names.is_empty() { "it has none".to_owned() } else { format!("it has {}", names.join(", ")) };
+            return Err(Failure::Misuse(format!("the server has no upstream {name:?}; {known}")));
+        }
+    }
+    if arguments.json {
+        return print(&format!("{:#}\n", status["upstreams"]));
+    }
+    let table = server_table::of(&status);
+    print(if table.is_empty() { "the server has no upstreams\n" } else { table.trim_start() })
+}
+
+/// `serow upstream up` and the like: changes a server of an upstream.
+pub(crate) fn change_server(wish: &Wish, admin_socket: &AdminSocketArguments) -> Result<(), Failure> {
+    let json = serde_json::to_string(wish).map_err(|error| Failure::System(error.into()))?;
+    print(&Entrance::new(admin_socket)?.ask(&Question::Wish(json))?)
 }
 
 /// Where a server is reached, and with which token.
@@ -112,7 +135,7 @@ struct Entrance {
 }
 
 impl Entrance {
-    fn new(arguments: &DoorArguments) -> Result<Self, Failure> {
+    fn new(arguments: &AdminSocketArguments) -> Result<Self, Failure> {
         let (address, token_file) = match (&arguments.admin, &arguments.config) {
             (Some(address), _) => (address.clone(), None),
             (None, Some(file)) => match configuration::door(file).map_err(Failure::Configuration)? {
@@ -131,10 +154,29 @@ impl Entrance {
         Ok(Self { address, token: token.map_err(|reason| Failure::Misuse(format!("--admin-token-file: {reason}")))? })
     }
 
+    /// When the server was started, in seconds since 1970, if it tells.
+    fn started(&self) -> Result<Option<u64>, NoAnswer> {
+        let status = question::ask(&self.address, self.token.as_deref(), &Question::Status)?;
+        Ok(serde_json::from_str::<Value>(&status).ok().and_then(|status| status["started"].as_u64()))
+    }
+
+    /// Whether the server that was started then still runs: its admin socket is there until it has ended.
+    fn is_running(&self, started: Option<u64>) -> bool {
+        match self.started() {
+            // Another server may have taken its place.
+            Ok(now) => now == started,
+            // A server that is stopping may have nothing more to report.
+            Err(no_answer) => !no_answer.is_gone(),
+        }
+    }
+
     fn ask(&self, question: &Question) -> Result<String, Failure> {
         question::ask(&self.address, self.token.as_deref(), question).map_err(Failure::Status)
     }
 }
+
+/// How often `serow stop` looks whether the server has ended: soon enough for a script, and nothing beside a graceful stop.
+const STOP_POLL: Duration = Duration::from_millis(50);
 
 /// Where a service of the system has its door.
 const USUAL: &str = "unix:/run/serow/admin.sock";

@@ -17,10 +17,12 @@ mod retries;
 mod run;
 mod settings_file;
 mod sticky;
+mod stop;
 mod supervise;
 mod timeouts;
 mod tls;
 mod upstream;
+mod upstream_command;
 mod waterfall;
 
 use std::{
@@ -35,7 +37,7 @@ use clap::{Args, Command, ValueEnum};
 use crate::written::{Bare, word};
 
 pub(crate) use self::{
-    admin::{AdminArguments, DoorArguments, DrainArguments, ServerWishArguments, StatusArguments, WeightArguments},
+    admin::{AdminArguments, AdminSocketArguments, StatusArguments},
     application::{AppArguments, ApplicationArguments, BindArgument, InterfaceArgument},
     balancing::{BalanceArgument, BalancingArguments},
     bench::{
@@ -55,6 +57,7 @@ pub(crate) use self::{
     run::RunArguments,
     settings_file::{CheckArguments, SettingsFileArguments},
     sticky::{StickyArgument, StickyArguments, StickyValueArgument},
+    stop::StopArguments,
     supervise::{SuperviseArguments, SupervisorFiles},
     timeouts::TimeoutArguments,
     tls::{CertificateArgument, ClientArgument, TlsArguments, VersionsArgument},
@@ -62,6 +65,7 @@ pub(crate) use self::{
         SendProxyArgument, UpstreamArguments, UpstreamConnectionArguments, UpstreamTimeoutArguments,
         UpstreamTlsArguments,
     },
+    upstream_command::{ServerChangeArguments, UpstreamCommand, UpstreamCommandArguments, UpstreamListArguments},
     waterfall::WaterfallArguments,
 };
 

@@ -7,8 +7,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 use crate::{
     admin,
     arguments::{
-        AppArguments, BenchArguments, CheckArguments, DoorArguments, DrainArguments, FilesArguments, ProxyArguments,
-        RunArguments, ServerWishArguments, StatusArguments, SuperviseArguments, WeightArguments,
+        AdminSocketArguments, AppArguments, BenchArguments, CheckArguments, FilesArguments, ProxyArguments,
+        RunArguments, StatusArguments, StopArguments, SuperviseArguments, UpstreamCommandArguments,
     },
     failure::Failure,
 };
@@ -81,22 +81,17 @@ pub(crate) enum Command {
     /// Reload a running server's configuration.
     ///
     /// If the settings file has an error, the command prints it and the server keeps its configuration.
-    Reload(DoorArguments),
-    /// End a running server when it has finished what it has begun; or give one that it asks nothing new.
+    Reload(AdminSocketArguments),
+    /// Gracefully stop a running server, and wait until it has ended.
     ///
-    /// With an upstream and a server, that one finishes what it has, and keeps its sessions, until 'serow up'.
-    #[command(override_usage = "serow drain [OPTIONS]\n       serow drain UPSTREAM SERVER [OPTIONS]")]
-    Drain(DrainArguments),
-    /// Have a server of an upstream asked again.
-    Up(ServerWishArguments),
-    /// Have a server of an upstream not asked any more, until 'serow up'.
-    Down(ServerWishArguments),
-    /// Give a server of an upstream another share.
-    Weight(WeightArguments),
-    /// Add a server to an upstream.
-    Add(ServerWishArguments),
-    /// Take a server out of an upstream.
-    Remove(ServerWishArguments),
+    /// The server stops listening, finishes the requests in progress, and ends after --grace at the latest. The exit code is 0
+    /// when it has ended, and 1 if it still runs after --timeout.
+    Stop(StopArguments),
+    /// List and change the servers of an upstream while the server runs.
+    ///
+    /// Changes apply to the running server and are lost on the next reload, unless --persist is given.
+    #[command(after_help = UPSTREAM_EXAMPLES)]
+    Upstream(UpstreamCommandArguments),
     /// Print the JSON schema of settings files, for completion and documentation in editors.
     Schema,
     /// Print the status of a running server.
@@ -125,6 +120,7 @@ impl CommandLine {
         let command = match [1, 2].map(|place| arguments.get(place).and_then(|word| word.to_str()).unwrap_or_default())
         {
             ["bench", "waterfall"] => "bench waterfall".to_owned(),
+            ["upstream", command] => format!("upstream {command}").trim_end().to_owned(),
             [command, _] => command.to_owned(),
         };
         let parsed = Self::try_parse_from(arguments).map(|line| line.command);
@@ -200,8 +196,8 @@ Values:
 Status, and changes at run time:
   serow proxy app1:9000 app2:9000 --admin unix:/run/user/1000/serow.sock
   serow status --admin unix:/run/user/1000/serow.sock
-  serow drain upstream app2:9000 --admin unix:/run/user/1000/serow.sock
-  serow up upstream app2:9000 --admin unix:/run/user/1000/serow.sock
+  serow upstream drain upstream app2:9000 --admin unix:/run/user/1000/serow.sock
+  serow upstream up upstream app2:9000 --admin unix:/run/user/1000/serow.sock
 
 Signals:
   TERM, INT  stop gracefully: finish requests in progress; a second signal stops at once
@@ -259,6 +255,19 @@ Signals:
   HUP              reload the settings file
   TERM, INT, QUIT  stop gracefully: finish requests in progress; a second signal stops at once
   USR1             reopen the log files, after they were rotated";
+
+const UPSTREAM_EXAMPLES: &str = "\
+Examples:
+  serow upstream list
+      all servers, with state, weight and requests
+  serow upstream drain app 127.0.0.1:9001
+      no new clients for this server of the upstream app; its sticky sessions continue
+  serow upstream up app 127.0.0.1:9001
+      back into rotation
+  serow upstream weight app 127.0.0.1:9001 3 --persist
+      another weight, also after a reload
+  serow upstream add app 127.0.0.1:9003,weight=2,max=50
+  serow upstream remove app 127.0.0.1:9003";
 
 const SUPERVISE_HELP: &str = "\
 Examples:

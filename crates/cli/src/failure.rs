@@ -3,6 +3,7 @@
 use std::{io, path::PathBuf, process::ExitCode};
 
 use clap::error::ErrorKind;
+use serow::Address;
 use serow_files::FilesError;
 use serow_supervisor::SupervisorError;
 
@@ -38,6 +39,8 @@ pub(crate) enum Failure {
     NotStarted(String),
     /// A running server does not say how it is.
     Status(NoAnswer),
+    /// The server with this admin socket was told to stop and still runs.
+    StillRunning(Address),
     /// Standard output cannot be written to.
     Output(io::Error),
     /// The system refused what every program needs.
@@ -81,6 +84,10 @@ impl Failure {
             Self::Bench(failure) => failure.to_string(),
             Self::Supervisor(error) => error.to_string(),
             Self::Waterfall(failure) => failure.to_string(),
+            Self::StillRunning(address) => format!(
+                "the server at {address} still runs: 'serow status --admin {address}' shows what is in progress; wait \
+                 longer with --timeout, or shorten the --grace of the server"
+            ),
             Self::Output(error) => format!("cannot write to standard output: {error}"),
             Self::System(error) => format!("the system refuses what a server needs: {error}"),
         };

@@ -48,6 +48,7 @@ mod settings;
 mod strict_transport;
 mod supervise;
 mod to_tls;
+mod upstream;
 mod waterfall;
 mod written;
 
@@ -60,7 +61,6 @@ use std::{
 use mimalloc::MiMalloc;
 
 use self::{
-    admin::Action,
     command_line::{Command, CommandLine},
     configuration::ConfigurationError,
     failure::Failure,
@@ -86,12 +86,8 @@ fn main() -> ExitCode {
         Ok(Command::Status(arguments)) => admin::print_status(&arguments),
         Ok(Command::Check(arguments)) => check::run(&arguments),
         Ok(Command::Reload(arguments)) => admin::reload(&arguments),
-        Ok(Command::Drain(arguments)) => admin::drain(arguments),
-        Ok(Command::Up(arguments)) => admin::wish(arguments, Action::Up, None),
-        Ok(Command::Down(arguments)) => admin::wish(arguments, Action::Down, None),
-        Ok(Command::Weight(arguments)) => admin::wish(arguments.wish, Action::Weight, Some(arguments.weight)),
-        Ok(Command::Add(arguments)) => admin::wish(arguments, Action::Add, None),
-        Ok(Command::Remove(arguments)) => admin::wish(arguments, Action::Remove, None),
+        Ok(Command::Stop(arguments)) => admin::stop(&arguments),
+        Ok(Command::Upstream(arguments)) => upstream::run(arguments),
         Ok(Command::Schema) => check::print_schema(),
         Ok(Command::Reference) => check::print_reference(),
         Ok(Command::Manual) => manual::print(),

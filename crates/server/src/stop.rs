@@ -72,6 +72,12 @@ impl Stopper {
         self.phase.send_modify(|phase| *phase = Phase::Ended);
     }
 
+    /// Whether the server has been told to stop.
+    #[must_use]
+    pub fn is_stopping(&self) -> bool {
+        self.phase.borrow().is_stopping()
+    }
+
     /// Waits until the server is told to stop.
     pub async fn stopping(&self) {
         // There is a sender for as long as there is this.

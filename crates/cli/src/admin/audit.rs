@@ -15,8 +15,8 @@ use super::wish::{Action, Wish};
 pub(super) enum Command {
     /// The settings file is to be read again.
     Reload,
-    /// The server is to end.
-    Drain,
+    /// The server is to stop.
+    Stop,
     /// Something is to be done with a server of an upstream.
     Server(Wish),
 }
@@ -70,7 +70,7 @@ impl fmt::Display for Command {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Reload => f.write_str("reload"),
-            Self::Drain => f.write_str("drain the whole server"),
+            Self::Stop => f.write_str("stop the server"),
             // In quotes, since it is text of the caller's: a line break in it must not begin a line of the log.
             Self::Server(Wish { upstream, server, action, weight, persist }) => {
                 let name = match action {

@@ -103,7 +103,7 @@ impl Pages {
         }
         let command = match request.target.path() {
             "/reload" => Command::Reload,
-            "/drain" => Command::Drain,
+            "/stop" => Command::Stop,
             "/upstreams" => match std::mem::take(&mut request.body).collect(LONGEST_WISH).await {
                 Ok(body) => match Wish::read(&body) {
                     Ok(wish) => Command::Server(wish),
@@ -122,9 +122,9 @@ impl Pages {
         let done = match command {
             Command::Reload => self.subject.reload().await,
             Command::Server(wish) => self.subject.fulfil(wish).await,
-            Command::Drain => {
-                self.subject.drain().await;
-                Ok("finishing what runs, then ending\n".to_owned())
+            Command::Stop => {
+                self.subject.stop().await;
+                Ok("stopping: the server finishes the requests in progress\n".to_owned())
             }
         };
         match done {
@@ -180,7 +180,7 @@ fn wrong_method(path: &str) -> Response {
     match path {
         "/" | "/status" | "/metrics" => not_allowed("GET, HEAD"),
         "/upstreams" => not_allowed("GET, HEAD, POST"),
-        "/reload" | "/drain" => not_allowed("POST"),
+        "/reload" | "/stop" => not_allowed("POST"),
         _ => Response::plain_status(StatusCode::NOT_FOUND),
     }
 }
@@ -232,7 +232,7 @@ GET /metrics     the same for Prometheus
 GET /upstreams   the servers that are asked, as a page; ?format=csv, json or prometheus as Tengine's, ?status=up or down
 POST /upstreams  take one of them out, bring it back, and so on, as docs/proxy.md has it: 200, or 422 and what is wrong
 POST /reload     read the settings file anew (serow run): 200, or 422 and what is wrong
-POST /drain      finish what runs, then end
+POST /stop       finish the requests in progress, then end
 
 Over TCP, POST needs 'Authorization: Bearer' with the token of --admin-token-file.
 ";
@@ -275,7 +275,7 @@ mod tests {
 
     #[test]
     fn only_the_owner_and_root_are_answered_at_a_unix_socket() {
-        for (method, path) in [(Method::GET, "/status"), (Method::POST, "/drain")] {
+        for (method, path) in [(Method::GET, "/status"), (Method::POST, "/stop")] {
             for (user, expected) in [(Some(1000), 200), (Some(0), 200), (Some(1001), 403), (None, 403)] {
                 assert_eq!(status_at_the_socket(method.clone(), path, user), expected, "{method} {path} {user:?}");
             }

@@ -48,7 +48,7 @@ enum Reason {
 pub(crate) enum Question {
     Status,
     Reload,
-    Drain,
+    Stop,
     /// To do something with a server that is asked: the JSON that says it.
     Wish(String),
 }
@@ -58,7 +58,7 @@ impl Question {
         let (method, path) = match self {
             Self::Status => (Method::GET, "/status"),
             Self::Reload => (Method::POST, "/reload"),
-            Self::Drain => (Method::POST, "/drain"),
+            Self::Stop => (Method::POST, "/stop"),
             Self::Wish(_) => (Method::POST, "/upstreams"),
         };
         let mut headers = Headers::new();
@@ -75,7 +75,7 @@ impl Question {
     /// How long the answer may take.
     fn patience(&self) -> Duration {
         match self {
-            Self::Status | Self::Drain | Self::Wish(_) => PATIENCE,
+            Self::Status | Self::Stop | Self::Wish(_) => PATIENCE,
             Self::Reload => PATIENCE_WITH_RELOAD,
         }
     }
@@ -101,6 +101,18 @@ pub(crate) fn ask(address: &Address, token: Option<&str>, question: &Question) -
     .map_err(no_answer)
 }
 
+impl NoAnswer {
+    /// Whether the server has ended: its socket is closed.
+    pub(crate) fn is_gone(&self) -> bool {
+        match &self.reason {
+            Reason::Missing | Reason::Dead | Reason::NotOurs => true,
+            Reason::Forbidden | Reason::Silent | Reason::Refused(..) | Reason::NotToConnect | Reason::System(_) => {
+                false
+            }
+        }
+    }
+}
+
 /// Somebody else answered.
 pub(crate) fn not_ours(address: &Address) -> NoAnswer {
     NoAnswer { address: address.clone(), reason: Reason::NotOurs }
@@ -120,7 +132,7 @@ fn exchange(mut stream: impl Read + Write, token: Option<&str>, question: &Quest
     let mut output = Vec::new();
     let body = match question {
         Question::Wish(json) => json.as_bytes(),
-        Question::Status | Question::Reload | Question::Drain => &[],
+        Question::Status | Question::Reload | Question::Stop => &[],
     };
     let length = BodyLength::Known(body.len() as u64);
     let sent = client.send_head(&question.head(token), length, &mut output).and_then(|_| match body.is_empty() {

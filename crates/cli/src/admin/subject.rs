@@ -70,9 +70,10 @@ impl Subject {
         done.map(|done| format!("{done}\n")).map_err(Refusal::Failed)
     }
 
-    /// Begins to end: what runs is finished.
-    pub(super) async fn drain(&self) {
+    /// Stops gracefully. A second time changes nothing: only a second signal is urgent.
+    pub(super) async fn stop(&self) {
         match self {
+            Self::Server { stopper, .. } if stopper.is_stopping() => {}
             Self::Server { stopper, .. } => stopper.stop(),
             Self::Master(control) => control.stop().await,
         }

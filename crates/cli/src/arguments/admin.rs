@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serow::Address;
 
 use super::without_options;
-use crate::{admin::AdminAddress, written::Count};
+use crate::admin::AdminAddress;
 
 /// The admin socket of a server.
 #[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]
@@ -37,7 +37,7 @@ pub(crate) struct AdminArguments {
 #[derive(Debug, Args)]
 pub(crate) struct StatusArguments {
     #[command(flatten)]
-    pub(crate) door: DoorArguments,
+    pub(crate) admin_socket: AdminSocketArguments,
 
     /// Print the JSON of the admin socket.
     #[arg(long)]
@@ -47,7 +47,7 @@ pub(crate) struct StatusArguments {
 /// The admin socket of a running server.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Admin socket")]
-pub(crate) struct DoorArguments {
+pub(crate) struct AdminSocketArguments {
     /// Admin socket of the server: the value of its --admin, or of 'admin' in its settings file [default:
     /// unix:/run/serow/admin.sock]
     #[arg(long, value_name = "ADDR")]
@@ -60,56 +60,4 @@ pub(crate) struct DoorArguments {
     /// File with the token for changes over TCP.
     #[arg(long, value_name = "FILE")]
     pub(crate) admin_token_file: Option<PathBuf>,
-}
-
-/// What is wanted of a server that is asked.
-#[derive(Debug, Args)]
-pub(crate) struct ServerWishArguments {
-    /// Name of the upstream; that of 'serow proxy' is upstream.
-    pub(crate) upstream: String,
-
-    /// Server, as in the status or in the settings file, or its id.
-    pub(crate) server: String,
-
-    #[command(flatten)]
-    pub(crate) remembering: RememberingArguments,
-
-    #[command(flatten)]
-    pub(crate) door: DoorArguments,
-}
-
-/// The options of `weight`.
-#[derive(Debug, Args)]
-pub(crate) struct WeightArguments {
-    #[command(flatten)]
-    pub(crate) wish: ServerWishArguments,
-
-    /// New weight.
-    pub(crate) weight: Count<1, 65_535>,
-}
-
-/// What is to be drained.
-#[derive(Debug, Args)]
-pub(crate) struct DrainArguments {
-    /// The upstream whose server is to get nothing new; without it, the whole server ends.
-    #[arg(requires = "server")]
-    pub(crate) upstream: Option<String>,
-
-    /// The server of that upstream.
-    pub(crate) server: Option<String>,
-
-    #[command(flatten)]
-    pub(crate) remembering: RememberingArguments,
-
-    #[command(flatten)]
-    pub(crate) door: DoorArguments,
-}
-
-/// Whether later generations keep a change.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Change")]
-pub(crate) struct RememberingArguments {
-    /// Keep the change across reloads and restarts of a generation of 'serow run'.
-    #[arg(long)]
-    pub(crate) persist: bool,
 }

@@ -99,7 +99,7 @@ impl Control {
         answered.await.unwrap_or_else(|_| Err(stopping()))
     }
 
-    /// Ends the server, as TERM does.
+    /// Stops the server gracefully, as TERM does. Nothing happens if it is stopping already.
     pub async fn stop(&self) {
         // One that has ended is ended.
         let _ = self.requests.send(Request::Stop).await;

@@ -133,6 +133,8 @@ impl<D: Duties> Driver<D> {
                 self.asking.insert(self.asked, answer);
                 self.handle(Event::Reload(Some(self.asked)));
             }
+            // Only a second signal is urgent; `serow stop` may be run again to wait for longer.
+            Request::Stop if self.machine.is_stopping() => {}
             Request::Stop => self.handle(Event::Stop),
             Request::Wish { wish, persist, answer } => self.pass_on(wish, persist, answer),
             Request::Report(answer) => match &mut self.gathering {

@@ -135,6 +135,11 @@ impl Generations {
         starting.chain(serving).chain(leaving)
     }
 
+    /// Whether all generations have been told to leave.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stop != Stop::No
+    }
+
     /// Whether the process is one that starts, and may ask for what it needs: one that serves talks with strangers, and
     /// may be theirs by now.
     pub(crate) fn awaits(&self, pid: u32) -> bool {
