@@ -10,14 +10,14 @@ use std::{
 use serow_message::{Body, Handler, Known, Method, Request, Response, StatusCode};
 
 use crate::{
-    absence::missing,
     clock::Clock,
-    delivery::{form_at, is_current, send},
     error::FilesError,
     listing,
     location::redirect_target,
     lookup::{Found, Lookup},
+    not_found::missing,
     representation::put,
+    send::{form_at, is_current, send},
     settings::{FilesSettings, Listing},
     site::Site,
 };

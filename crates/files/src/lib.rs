@@ -11,7 +11,7 @@
 //! | the path is looked up as it came; an answer younger than a second needs no system call | `lookup.rs`, `cache.rs` |
 //! | else it is decoded, checked and rewritten | `request_path.rs`, `rewrite.rs` |
 //! | opened beneath the root, by the kernel's rules | `root.rs` |
-//! | read as one version of the file, if it is small | `steady.rs` |
+//! | read as one version of the file, if it is small | `stable_read.rs` |
 //! | and prepared in all forms, with their header fields | `resource.rs`, `representation.rs` |
 //! | one form is chosen by Accept-Encoding | `coding.rs`, `resource.rs` |
 //! | conditions are evaluated, ranges cut | `precondition.rs`, `ranges.rs` |
@@ -38,13 +38,12 @@
 //! reads a file that was written less than two seconds ago waits for the `write` in progress, if there is one.
 #![forbid(unsafe_code)]
 
-mod absence;
 mod cache;
 mod clock;
 mod coding;
 mod compression;
 mod copied_range;
-mod delivery;
+
 mod error;
 mod files;
 mod freshness;
@@ -53,6 +52,7 @@ mod location;
 mod lookup;
 mod media_type;
 mod multipart;
+mod not_found;
 mod pieces;
 mod precondition;
 mod ranges;
@@ -61,9 +61,11 @@ mod request_path;
 mod resource;
 mod rewrite;
 mod root;
+mod send;
 mod settings;
 mod site;
-mod steady;
+mod stable_read;
+
 mod unopened;
 mod validator;
 

@@ -12,7 +12,7 @@ use crate::{
     rewrite::rewritten,
     root::{OpenError, OpenFile, Opened, Root, below},
     site::Site,
-    steady::Unread,
+    stable_read::Unread,
 };
 
 /// What one core keeps of a folder.

@@ -17,7 +17,7 @@ use crate::{
     pieces::body_of,
     precondition::{CONDITIONS, Outcome, allows_range, evaluate},
     ranges::{Ranges, requested},
-    steady::{Rest, is_unchanged},
+    stable_read::{Rest, is_unchanged},
     validator::{EntityTag, Validators, whole_seconds},
 };
 

@@ -12,7 +12,7 @@ use crate::{
     representation::{Content, Description, Encoding, Representation, validators_of},
     root::{OpenError, OpenFile, Opened, Root},
     settings::FilesSettings,
-    steady::{Rest, Unread, read_whole},
+    stable_read::{Rest, Unread, read_whole},
     validator::Validators,
 };
 

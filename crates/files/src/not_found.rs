@@ -4,10 +4,10 @@ use serow_message::{Known, Request, Response, StatusCode, weight::weighted};
 
 use crate::{
     cache::Answer,
-    delivery::{form_at, send},
     lookup::Lookup,
     representation::put,
     resource::Form,
+    send::{form_at, send},
     site::Site,
 };
 
