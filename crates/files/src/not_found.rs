@@ -1,32 +1,25 @@
-//! What is answered where nothing is: the fallback of a single-page application, the owner's page, or a line of text.
+//! The response where nothing was found: the fallback of a single-page application, the owner's page, or a line of text.
 
 use serow_message::{Known, Request, Response, StatusCode, weight::weighted};
 
-use crate::{
-    cache::Answer,
-    lookup::Lookup,
-    representation::put,
-    resource::Form,
-    send::{form_at, send},
-    site::Site,
-};
+use crate::{cache::Answer, lookup::Lookup, representation::put, resource::Form, send::send, site::Site};
 
-/// Answers what is missing.
-pub(crate) fn missing(site: &Site, lookup: &mut Lookup, request: &Request) -> Response {
-    let mut response = missing_page(site, lookup, request);
+/// The response to a request whose path does not lead to anything.
+pub(crate) fn not_found(site: &Site, lookup: &mut Lookup, request: &Request) -> Response {
+    let mut response = fallback_or_page(site, lookup, request);
     if site.fallback.is_some() {
         put(&mut response.headers, Known::Vary, "Accept");
     }
     response
 }
 
-fn missing_page(site: &Site, lookup: &mut Lookup, request: &Request) -> Response {
+fn fallback_or_page(site: &Site, lookup: &mut Lookup, request: &Request) -> Response {
     if let Some(page) = &site.fallback
         && wants_page(request)
         && let Some(place) = lookup.find_page(site, page)
+        && let Ok(file) = lookup.select(site, place, request)
     {
-        let form = form_at(site, lookup, place, request);
-        return send(site, lookup, place, form, request);
+        return send(site, lookup, file, request);
     }
     if let Some(page) = &site.not_found
         && let Some(place) = lookup.find_page(site, page)
@@ -42,8 +35,8 @@ fn missing_page(site: &Site, lookup: &mut Lookup, request: &Request) -> Response
     StatusCode::NOT_FOUND.into()
 }
 
-/// Whether a client that misses something wants a page: it names html, or takes anything and asks for what does not look
-/// like a file. So a browser's missing script (`*/*`, `/app.js`) is no page, and `curl /some/route` is.
+/// Whether the client expects a page: it names html, or accepts anything and the path does not look like a file's. So a
+/// browser's missing script (`*/*`, `/app.js`) does not get the fallback, and `curl /some/route` does.
 fn wants_page(request: &Request) -> bool {
     let names = |wanted: &[u8]| {
         request

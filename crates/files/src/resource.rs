@@ -12,7 +12,7 @@ use crate::{
     representation::{Content, Description, Encoding, Representation, validators_of},
     root::{OpenError, OpenFile, Opened, Root},
     settings::FilesSettings,
-    stable_read::{Rest, Unread, read_whole},
+    stable_read::{ReadError, Rest, read_whole},
     validator::Validators,
 };
 
@@ -62,7 +62,7 @@ impl Resource {
         path: Vec<u8>,
         opened: OpenFile,
         earlier: Option<&Self>,
-    ) -> Result<Self, Unread> {
+    ) -> Result<Self, ReadError> {
         let settings = making.settings;
         let media_type = making.media_types.of(&path);
         let (content, version) = content_of(making, opened)?;
@@ -232,12 +232,12 @@ impl Resource {
 }
 
 /// A small file is read, a large one kept open; [`Resource::settle`] says how that is sent.
-fn content_of(making: Making<'_>, opened: OpenFile) -> Result<(Content, FileVersion), Unread> {
+fn content_of(making: Making<'_>, opened: OpenFile) -> Result<(Content, FileVersion), ReadError> {
     let limit = making.settings.cache.body;
     if opened.version.length <= limit {
         match read_whole(&opened.file, limit, making.time_of_day) {
             Ok(whole) => return Ok((Content::Memory(whole.body), whole.version)),
-            Err(Unread::TooLarge) => {}
+            Err(ReadError::TooLarge) => {}
             Err(other) => return Err(other),
         }
     }
