@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use serow_message::{Body, Handler, Known, Method, Request, Response, StatusCode};
+use serow_message::{Body, Handler, KnownHeader, Method, Request, Response, StatusCode};
 
 use crate::{
     clock::Clock,
@@ -128,12 +128,12 @@ fn without_file(site: &Site, lookup: &mut Lookup, reason: NoFile, request: &Requ
         NoFile::NotFound | NoFile::Folder(..) => not_found(site, lookup, request),
         NoFile::WithoutSlash(path) => {
             let mut response = Response::from(StatusCode::MOVED_PERMANENTLY);
-            put(&mut response.headers, Known::Location, redirect_target(&path, request.target.query()));
+            put(&mut response.headers, KnownHeader::Location, redirect_target(&path, request.target.query()));
             response
         }
         NoFile::Malformed => StatusCode::BAD_REQUEST.into(),
         NoFile::Forbidden => StatusCode::FORBIDDEN.into(),
-        NoFile::Unavailable => Response::from(StatusCode::SERVICE_UNAVAILABLE).with(Known::RetryAfter, "1"),
+        NoFile::Unavailable => Response::from(StatusCode::SERVICE_UNAVAILABLE).with(KnownHeader::RetryAfter, "1"),
         NoFile::Failed => StatusCode::INTERNAL_SERVER_ERROR.into(),
     }
 }
@@ -146,5 +146,5 @@ fn other_method(method: &Method) -> Response {
     } else {
         (StatusCode::METHOD_NOT_ALLOWED, Body::from("405 Method Not Allowed\n"))
     };
-    Response::new(status).with(Known::Allow, "GET, HEAD, OPTIONS").body(body)
+    Response::new(status).with(KnownHeader::Allow, "GET, HEAD, OPTIONS").body(body)
 }

@@ -1,6 +1,6 @@
 //! The response where nothing was found: the fallback of a single-page application, the owner's page, or a line of text.
 
-use serow_message::{Known, Request, Response, StatusCode, weight::weighted};
+use serow_message::{KnownHeader, Request, Response, StatusCode, weight::weighted};
 
 use crate::{cache::Answer, lookup::Lookup, representation::put, resource::Form, send::send, site::Site};
 
@@ -8,7 +8,7 @@ use crate::{cache::Answer, lookup::Lookup, representation::put, resource::Form, 
 pub(crate) fn not_found(site: &Site, lookup: &mut Lookup, request: &Request) -> Response {
     let mut response = fallback_or_page(site, lookup, request);
     if site.fallback.is_some() {
-        put(&mut response.headers, Known::Vary, "Accept");
+        put(&mut response.headers, KnownHeader::Vary, "Accept");
     }
     response
 }
@@ -27,8 +27,8 @@ fn fallback_or_page(site: &Site, lookup: &mut Lookup, request: &Request) -> Resp
     {
         let page = resource.representation(Form::Identity).respond_whole(site.clock.time_of_day, None);
         let mut response = Response { body: page.body, ..Response::new(StatusCode::NOT_FOUND) };
-        if let Some(media_type) = page.headers.get(Known::ContentType) {
-            put(&mut response.headers, Known::ContentType, media_type);
+        if let Some(media_type) = page.headers.get(KnownHeader::ContentType) {
+            put(&mut response.headers, KnownHeader::ContentType, media_type);
         }
         return response;
     }
@@ -41,14 +41,14 @@ fn wants_page(request: &Request) -> bool {
     let names = |wanted: &[u8]| {
         request
             .headers
-            .list(Known::Accept)
+            .list(KnownHeader::Accept)
             .map(weighted)
             .any(|(name, quality)| quality > 0 && name.eq_ignore_ascii_case(wanted))
     };
     if names(b"text/html") || names(b"application/xhtml+xml") {
         return true;
     }
-    let takes_anything = !request.headers.contains(Known::Accept) || names(b"*/*") || names(b"text/*");
+    let takes_anything = !request.headers.contains(KnownHeader::Accept) || names(b"*/*") || names(b"text/*");
     let last_name = request.target.path().rsplit('/').next().unwrap_or_default();
     takes_anything && !last_name.contains('.')
 }

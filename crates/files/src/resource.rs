@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::SystemTime};
 
-use serow_message::{FileVersion, Headers, Known, Method, Request};
+use serow_message::{FileVersion, Headers, KnownHeader, Method, Request};
 
 use crate::{
     coding::{Accepted, Coding},
@@ -146,7 +146,7 @@ impl Resource {
     /// Which form this request gets; compressed here in one of `codings`.
     #[inline]
     pub(crate) fn form_for(&self, request: &Request, codings: &[Coding]) -> Form {
-        if self.description.varies && request.headers.contains(Known::AcceptEncoding) {
+        if self.description.varies && request.headers.contains(KnownHeader::AcceptEncoding) {
             self.negotiated(&request.headers, request.method == Method::GET, codings)
         } else {
             Form::Identity
@@ -154,7 +154,7 @@ impl Resource {
     }
 
     fn negotiated(&self, headers: &Headers, is_get: bool, codings: &[Coding]) -> Form {
-        let accepted = Accepted::parse(headers.list(Known::AcceptEncoding));
+        let accepted = Accepted::parse(headers.list(KnownHeader::AcceptEncoding));
         if let Some(best) = accepted.best(self.precompressed.iter().map(|(coding, _)| *coding)) {
             return self
                 .precompressed
@@ -163,7 +163,7 @@ impl Resource {
                 .map_or(Form::Identity, Form::Precompressed);
         }
         // A range of something compressed on the way would need all that stands before it.
-        if !self.compresses || is_get && headers.contains(Known::Range) {
+        if !self.compresses || is_get && headers.contains(KnownHeader::Range) {
             return Form::Identity;
         }
         match accepted.best(codings.iter().copied()) {

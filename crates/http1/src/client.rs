@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use bytes::BytesMut;
 use serow_message::{
-    BodyLength, Headers, Known, Method, Misuse, RequestHead, ResponseHead, StatusCode,
+    BodyLength, Headers, KnownHeader, Method, Misuse, RequestHead, ResponseHead, StatusCode,
     content::{self, write_decimal},
 };
 
@@ -80,8 +80,8 @@ impl Client {
         }
         head.headers.write_lines(output, &FRAMING);
         // RFC 9110 §7.8, §10.1.4: both speak of this connection and have to be named as such.
-        self.asked_for_upgrade = head.headers.contains(Known::Upgrade);
-        let te = head.headers.contains(Known::Te);
+        self.asked_for_upgrade = head.headers.contains(KnownHeader::Upgrade);
+        let te = head.headers.contains(KnownHeader::Te);
         write_connection([("upgrade", self.asked_for_upgrade), ("te", te)], output);
         self.sending = match length {
             BodyLength::Known(length) => {

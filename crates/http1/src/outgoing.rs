@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use serow_message::{Headers, Known, Misuse, StatusCode, content::NO_TRAILERS};
+use serow_message::{Headers, KnownHeader, Misuse, StatusCode, content::NO_TRAILERS};
 
 /// What of a message has been sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,7 +68,8 @@ impl Outgoing {
 }
 
 /// Fields that this crate writes itself; what a caller says of them is left out.
-pub(crate) const FRAMING: [Known; 3] = [Known::ContentLength, Known::TransferEncoding, Known::Connection];
+pub(crate) const FRAMING: [KnownHeader; 3] =
+    [KnownHeader::ContentLength, KnownHeader::TransferEncoding, KnownHeader::Connection];
 
 /// The status line. RFC 9112 §4: the reason may be empty, the space before it may not.
 #[inline]

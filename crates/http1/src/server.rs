@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use bytes::BytesMut;
 use serow_message::{
-    BodyLength, Headers, Known, Misuse, RequestHead, ResponseHead, StatusCode, Version,
+    BodyLength, Headers, KnownHeader, Misuse, RequestHead, ResponseHead, StatusCode, Version,
     content::{self, write_decimal},
     refusal_text,
 };
@@ -343,7 +343,7 @@ impl Server {
         if head_only {
             self.sending = Outgoing::Done;
         }
-        let upgrade = headers.contains(Known::Upgrade);
+        let upgrade = headers.contains(KnownHeader::Upgrade);
         if exchange.after == Next::Reuse && exchange.version == Version::HTTP_11 && !upgrade {
             // HTTP/1.1 stays open without saying so.
             return;

@@ -2,7 +2,7 @@
 
 use bytes::BytesMut;
 use serow_http1::{BodyLength, Client, Event, Limits, Misuse, Next, ProtocolError, Server};
-use serow_message::{Headers, Known, Method, RequestHead, ResponseHead, StatusCode, Target, Version};
+use serow_message::{Headers, KnownHeader, Method, RequestHead, ResponseHead, StatusCode, Target, Version};
 
 fn received(request: &[u8]) -> (Server, BytesMut) {
     let (mut server, mut input) = (Server::new(Limits::default()), BytesMut::from(request));
@@ -99,7 +99,7 @@ fn options_are_named_in_connection() {
 
     let (mut server, _) = received(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
     let (mut headers, mut output) = (Headers::new(), Vec::new());
-    headers.append(Known::Upgrade, "x").unwrap();
+    headers.append(KnownHeader::Upgrade, "x").unwrap();
     let status = StatusCode::UPGRADE_REQUIRED;
     server.send_head(status, &headers, BodyLength::Known(0), b"", &mut output).unwrap();
     assert!(String::from_utf8(output).unwrap().contains("\r\nconnection: close, upgrade\r\n"));
@@ -122,7 +122,7 @@ fn head_is_told_the_length_of_get() {
     for (said, written) in [("42", "content-length: 42\r\n"), ("x", "content-length: 0\r\n")] {
         let (mut server, _) = received(b"HEAD / HTTP/1.1\r\nHost: a\r\n\r\n");
         let (mut headers, mut output) = (Headers::new(), Vec::new());
-        headers.append(Known::ContentLength, said).unwrap();
+        headers.append(KnownHeader::ContentLength, said).unwrap();
         let body = server.send_head(StatusCode::OK, &headers, BodyLength::Known(0), b"", &mut output);
         assert_eq!(body, Ok(false));
         assert!(String::from_utf8(output).unwrap().contains(written));

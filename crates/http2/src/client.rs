@@ -3,7 +3,7 @@
 use core::{fmt, time::Duration};
 
 use bytes::BytesMut;
-use serow_message::{BodyLength, Known, Method, Priority, RequestHead, TargetForm};
+use serow_message::{BodyLength, KnownHeader, Method, Priority, RequestHead, TargetForm};
 
 use crate::{
     ClientEvent, Endpoint, ErrorCode, Limits, ProtocolError, ReceivedResponse, Sender, StreamId,
@@ -84,7 +84,7 @@ impl Client {
         if asking.protocol.is_some() && !(connect && connection.allowed.enable_connect_protocol) {
             return Err(OpenError::Misuse);
         }
-        let authority = head.target.authority().or_else(|| head.headers.get_str(Known::Host));
+        let authority = head.target.authority().or_else(|| head.headers.get_str(KnownHeader::Host));
         let authority = authority.ok_or(OpenError::Misuse)?;
         if connect && asking.protocol.is_none() && head.target.form() != TargetForm::Authority {
             return Err(OpenError::Misuse);
@@ -147,7 +147,7 @@ impl Client {
         if let Some(protocol) = asking.protocol {
             pseudo(Pseudo::Protocol, protocol);
         }
-        connection.encode_headers(&head.headers, &[Known::ContentLength, Known::Host], &mut output);
+        connection.encode_headers(&head.headers, &[KnownHeader::ContentLength, KnownHeader::Host], &mut output);
         match length {
             // RFC 9110 §8.6: no length where the method foresees no content and there is none.
             BodyLength::Known(0) if !matches!(head.method, Method::POST | Method::PUT | Method::PATCH) => {}
@@ -155,8 +155,8 @@ impl Client {
             BodyLength::Unknown => {}
         }
         // The one field of a connection that HTTP/2 has (RFC 9113 §8.2.2).
-        if head.headers.list(Known::Te).any(|coding| coding.eq_ignore_ascii_case(b"trailers")) {
-            connection.encoder.encode(b"te", Some(Known::Te), b"trailers", &mut output);
+        if head.headers.list(KnownHeader::Te).any(|coding| coding.eq_ignore_ascii_case(b"trailers")) {
+            connection.encoder.encode(b"te", Some(KnownHeader::Te), b"trailers", &mut output);
         }
         let end = length == BodyLength::Known(0);
         frame::finish_headers(start, id, end, connection.allowed.max_frame_size as usize, &mut output);

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use serow_message::{
-    Headers, Known, Misuse, ResponseHead, StatusCode,
+    Headers, KnownHeader, Misuse, ResponseHead, StatusCode,
     content::{NO_TRAILERS, decimal},
     hop_by_hop, refusal_text,
 };
@@ -72,10 +72,10 @@ impl Connection {
         let end = stream.sending == Sending::Done;
         let start = frame::begin_headers(output);
         self.encoder.encode_status(head.status, output);
-        if !date.is_empty() && !head.headers.contains(Known::Date) {
-            self.encoder.encode(b"date", Some(Known::Date), date, output);
+        if !date.is_empty() && !head.headers.contains(KnownHeader::Date) {
+            self.encoder.encode(b"date", Some(KnownHeader::Date), date, output);
         }
-        self.encode_headers(&head.headers, &[Known::ContentLength], output);
+        self.encode_headers(&head.headers, &[KnownHeader::ContentLength], output);
         if let Some(length) = head.content_length {
             self.encode_length(length, output);
         }
@@ -102,10 +102,10 @@ impl Connection {
         let start = frame::begin_headers(output);
         self.encoder.encode_status(status, output);
         if !date.is_empty() {
-            self.encoder.encode(b"date", Some(Known::Date), date, output);
+            self.encoder.encode(b"date", Some(KnownHeader::Date), date, output);
         }
         if has_body || head_only {
-            self.encoder.encode(b"content-type", Some(Known::ContentType), b"text/plain; charset=utf-8", output);
+            self.encoder.encode(b"content-type", Some(KnownHeader::ContentType), b"text/plain; charset=utf-8", output);
         }
         self.encode_length(if has_body || head_only { text.len() as u64 } else { 0 }, output);
         frame::finish_headers(start, id, !has_body, self.allowed.max_frame_size as usize, output);
@@ -188,14 +188,14 @@ impl Connection {
         let start = frame::begin_headers(&mut self.control);
         self.encoder.encode_status(head.status, &mut self.control);
         let mut control = core::mem::take(&mut self.control);
-        self.encode_headers(&head.headers, &[Known::ContentLength], &mut control);
+        self.encode_headers(&head.headers, &[KnownHeader::ContentLength], &mut control);
         self.control = control;
         frame::finish_headers(start, id, false, self.allowed.max_frame_size as usize, &mut self.control);
     }
 
     /// Encodes fields, without those named in `except` and those of a connection (RFC 9113 §8.2.2).
     #[inline]
-    pub(crate) fn encode_headers(&mut self, headers: &Headers, except: &[Known], output: &mut Vec<u8>) {
+    pub(crate) fn encode_headers(&mut self, headers: &Headers, except: &[KnownHeader], output: &mut Vec<u8>) {
         if headers.contains_any(&hop_by_hop::NAMES) {
             let mut without = headers.clone();
             hop_by_hop::remove(&mut without);
@@ -205,7 +205,7 @@ impl Connection {
     }
 
     #[inline]
-    fn encode_fields(&mut self, headers: &Headers, except: &[Known], output: &mut Vec<u8>) {
+    fn encode_fields(&mut self, headers: &Headers, except: &[KnownHeader], output: &mut Vec<u8>) {
         for (name, known, value) in headers.iter_known() {
             if !known.is_some_and(|known| except.contains(&known)) {
                 self.encoder.encode(name, known, value, output);
@@ -218,7 +218,7 @@ impl Connection {
     pub(crate) fn encode_length(&mut self, length: u64, output: &mut Vec<u8>) {
         let mut digits = [0; 20];
         let digits = decimal(length, &mut digits);
-        self.encoder.encode(b"content-length", Some(Known::ContentLength), digits, output);
+        self.encoder.encode(b"content-length", Some(KnownHeader::ContentLength), digits, output);
     }
 
     /// The stream of this place had its turn, and is done, or may want another.

@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use bytes::BytesMut;
 use serow_message::{
-    BodyLength, Headers, Known, Misuse, PartialPriority, Priority, ResponseHead, StatusCode, Version, content,
+    BodyLength, Headers, KnownHeader, Misuse, PartialPriority, Priority, ResponseHead, StatusCode, Version, content,
 };
 
 use crate::{
@@ -104,7 +104,7 @@ impl Server {
         };
         let sending = if head_only { Sending::Done } else { sending };
         // RFC 9218 §8. The scheduler does not have the stream yet.
-        if headers.contains(Known::Priority)
+        if headers.contains(KnownHeader::Priority)
             && let Some(said) = PartialPriority::of_fields(&headers)
         {
             waiting.priority = waiting.priority.merge(said);

@@ -7,7 +7,7 @@ use serow_http2::{
     BodyLength, ErrorCode, Event, Limits, Misuse, PREFACE, ReceivedRequest, Server, Settings, StreamId, Turn, frame,
     hpack::{Decoder, Encoder, Pseudo},
 };
-use serow_message::{Headers, Known, Priority, ResponseHead, StatusCode, Version};
+use serow_message::{Headers, KnownHeader, Priority, ResponseHead, StatusCode, Version};
 
 const NOW: Duration = Duration::from_secs(1);
 
@@ -22,7 +22,7 @@ fn received(method: &str, fields: &[(&str, &str)]) -> (Server, ReceivedRequest) 
         encoder.encode_pseudo(pseudo, value.as_bytes(), &mut bytes);
     }
     for (name, value) in fields {
-        encoder.encode(name.as_bytes(), Known::recognise(name.as_bytes()), value.as_bytes(), &mut bytes);
+        encoder.encode(name.as_bytes(), KnownHeader::recognise(name.as_bytes()), value.as_bytes(), &mut bytes);
     }
     frame::finish_headers(start, StreamId::new(1), true, 16_384, &mut bytes);
     let mut server = Server::new(Limits::default(), NOW);

@@ -38,7 +38,7 @@ pub mod weight;
 
 pub use constant_field::ConstantField;
 pub use content::BodyLength;
-pub use field::{FieldName, InvalidHeader, Known, is_token_byte, text_length};
+pub use field::{FieldName, InvalidHeader, KnownHeader, is_token_byte, text_length};
 pub use head::{RequestHead, ResponseHead};
 pub use headers::{HeaderIter, Headers};
 pub use http::{Extensions, Method, StatusCode, Version};

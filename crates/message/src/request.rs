@@ -101,6 +101,6 @@ impl Request {
     /// The host that is asked for: that of an absolute target, else the `Host` field (RFC 9112 §3.2.2).
     #[must_use]
     pub fn host(&self) -> Option<&str> {
-        self.target.authority().or_else(|| self.headers.get_str(crate::Known::Host))
+        self.target.authority().or_else(|| self.headers.get_str(crate::KnownHeader::Host))
     }
 }

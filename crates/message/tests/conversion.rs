@@ -6,8 +6,8 @@ use std::net::SocketAddr;
 use bytes::Bytes;
 use http::{HeaderValue, Uri};
 use serow_message::{
-    Body, BodyKind, Connection, Headers, Interim, Known, Method, Peer, PendingUpgrade, Request, RequestHead, Response,
-    Scheme, StatusCode, Target, Version,
+    Body, BodyKind, Connection, Headers, Interim, KnownHeader, Method, Peer, PendingUpgrade, Request, RequestHead,
+    Response, Scheme, StatusCode, Target, Version,
 };
 
 fn request(method: Method, target: &'static str) -> Request {
@@ -87,7 +87,7 @@ fn a_response_comes_back_as_it_went() {
     let returned: Response = converted.into();
     assert_eq!(returned.status, StatusCode::IM_A_TEAPOT);
     assert_eq!(returned.headers.get_all("x-twice").collect::<Vec<_>>(), [b"1", b"2"]);
-    assert_eq!(returned.headers.get_str(Known::ContentType), Some("text/plain; charset=utf-8"));
+    assert_eq!(returned.headers.get_str(KnownHeader::ContentType), Some("text/plain; charset=utf-8"));
     assert_eq!(returned.extensions.get::<&str>(), Some(&"note"));
     assert!(matches!(returned.body.kind(), BodyKind::Bytes(_)));
 }

@@ -3,7 +3,7 @@
 use std::{error::Error, fmt};
 
 use bytes::Bytes;
-use serow_message::{Headers, InvalidHeader, Known, Response, StatusCode};
+use serow_message::{Headers, InvalidHeader, KnownHeader, Response, StatusCode};
 
 use crate::header_changes::HeaderChanges;
 
@@ -47,7 +47,7 @@ impl FixedResponse {
         if matches!(self.status, StatusCode::NO_CONTENT | StatusCode::RESET_CONTENT | StatusCode::NOT_MODIFIED) {
             return Err(InvalidResponse::Body);
         }
-        self.headers.insert(Known::ContentType, media_type).map_err(InvalidResponse::MediaType)?;
+        self.headers.insert(KnownHeader::ContentType, media_type).map_err(InvalidResponse::MediaType)?;
         self.body = body.into();
         Ok(self)
     }

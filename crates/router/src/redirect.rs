@@ -5,7 +5,7 @@ mod parts;
 
 use std::{error::Error, fmt};
 
-use serow_message::{Known, Request, Response, StatusCode, Target};
+use serow_message::{KnownHeader, Request, Response, StatusCode, Target};
 
 use self::{destination::Filling, parts::Part};
 use crate::{
@@ -82,7 +82,7 @@ impl Redirect {
         // Who does not say which host cannot be sent to it.
         let Some(location) = self.destination.fill(&filling) else { return StatusCode::BAD_REQUEST.into() };
         let mut response = Response::plain_status(self.status);
-        match response.headers.insert(Known::Location, location) {
+        match response.headers.insert(KnownHeader::Location, location) {
             Ok(()) => response,
             Err(_) => StatusCode::BAD_REQUEST.into(),
         }

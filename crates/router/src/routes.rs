@@ -1,6 +1,6 @@
 //! The routes of a site: which takes a request, and what is answered where none does.
 
-use serow_message::{Known, Method, Request, Response, StatusCode};
+use serow_message::{KnownHeader, Method, Request, Response, StatusCode};
 
 use crate::{
     clean_path::{self, NoPath, Room},
@@ -171,7 +171,7 @@ impl Routes {
             return self.not_found.response();
         }
         let refusal = Response::plain_status(StatusCode::METHOD_NOT_ALLOWED);
-        let mut response = refusal.with(Known::Allow, allowed.join(", "));
+        let mut response = refusal.with(KnownHeader::Allow, allowed.join(", "));
         self.headers.apply(&mut response.headers);
         response
     }

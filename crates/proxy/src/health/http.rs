@@ -6,7 +6,7 @@ use bytes::Bytes;
 use serow_client::{Broken, Buffers, Http1, Http2};
 use serow_http1::Event;
 use serow_http2::{Asking, ClientEvent, OpenError};
-use serow_message::{Headers, Known, Method, RequestHead, Scheme, Target, Version};
+use serow_message::{Headers, KnownHeader, Method, RequestHead, Scheme, Target, Version};
 use serow_net::{Wire, monotonic};
 
 use super::{
@@ -77,7 +77,7 @@ impl Question<'_> {
     /// The request as it is sent over HTTP/1.1.
     fn text(&self) -> Result<String, CheckFailure> {
         let head = self.head()?;
-        let host = head.headers.get_str(Known::Host).ok_or(CheckFailure::Unsayable)?;
+        let host = head.headers.get_str(KnownHeader::Host).ok_or(CheckFailure::Unsayable)?;
         let target = head.target.as_str();
         Ok(format!("GET {target} HTTP/1.1\r\nhost: {host}\r\nuser-agent: {AGENT}\r\nconnection: close\r\n\r\n"))
     }
@@ -86,8 +86,8 @@ impl Question<'_> {
         let unsayable = |_| CheckFailure::Unsayable;
         let target = Target::parse(self.check.path.clone().into(), false).map_err(|_| CheckFailure::Unsayable)?;
         let mut headers = Headers::new();
-        headers.insert(Known::Host, self.check.host.as_ref().unwrap_or(&self.authority)).map_err(unsayable)?;
-        headers.insert(Known::UserAgent, AGENT).map_err(unsayable)?;
+        headers.insert(KnownHeader::Host, self.check.host.as_ref().unwrap_or(&self.authority)).map_err(unsayable)?;
+        headers.insert(KnownHeader::UserAgent, AGENT).map_err(unsayable)?;
         Ok(RequestHead { method: Method::GET, target, version: Version::HTTP_11, headers })
     }
 }

@@ -8,7 +8,7 @@ use std::{
 
 use bytes::Bytes;
 use serow_http1::{BodyLength, Misuse};
-use serow_message::{Body, BodyKind, FileRange, Handler, Headers, Known, Response, StatusCode};
+use serow_message::{Body, BodyKind, FileRange, Handler, Headers, KnownHeader, Response, StatusCode};
 use serow_net::More;
 
 use super::{End, Http1, feeding::Feeding};
@@ -27,7 +27,7 @@ impl<H: Handler> Http1<H> {
         let length = response.body.length().map_or(BodyLength::Unknown, BodyLength::Known);
         let date = self.worker.clock.date_line();
         // RFC 9110 §6.6.1: what is passed on keeps the date of whoever made it.
-        let lines = if response.headers.contains(Known::Date) { &[][..] } else { &date };
+        let lines = if response.headers.contains(KnownHeader::Date) { &[][..] } else { &date };
         let output = self.transport.output();
         let before = output.len();
         let has_body = match self.machine.send_head(response.status, &response.headers, length, lines, output) {
