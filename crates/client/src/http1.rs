@@ -10,7 +10,7 @@ use serow_http1::{Client, Event, Limits, Misuse, Next, ReceivedResponse};
 use serow_message::{BodyLength, Headers, Method, RequestHead};
 use serow_net::{Buffers, Tunnel, Wire};
 
-use crate::{Broken, IdleHttp1, NotReusable, link::Link};
+use crate::{Broken, IdleHttp1, NotReusable, buffered_wire::Link};
 
 /// A connection that speaks HTTP/1.1, for one exchange; [`Self::into_idle`] makes it one for the next. Requests may be sent
 /// ahead ([`Self::send_written`]).

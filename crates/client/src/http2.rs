@@ -14,7 +14,7 @@ use serow_message::{BodyLength, Headers, Misuse, Priority, RequestHead};
 use serow_net::{Buffers, Wire};
 
 use self::bodies::Bodies;
-use crate::{Broken, link::Link};
+use crate::{Broken, buffered_wire::Link};
 
 /// A connection that speaks HTTP/2: many exchanges at once, each on its stream.
 ///

@@ -8,7 +8,7 @@ use std::{
 use crate::{
     Distribution, Interval, Plan, Results,
     sender::{End, step},
-    tally::Stretch,
+    statistics::Stretch,
 };
 
 /// What the threads have reported.

@@ -17,7 +17,7 @@ use crate::{
     Batch,
     schedule::{Permit, Place},
     source::Kept,
-    tally::Fault,
+    statistics::Fault,
     thread::Thread,
 };
 

@@ -1,6 +1,6 @@
 //! A connection's place in the run, over HTTP/2: many requests at once.
 
-mod under_way;
+mod in_flight;
 
 use std::{
     collections::VecDeque,
@@ -16,12 +16,12 @@ use serow_client::{Broken, Http2};
 use serow_http2::{Asking, ClientEvent, ErrorCode, Limits, OpenError, StreamId};
 use serow_net::{Deadline, monotonic};
 
-use self::under_way::{Request, RequestSource, UnderWay};
+use self::in_flight::{Request, RequestSource, UnderWay};
 use crate::{
     Batch,
     schedule::{Permit, Place},
     source::Kept,
-    tally::Fault,
+    statistics::Fault,
     thread::Thread,
 };
 

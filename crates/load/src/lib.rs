@@ -18,7 +18,7 @@
 mod batch;
 mod collection;
 mod distribution;
-mod failure;
+mod error;
 mod http1;
 mod http2;
 mod mix;
@@ -30,14 +30,14 @@ mod schedule;
 pub mod script;
 mod sender;
 mod source;
-mod tally;
+mod statistics;
 mod thread;
 pub mod waterfall;
 
 pub use self::{
     batch::{Batch, BatchError, Parts, Written},
     distribution::{Bucket, Distribution},
-    failure::Failure,
+    error::Failure,
     plan::{Plan, Requests},
     results::{Errors, Interval, Results},
     run::{Run, Stopper},

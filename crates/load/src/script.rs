@@ -98,8 +98,8 @@ mod conductor;
 mod debug;
 mod error;
 mod fields;
-mod performer;
 mod portable;
+mod runner;
 mod seat;
 mod source;
 mod state;
@@ -109,7 +109,7 @@ mod thread;
 pub use self::{
     conductor::{Conductor, ThreadHandle},
     error::ScriptError,
-    performer::Performer,
+    runner::Performer,
     seat::Seat,
     source::{Script, ScriptTarget},
 };

@@ -18,7 +18,7 @@ use crate::{
     mix::Mix,
     script::Seat,
     source::Source,
-    tally::Stretch,
+    statistics::Stretch,
     thread::{Shared, Thread},
 };
 

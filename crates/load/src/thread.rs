@@ -21,7 +21,7 @@ use crate::{
     Batch, Failure, Plan,
     schedule::{Moments, Schedule},
     source::{Kept, Source},
-    tally::{Fault, Tally},
+    statistics::{Fault, Tally},
 };
 
 /// What the connections of one thread share. It is reached by `Rc`.

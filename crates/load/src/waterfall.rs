@@ -23,16 +23,16 @@ mod figures;
 mod json;
 mod plan;
 mod recording;
+mod resource_spec;
 mod svg;
 mod text;
-mod wish;
 
 pub use self::{
     fetch::{FetchError, fetch},
     json::json,
     plan::{Plan, Signals},
     recording::{Ending, Outcome, Piece, Recording, Resource},
+    resource_spec::{Change, Wish, WishError, read_wishes},
     svg::svg,
     text::text,
-    wish::{Change, Wish, WishError, read_wishes},
 };

@@ -27,12 +27,12 @@ mod head;
 mod headers;
 pub mod hop_by_hop;
 mod list;
-mod misuse;
 mod pattern;
 pub mod percent;
 mod priority;
 mod refusal;
 mod target;
+mod usage_error;
 pub mod websocket;
 pub mod weight;
 
@@ -43,11 +43,11 @@ pub use head::{RequestHead, ResponseHead};
 pub use headers::{HeaderIter, Headers};
 pub use http::{Extensions, Method, StatusCode, Version};
 pub use list::{ReceivedFields, Span};
-pub use misuse::Misuse;
 pub use pattern::{Pattern, Template};
 pub use priority::{PartialPriority, Priority};
 pub use refusal::refusal_text;
 pub use target::{InvalidTarget, Target, TargetForm};
+pub use usage_error::Misuse;
 
 #[cfg(feature = "std")]
 mod adapter;
@@ -66,7 +66,7 @@ mod handler;
 #[cfg(feature = "std")]
 mod incoming;
 #[cfg(feature = "std")]
-mod interim;
+mod informational;
 #[cfg(feature = "std")]
 mod request;
 #[cfg(feature = "std")]
@@ -83,7 +83,7 @@ pub use self::{
     file::{FileChanged, FileRange, FileVersion},
     handler::Handler,
     incoming::{Feeder, Incoming, IncomingError, Wanted},
-    interim::{Interim, InterimQueue},
+    informational::{Interim, InterimQueue},
     request::Request,
     response::Response,
     upgrade::{OnUpgrade, PendingUpgrade, UpgradeRefused, Upgraded, UpgradedIo},

@@ -10,8 +10,9 @@ use serow_net::{
 };
 
 use crate::{
-    ProxyProtocol, Versions, http1, http2,
-    population::Inhabitant,
+    ProxyProtocol, Versions,
+    connection_counter::Inhabitant,
+    http1, http2,
     status::Counters,
     transport::{Broken, Transport},
     worker::Worker,

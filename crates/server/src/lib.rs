@@ -17,23 +17,23 @@
 #![forbid(unsafe_code)]
 
 mod accepting;
-mod access;
+mod access_log;
 mod connection;
+mod connection_counter;
+mod connection_deadline;
 mod error;
 mod exchange;
 mod http1;
 mod http2;
-mod leaving;
 mod oversized;
-mod patience;
-mod population;
 mod server;
 mod settings;
+mod shared_ports;
 mod signals;
 mod status;
 mod stop;
+mod stop_warning;
 mod transport;
-mod unfinished;
 mod worker;
 
 pub use bytes::Bytes;
@@ -53,7 +53,7 @@ pub use serow_net::{
 };
 
 pub use self::{
-    access::{AccessLog, Served, ServedStream},
+    access_log::{AccessLog, Served, ServedStream},
     error::Error,
     server::{BoundServer, Server},
     settings::{Limits, ProxyProtocol, Timeouts, Versions},

@@ -20,12 +20,12 @@ use tokio::runtime::Handle;
 use crate::{
     AccessLog, Error, Limits, ProxyProtocol, Stopper, Timeouts, Versions,
     accepting::{self, Endpoint},
-    leaving::leave,
-    population::Population,
+    connection_counter::Population,
     settings::Settings,
+    shared_ports::leave,
     signals::Signals,
     status::Status,
-    unfinished,
+    stop_warning,
     worker::{LogMaker, Worker},
 };
 
@@ -327,7 +327,7 @@ impl BoundServer {
         }
         let grace = settings.timeouts.grace;
         let leaving = leave(departure, &stopper, &status, grace);
-        let telling = unfinished::tell(&stopper, &status, grace);
+        let telling = stop_warning::tell(&stopper, &status, grace);
         let aside = async { _ = tokio::join!(leaving, telling) };
         wait(threads, signals, &stopper, aside)?;
         Ok(spawned?)

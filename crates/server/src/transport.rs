@@ -13,7 +13,7 @@ use serow_message::{FileChanged, FileRange, Handler};
 use serow_net::{More, Socket, Wire, tls::TlsSession};
 use tokio::task::yield_now;
 
-use crate::{patience::Patience, worker::Worker};
+use crate::{connection_deadline::Patience, worker::Worker};
 
 /// The wire of one connection. It holds buffers only while there is something in them.
 pub(crate) struct Transport<H> {
@@ -235,7 +235,7 @@ impl<H: Handler> Transport<H> {
     /// Sends the output and a range of a file behind it. What could not be sent stays in `range`.
     ///
     /// The last bytes leave only after another look at the file: if it is no longer the version that was promised, the
-    /// response stays unfinished, and no client takes a mixture for whole.
+    /// response stays stop_warning, and no client takes a mixture for whole.
     pub(crate) async fn flush_with_file(&mut self, range: &mut FileRange) -> Result<(), Broken> {
         if self.wire.is_encrypted() {
             return self.flush_with_copied_file(range).await;

@@ -7,7 +7,7 @@ use tokio::time::timeout;
 
 use crate::{
     AccessLog,
-    population::{Inhabitant, Population},
+    connection_counter::{Inhabitant, Population},
     settings::Settings,
     status::Counters,
 };

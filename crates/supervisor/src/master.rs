@@ -4,12 +4,12 @@
 //! | step | file |
 //! | --- | --- |
 //! | the master starts a generation, with the text of the settings and an end of a channel | `child.rs` |
-//! | what both say to each other | `words.rs`, `reports.rs` |
+//! | what both say to each other | `messages.rs`, `reports.rs` |
 //! | the generation reads its settings, asks for sockets, gets them, says that it is ready, obeys | `generation.rs` |
 //! | sockets are opened, kept and closed | `held.rs` |
 //! | what to do when: a state machine without I/O | `generations.rs`, `crashes.rs`, `event.rs`, `action.rs` |
 //! | events are waited for, and done is what the machine says | `driver.rs` |
-//! | others ask for a reload, for the state, for the end, or wish something of the generation that serves | `control.rs`, `gathering.rs`, `wishes.rs` |
+//! | others ask for a reload, for the state, for the end, or wish something of the generation that serves | `control.rs`, `gathering.rs`, `overrides.rs` |
 //!
 //! The master reads no settings: a new program may have new words, and knows best what is wrong with a file. What a generation
 //! served with is kept, so that one that takes the place of a crashed one does not depend on what the file has become.
@@ -25,9 +25,9 @@ mod gathering;
 mod generation;
 mod generations;
 mod held;
+mod messages;
+mod overrides;
 mod reports;
-mod wishes;
-mod words;
 
 use std::{fmt, io, path::PathBuf, process::Command};
 
@@ -38,7 +38,7 @@ use self::driver::Driver;
 pub use self::{
     control::{Control, Events, GenerationReport, Report},
     generation::{Beginning, Farewell, Orders, Parent, Terms, Why},
-    words::WantedListener,
+    messages::WantedListener,
 };
 use crate::{SupervisorError, pid_file::PidFile, signals::Signals};
 

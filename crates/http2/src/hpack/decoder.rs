@@ -6,7 +6,7 @@ use core::ops::ControlFlow;
 use super::{
     DEFAULT_CAPACITY, DecodeError,
     dynamic_table::{DynamicTable, Line},
-    flaw::Flaw,
+    field_error::Flaw,
     huffman, integer,
     name::Name,
     static_table,

@@ -6,7 +6,7 @@
 
 use alloc::{collections::VecDeque, vec::Vec};
 
-use super::{flaw::Flaw, name::Name};
+use super::{field_error::Flaw, name::Name};
 
 /// Entries, the newest of which has the lowest index.
 #[derive(Debug)]

@@ -11,8 +11,8 @@ use serow_http1::{Next, ReceivedRequest};
 use serow_message::{Handler, InterimQueue, PendingUpgrade, Request, Response, ResponseHead};
 use serow_net::More;
 
-use super::{End, Http1, feeding::Feeding};
-use crate::{access::Record, exchange::Sent, transport::Broken};
+use super::{End, Http1, body_forwarding::Feeding};
+use crate::{access_log::Record, exchange::Sent, transport::Broken};
 
 impl<H: Handler> Http1<H> {
     /// Answers a request; `Ok` when the connection serves another.

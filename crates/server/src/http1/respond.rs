@@ -11,7 +11,7 @@ use serow_http1::{BodyLength, Misuse};
 use serow_message::{Body, BodyKind, FileRange, Handler, Headers, KnownHeader, Response, StatusCode};
 use serow_net::More;
 
-use super::{End, Http1, feeding::Feeding};
+use super::{End, Http1, body_forwarding::Feeding};
 use crate::{exchange::Sent, transport::Broken};
 
 impl<H: Handler> Http1<H> {

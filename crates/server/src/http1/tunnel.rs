@@ -10,7 +10,7 @@ use bytes::BytesMut;
 use serow_net::Wire;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::population::Inhabitant;
+use crate::connection_counter::Inhabitant;
 
 /// The wire, counted as a connection of its worker until it is dropped, so that a stopping server waits for it.
 pub(super) struct Tunnel {

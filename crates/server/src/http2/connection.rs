@@ -13,7 +13,7 @@ use serow_net::More;
 
 use super::{exchanges::Exchanges, pace::Pace, waiting::Waiting};
 use crate::{
-    access::Journal,
+    access_log::Journal,
     status::StreamTally,
     transport::{Broken, Transport},
     worker::Worker,

@@ -14,7 +14,7 @@ use serow_message::{
 };
 
 use super::{connection::Http2, sending::give_way, tunnel::Tunnel, waiting::Waiting, websocket};
-use crate::{access::Record, exchange::Sent, patience::Patience, worker::Worker};
+use crate::{access_log::Record, connection_deadline::Patience, exchange::Sent, worker::Worker};
 
 /// An exchange that is not over.
 pub(super) struct Exchange {

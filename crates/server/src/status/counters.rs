@@ -5,7 +5,7 @@ use serow_message::StatusCode;
 use serow_net::pacing::DelayHistogram;
 
 use super::counter::Counter;
-use crate::population::Population;
+use crate::connection_counter::Population;
 
 /// What a worker counts. Only its own thread writes here, but for the population. It begins on a cache line of its own, so
 /// that no core waits for another's numbers: 128 bytes, since processors fetch lines in pairs.

@@ -20,8 +20,8 @@ use tokio::{
 };
 
 use super::{
+    messages::{FromGeneration, ToGeneration, read},
     reports,
-    words::{FromGeneration, ToGeneration, read},
 };
 
 /// A generation's process.

@@ -26,8 +26,8 @@ use super::{
     gathering::Gathering,
     generations::{Generations, Stage},
     held::HeldSockets,
-    wishes::{NOBODY, Wishes},
-    words::{FromGeneration, ToGeneration, WantedListener},
+    messages::{FromGeneration, ToGeneration, WantedListener},
+    overrides::{NOBODY, Wishes},
 };
 use crate::{
     notifications::tell_parent,

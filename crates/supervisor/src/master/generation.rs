@@ -13,8 +13,8 @@ use serde_json::Value;
 use serow_net::channel::Channel;
 
 use super::{
+    messages::{FromGeneration, ToGeneration, WantedListener, read, say},
     reports,
-    words::{FromGeneration, ToGeneration, WantedListener, read, say},
 };
 use crate::signals::leave_to_parent;
 

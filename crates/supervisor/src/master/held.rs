@@ -14,7 +14,7 @@ use std::{
 use rustix::net::listen;
 use serow_net::{Address, BindError, ListenOptions, Listener};
 
-use super::words::WantedListener;
+use super::messages::WantedListener;
 
 /// The sockets of all addresses.
 #[derive(Debug, Default)]

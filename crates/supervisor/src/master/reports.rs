@@ -10,7 +10,7 @@ use rustix::fs::{MemfdFlags, fcntl_get_seals, fstat, memfd_create};
 use serde_json::Value;
 use serow_net::channel::Channel;
 
-use super::words::{FromGeneration, say};
+use super::messages::{FromGeneration, say};
 
 /// Sends a report.
 pub(super) fn send(channel: &Channel, report: Value) -> io::Result<()> {
@@ -50,7 +50,7 @@ const LARGEST: i64 = 16 << 20;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::master::words;
+    use crate::master::messages;
 
     #[test]
     fn reports_of_any_length() {
@@ -59,7 +59,7 @@ mod tests {
             let report = Value::from("x".repeat(length));
             send(&theirs, report.clone()).unwrap();
             let mut message = ours.receive().unwrap().unwrap();
-            let received = match words::read(&message).unwrap() {
+            let received = match messages::read(&message).unwrap() {
                 FromGeneration::Report { report } => report,
                 FromGeneration::LongReport => read(message.descriptors.pop().unwrap()).unwrap(),
                 other => panic!("{other:?}"),

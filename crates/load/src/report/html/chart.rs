@@ -10,11 +10,11 @@
 //! | responses, errors and latencies over time | `course.rs` |
 
 mod axis;
-mod course;
 mod histogram;
 mod labels;
 mod percentiles;
 mod plot;
+mod time_series;
 
 use super::columns::Columns;
 use crate::Results;
@@ -25,8 +25,8 @@ pub(super) fn all(results: &Results) -> Vec<String> {
     vec![
         histogram::chart(&results.latencies),
         percentiles::chart(&results.latencies),
-        course::throughput(&columns, results.planned_rate),
-        course::latencies(&columns),
+        time_series::throughput(&columns, results.planned_rate),
+        time_series::latencies(&columns),
     ]
 }
 

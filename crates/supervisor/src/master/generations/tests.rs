@@ -1,13 +1,13 @@
 //! Courses of events, and what follows from each.
 
 use super::*;
-use crate::course;
+use crate::scenario;
 
 /// Lines `MILLISECONDS EVENT`, with what is done indented below. Processes have the ids 101, 102 and so on.
 fn check(course: &str) {
     let mut generations = Generations::begin(Duration::ZERO);
     let mut pids = 101..;
-    course::check(course, |now, event| {
+    scenario::check(course, |now, event| {
         if event != "begin" {
             generations.handle(now, read(event));
         }

@@ -1,6 +1,6 @@
 //! Interim responses of a handler: 103 Early Hints (RFC 8297), on several streams at once.
 
-use crate::interim::{LINKS, hinting_server};
+use crate::informational::{LINKS, hinting_server};
 
 #[test]
 fn hints_of_each_stream_leave_while_its_handler_works() {

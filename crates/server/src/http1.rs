@@ -1,7 +1,7 @@
 //! HTTP/1.1 over a transport: one request, one response, and again.
 
+mod body_forwarding;
 mod exchange;
-mod feeding;
 mod respond;
 mod tunnel;
 
@@ -20,9 +20,9 @@ use tokio::task::yield_now;
 
 use self::tunnel::Tunnel;
 use crate::{
-    access::Journal,
+    access_log::Journal,
+    connection_counter::Inhabitant,
     exchange::{Sent, client_left},
-    population::Inhabitant,
     transport::{Broken, Transport},
     worker::Worker,
 };

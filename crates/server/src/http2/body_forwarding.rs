@@ -11,7 +11,7 @@ use super::{
     connection::Http2,
     exchange::{Exchange, Stage},
 };
-use crate::{patience::Patience, worker::Worker};
+use crate::{connection_deadline::Patience, worker::Worker};
 
 impl<H, C, F> Http2<H, C, F>
 where
