@@ -6,7 +6,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use serow_http1::{Client, Event, Limits, Misuse, Next, ReceivedResponse};
+use serow_http1::{Client, Event, Limits, Next, ReceivedResponse, UsageError};
 use serow_message::{BodyLength, Headers, Method, RequestHead};
 use serow_net::{Buffers, Tunnel, Wire};
 
@@ -31,7 +31,7 @@ impl Http1 {
     /// # Errors
     ///
     /// When a request was sent already, or a CONNECT is to have a body.
-    pub fn send_head(&mut self, head: &RequestHead, length: BodyLength) -> Result<bool, Misuse> {
+    pub fn send_head(&mut self, head: &RequestHead, length: BodyLength) -> Result<bool, UsageError> {
         self.machine.send_head(head, length, self.link.output())
     }
 
@@ -40,7 +40,7 @@ impl Http1 {
     /// # Errors
     ///
     /// Before the head, or more than was announced.
-    pub fn send_data(&mut self, data: &[u8]) -> Result<(), Misuse> {
+    pub fn send_data(&mut self, data: &[u8]) -> Result<(), UsageError> {
         self.machine.send_data(data, self.link.output())
     }
 
@@ -49,7 +49,7 @@ impl Http1 {
     /// # Errors
     ///
     /// Before the head, or fewer bytes than were announced.
-    pub fn send_end(&mut self, trailers: Option<&Headers>) -> Result<(), Misuse> {
+    pub fn send_end(&mut self, trailers: Option<&Headers>) -> Result<(), UsageError> {
         self.machine.send_end(trailers, self.link.output())
     }
 
@@ -67,7 +67,7 @@ impl Http1 {
     ///
     /// When the exchange before is not finished, or the connection ends with it.
     #[inline]
-    pub fn expect(&mut self, method: &Method) -> Result<(), Misuse> {
+    pub fn expect(&mut self, method: &Method) -> Result<(), UsageError> {
         self.machine.expect(method)
     }
 

@@ -10,7 +10,7 @@ use std::{
 
 use bytes::Bytes;
 use serow_http2::{Asking, Client, ClientEvent, ErrorCode, Limits, OpenError, StreamId};
-use serow_message::{BodyLength, Headers, Misuse, Priority, RequestHead};
+use serow_message::{BodyLength, Headers, Priority, RequestHead, UsageError};
 use serow_net::{Buffers, Wire};
 
 use self::bodies::Bodies;
@@ -93,7 +93,7 @@ impl Http2 {
     /// # Errors
     ///
     /// Where the one before has not been written, or more than was announced: then the stream is to be [`Self::reset`].
-    pub fn send_data(&mut self, stream: StreamId, piece: Bytes) -> Result<(), Misuse> {
+    pub fn send_data(&mut self, stream: StreamId, piece: Bytes) -> Result<(), UsageError> {
         let is_ready = !piece.is_empty();
         self.bodies.give(stream, piece)?;
         self.machine.set_ready(stream, is_ready);
@@ -105,7 +105,7 @@ impl Http2 {
     /// # Errors
     ///
     /// Where fewer bytes were given than announced: then the stream is to be [`Self::reset`].
-    pub fn send_end(&mut self, stream: StreamId, trailers: Option<Headers>) -> Result<(), Misuse> {
+    pub fn send_end(&mut self, stream: StreamId, trailers: Option<Headers>) -> Result<(), UsageError> {
         self.bodies.end(stream, trailers, &mut self.machine, self.link.output())
     }
 

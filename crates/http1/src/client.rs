@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use bytes::BytesMut;
 use serow_message::{
-    BodyLength, Headers, KnownHeader, Method, Misuse, RequestHead, ResponseHead, StatusCode,
+    BodyLength, Headers, KnownHeader, Method, RequestHead, ResponseHead, StatusCode, UsageError,
     content::{self, write_decimal},
 };
 
@@ -71,9 +71,14 @@ impl Client {
     ///
     /// When [`Self::begin_next`] has not said [`Next::Reuse`] since the exchange before, when the server has broken a rule,
     /// or when a CONNECT is to have a body (RFC 9110 §9.3.6).
-    pub fn send_head(&mut self, head: &RequestHead, length: BodyLength, output: &mut Vec<u8>) -> Result<bool, Misuse> {
+    pub fn send_head(
+        &mut self,
+        head: &RequestHead,
+        length: BodyLength,
+        output: &mut Vec<u8>,
+    ) -> Result<bool, UsageError> {
         if !self.is_idle() || head.method == Method::CONNECT && length != BodyLength::Known(0) {
-            return Err(Misuse::OutOfTurn);
+            return Err(UsageError::OutOfTurn);
         }
         for part in [head.method.as_str(), " ", head.target.as_str(), " HTTP/1.1\r\n"] {
             output.extend_from_slice(part.as_bytes());
@@ -112,9 +117,9 @@ impl Client {
     /// # Errors
     ///
     /// When the exchange before is not finished, or the connection ends with it.
-    pub fn expect(&mut self, method: &Method) -> Result<(), Misuse> {
+    pub fn expect(&mut self, method: &Method) -> Result<(), UsageError> {
         if !self.is_idle() && self.next() != Next::Reuse {
-            return Err(Misuse::OutOfTurn);
+            return Err(UsageError::OutOfTurn);
         }
         self.sending = Outgoing::Done;
         self.asked_for_upgrade = false;
@@ -131,7 +136,7 @@ impl Client {
     /// # Errors
     ///
     /// Before the head, or more than was announced.
-    pub fn send_data(&mut self, data: &[u8], output: &mut Vec<u8>) -> Result<(), Misuse> {
+    pub fn send_data(&mut self, data: &[u8], output: &mut Vec<u8>) -> Result<(), UsageError> {
         self.sending.begin_chunk(data.len() as u64, output)?;
         output.extend_from_slice(data);
         self.sending.end_chunk(data.len() as u64, output);
@@ -143,7 +148,7 @@ impl Client {
     /// # Errors
     ///
     /// Before the head, or fewer bytes than were announced.
-    pub fn send_end(&mut self, trailers: Option<&Headers>, output: &mut Vec<u8>) -> Result<(), Misuse> {
+    pub fn send_end(&mut self, trailers: Option<&Headers>, output: &mut Vec<u8>) -> Result<(), UsageError> {
         self.sending.end(trailers, output)
     }
 

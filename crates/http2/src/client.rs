@@ -33,7 +33,7 @@ pub enum OpenError {
     /// The connection takes no more requests: one of the two leaves, or its numbers are used up (RFC 9113 §5.1.1).
     Leaving,
     /// The request is none: CONNECT with a body, an extended one that the server has not allowed (RFC 8441 §3), or no host.
-    Misuse,
+    Usage,
 }
 
 /// What a request says beside its head.
@@ -79,15 +79,15 @@ impl Client {
         let connection = &mut self.connection;
         // A tunnel has no length.
         if connect && length != BodyLength::Unknown {
-            return Err(OpenError::Misuse);
+            return Err(OpenError::Usage);
         }
         if asking.protocol.is_some() && !(connect && connection.allowed.enable_connect_protocol) {
-            return Err(OpenError::Misuse);
+            return Err(OpenError::Usage);
         }
         let authority = head.target.authority().or_else(|| head.headers.get_str(KnownHeader::Host));
-        let authority = authority.ok_or(OpenError::Misuse)?;
+        let authority = authority.ok_or(OpenError::Usage)?;
         if connect && asking.protocol.is_none() && head.target.form() != TargetForm::Authority {
-            return Err(OpenError::Misuse);
+            return Err(OpenError::Usage);
         }
         connection.check_room()?;
         let highest = connection.streams.highest();
@@ -270,7 +270,7 @@ impl fmt::Display for OpenError {
         f.write_str(match self {
             Self::WouldBlock => "the server allows no more streams at once",
             Self::Leaving => "the connection takes no more requests",
-            Self::Misuse => "the request cannot be sent on this connection",
+            Self::Usage => "the request cannot be sent on this connection",
         })
     }
 }

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use serow_message::{
-    Headers, KnownHeader, Misuse, ResponseHead, StatusCode,
+    Headers, KnownHeader, ResponseHead, StatusCode, UsageError,
     content::{NO_TRAILERS, decimal},
     hop_by_hop, refusal_text,
 };
@@ -60,12 +60,12 @@ impl Connection {
 
     /// Writes a queued head.
     #[inline]
-    pub(crate) fn write_head(&mut self, id: StreamId, date: &[u8], output: &mut Vec<u8>) -> Result<(), Misuse> {
+    pub(crate) fn write_head(&mut self, id: StreamId, date: &[u8], output: &mut Vec<u8>) -> Result<(), UsageError> {
         // What was encoded before must be sent before: the peer decodes in the order in which it receives.
         self.write_control(output);
-        let place = self.streams.place(id).ok_or(Misuse::OutOfTurn)?;
-        let stream = self.streams.at(place).ok_or(Misuse::OutOfTurn)?;
-        let head = stream.head.take().ok_or(Misuse::OutOfTurn)?;
+        let place = self.streams.place(id).ok_or(UsageError::OutOfTurn)?;
+        let stream = self.streams.at(place).ok_or(UsageError::OutOfTurn)?;
+        let head = stream.head.take().ok_or(UsageError::OutOfTurn)?;
         if head.is_refusal {
             return self.write_refusal(place, id, head.status, date, output);
         }
@@ -93,8 +93,8 @@ impl Connection {
         status: StatusCode,
         date: &[u8],
         output: &mut Vec<u8>,
-    ) -> Result<(), Misuse> {
-        let stream = self.streams.at(place).ok_or(Misuse::OutOfTurn)?;
+    ) -> Result<(), UsageError> {
+        let stream = self.streams.at(place).ok_or(UsageError::OutOfTurn)?;
         let head_only = stream.exchange.head_only;
         let text = refusal_text(status, self.limits.body);
         let fits = text.len() <= stream.send_window.available().min(self.send_window.available());
@@ -130,17 +130,17 @@ impl Connection {
         length: usize,
         end: bool,
         output: &mut Vec<u8>,
-    ) -> Result<(), Misuse> {
-        let place = self.streams.place(id).ok_or(Misuse::OutOfTurn)?;
-        let stream = self.streams.at(place).ok_or(Misuse::OutOfTurn)?;
+    ) -> Result<(), UsageError> {
+        let place = self.streams.place(id).ok_or(UsageError::OutOfTurn)?;
+        let stream = self.streams.at(place).ok_or(UsageError::OutOfTurn)?;
         if stream.head.is_some() {
-            return Err(Misuse::OutOfTurn);
+            return Err(UsageError::OutOfTurn);
         }
         let sending = stream.sending.after(length, end)?;
         let most = stream.send_window.available().min(self.send_window.available());
         // RFC 9113 §6.9: an empty frame needs no window.
         if length > most.min(self.allowed.max_frame_size as usize) {
-            return Err(Misuse::TooManyBytes);
+            return Err(UsageError::TooManyBytes);
         }
         if length == 0 && !end {
             return Ok(());
@@ -164,11 +164,11 @@ impl Connection {
         id: StreamId,
         trailers: &Headers,
         output: &mut Vec<u8>,
-    ) -> Result<(), Misuse> {
-        let place = self.streams.place(id).ok_or(Misuse::OutOfTurn)?;
-        let stream = self.streams.at(place).ok_or(Misuse::OutOfTurn)?;
+    ) -> Result<(), UsageError> {
+        let place = self.streams.place(id).ok_or(UsageError::OutOfTurn)?;
+        let stream = self.streams.at(place).ok_or(UsageError::OutOfTurn)?;
         if stream.head.is_some() {
-            return Err(Misuse::OutOfTurn);
+            return Err(UsageError::OutOfTurn);
         }
         let sent = trailers.iter_known().any(|(_, known, _)| !known.is_some_and(|known| NO_TRAILERS.contains(&known)));
         if !sent || !stream.exchange.takes_trailers {

@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use bytes::BytesMut;
 use serow_message::{
-    BodyLength, Headers, KnownHeader, Misuse, PartialPriority, Priority, ResponseHead, StatusCode, Version, content,
+    BodyLength, Headers, KnownHeader, PartialPriority, Priority, ResponseHead, StatusCode, UsageError, Version, content,
 };
 
 use crate::{
@@ -83,11 +83,11 @@ impl Server {
         status: StatusCode,
         headers: Headers,
         length: BodyLength,
-    ) -> Result<bool, Misuse> {
-        let place = self.connection.streams.place(stream).ok_or(Misuse::OutOfTurn)?;
-        let waiting = self.connection.streams.at(place).ok_or(Misuse::OutOfTurn)?;
+    ) -> Result<bool, UsageError> {
+        let place = self.connection.streams.place(stream).ok_or(UsageError::OutOfTurn)?;
+        let waiting = self.connection.streams.at(place).ok_or(UsageError::OutOfTurn)?;
         if waiting.sending != Sending::Head || status.is_informational() {
-            return Err(Misuse::OutOfTurn);
+            return Err(UsageError::OutOfTurn);
         }
         let Exchange { head_only, connect, .. } = waiting.exchange;
         waiting.exchange.tunnel = connect && status.is_success();
@@ -120,10 +120,10 @@ impl Server {
     /// # Errors
     ///
     /// When no request waits for a response there, or the status is none of an interim response.
-    pub fn send_interim(&mut self, stream: StreamId, head: &ResponseHead) -> Result<(), Misuse> {
+    pub fn send_interim(&mut self, stream: StreamId, head: &ResponseHead) -> Result<(), UsageError> {
         let switch = head.status == StatusCode::SWITCHING_PROTOCOLS;
         if self.awaiting_response(stream).is_none() || !head.status.is_informational() || switch {
-            return Err(Misuse::OutOfTurn);
+            return Err(UsageError::OutOfTurn);
         }
         self.connection.write_interim(stream, head);
         Ok(())
@@ -163,7 +163,7 @@ impl Server {
     ///
     /// Where no head waits.
     #[inline]
-    pub fn write_head(&mut self, stream: StreamId, date: &[u8], output: &mut Vec<u8>) -> Result<(), Misuse> {
+    pub fn write_head(&mut self, stream: StreamId, date: &[u8], output: &mut Vec<u8>) -> Result<(), UsageError> {
         self.connection.write_head(stream, date, output)
     }
 

@@ -173,7 +173,7 @@ impl Lanes<'_> {
                         Ok(request) => self.begin(request),
                         Err(OpenError::WouldBlock) => return,
                         Err(OpenError::Leaving) => self.stage = Stage::Finishing,
-                        Err(OpenError::Misuse) => {
+                        Err(OpenError::Usage) => {
                             self.thread.tally.note_faults(Fault::Protocol, usize::from(pending.permit.counts));
                         }
                     }
@@ -196,7 +196,7 @@ impl Lanes<'_> {
                 }
                 self.stage = Stage::Finishing;
             }
-            Err(OpenError::Misuse) => self.thread.tally.note_faults(Fault::Protocol, usize::from(request.counts)),
+            Err(OpenError::Usage) => self.thread.tally.note_faults(Fault::Protocol, usize::from(request.counts)),
         }
         Poll::Ready(())
     }

@@ -47,7 +47,7 @@ pub use pattern::{Pattern, Template};
 pub use priority::{PartialPriority, Priority};
 pub use refusal::refusal_text;
 pub use target::{InvalidTarget, Target, TargetForm};
-pub use usage_error::Misuse;
+pub use usage_error::UsageError;
 
 #[cfg(feature = "std")]
 mod adapter;

@@ -110,7 +110,7 @@ impl Exchange {
         let scheme = if scheme == Scheme::Https { "https" } else { "http" };
         connection.open(head, body, Asking { scheme, ..Asking::default() }).map_err(|error| match error {
             OpenError::WouldBlock | OpenError::Leaving => CheckFailure::Refused,
-            OpenError::Misuse => CheckFailure::Unsayable,
+            OpenError::Usage => CheckFailure::Unsayable,
         })?;
         Ok(Self { connection })
     }

@@ -12,7 +12,7 @@ use std::{
 use bytes::Bytes;
 use serow_client::{Broken, Http2};
 use serow_http2::{Asking, BodyOrder, ClientEvent, ErrorCode, OpenError, StreamId};
-use serow_message::{BodyLength, Headers, Misuse};
+use serow_message::{BodyLength, Headers, UsageError};
 use serow_net::{Deadline, Moment, Wire};
 
 use super::{
@@ -102,13 +102,13 @@ impl Connection {
         self.state.borrow().link.wants_data(stream)
     }
 
-    pub(super) fn send_data(&self, stream: StreamId, piece: Bytes) -> Result<(), Misuse> {
+    pub(super) fn send_data(&self, stream: StreamId, piece: Bytes) -> Result<(), UsageError> {
         let mut state = self.state.borrow_mut();
         state.wake();
         state.link.send_data(stream, piece)
     }
 
-    pub(super) fn send_end(&self, stream: StreamId, trailers: Option<Headers>) -> Result<(), Misuse> {
+    pub(super) fn send_end(&self, stream: StreamId, trailers: Option<Headers>) -> Result<(), UsageError> {
         let mut state = self.state.borrow_mut();
         state.wake();
         state.link.send_end(stream, trailers)

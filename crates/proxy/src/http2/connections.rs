@@ -120,7 +120,7 @@ impl Connections {
             match connection.open(asked, scheme) {
                 Ok(stream) => return Ok(Some(stream)),
                 Err(OpenError::WouldBlock | OpenError::Leaving) => {}
-                Err(error @ OpenError::Misuse) => return Err(Failure::unsayable(error.to_string())),
+                Err(error @ OpenError::Usage) => return Err(Failure::unsayable(error.to_string())),
             }
         }
         Ok(None)

@@ -8,7 +8,7 @@ use std::{
 use bytes::Bytes;
 use serow_client::Broken;
 use serow_http2::{ErrorCode, ReceivedResponse, StreamId};
-use serow_message::{BoxError, Misuse};
+use serow_message::{BoxError, UsageError};
 
 use super::{
     connection::Connection,
@@ -92,7 +92,7 @@ impl Stream {
     }
 
     /// Sends a piece of a tunnel; an empty one ends it.
-    pub(super) fn send(&mut self, piece: Bytes) -> Result<(), Misuse> {
+    pub(super) fn send(&mut self, piece: Bytes) -> Result<(), UsageError> {
         if piece.is_empty() {
             self.request = Request::Ended;
             return self.connection.send_end(self.id, None);

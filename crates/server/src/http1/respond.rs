@@ -7,7 +7,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use serow_http1::{BodyLength, Misuse};
+use serow_http1::{BodyLength, UsageError};
 use serow_message::{Body, BodyKind, FileRange, Handler, Headers, KnownHeader, Response, StatusCode};
 use serow_net::More;
 
@@ -50,7 +50,7 @@ impl<H: Handler> Http1<H> {
             BodyKind::Incoming(incoming) => return self.send_stream(incoming.into(), feeding, sent).await,
             BodyKind::Stream(stream) => return self.send_stream(Body::from(stream), feeding, sent).await,
         }
-        self.machine.send_end(None, self.transport.output()).map_err(misuse)?;
+        self.machine.send_end(None, self.transport.output()).map_err(usage_error)?;
         self.send_unless_more_comes().await
     }
 
@@ -59,13 +59,13 @@ impl<H: Handler> Http1<H> {
     fn copy_bytes(&mut self, bytes: &[u8], sent: &mut Sent) -> Result<(), End> {
         sent.body_bytes += bytes.len() as u64;
         self.worker.counters.body_bytes_sent.add(bytes.len() as u64);
-        self.machine.send_data(bytes, self.transport.output()).map_err(misuse)
+        self.machine.send_data(bytes, self.transport.output()).map_err(usage_error)
     }
 
     /// Sends a larger body along with the head in the same call, without copying it.
     async fn send_bytes(&mut self, mut bytes: Bytes, sent: &mut Sent) -> Result<(), End> {
         let length = bytes.len() as u64;
-        self.machine.begin_chunk(length, self.transport.output()).map_err(misuse)?;
+        self.machine.begin_chunk(length, self.transport.output()).map_err(usage_error)?;
         let outcome = self.transport.flush_with(&mut bytes).await;
         sent.body_bytes += length - bytes.len() as u64;
         outcome.map_err(End::Cut)?;
@@ -76,7 +76,7 @@ impl<H: Handler> Http1<H> {
     /// Sends a file without copying it.
     async fn send_file(&mut self, mut range: FileRange, sent: &mut Sent) -> Result<(), End> {
         let length = range.length;
-        self.machine.begin_chunk(length, self.transport.output()).map_err(misuse)?;
+        self.machine.begin_chunk(length, self.transport.output()).map_err(usage_error)?;
         let outcome = self.transport.flush_with_file(&mut range).await;
         sent.body_bytes += length - range.length;
         outcome.map_err(End::Cut)
@@ -124,7 +124,7 @@ impl<H: Handler> Http1<H> {
                 tokio::task::yield_now().await;
             }
         }
-        self.machine.send_end(trailers.as_ref(), self.transport.output()).map_err(misuse)?;
+        self.machine.send_end(trailers.as_ref(), self.transport.output()).map_err(usage_error)?;
         self.send_unless_more_comes().await
     }
 
@@ -164,14 +164,14 @@ impl<H: Handler> Http1<H> {
 
 /// The handler's response is none: the client is told that it is not to blame.
 #[cold]
-fn reject(status: StatusCode, misuse: Misuse) -> End {
+fn reject(status: StatusCode, misuse: UsageError) -> End {
     tracing::error!(%status, error = %misuse, "the service gave a response that cannot be sent");
     End::Refuse(StatusCode::INTERNAL_SERVER_ERROR)
 }
 
 /// The handler's body is not what it said: the response cannot be finished.
-fn misuse(misuse: Misuse) -> End {
-    End::Cut(Broken::Unfinished(io::Error::other(misuse)))
+fn usage_error(error: UsageError) -> End {
+    End::Cut(Broken::Unfinished(io::Error::other(error)))
 }
 
 /// Copying so much costs less than a second piece in the call.

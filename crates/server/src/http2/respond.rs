@@ -3,7 +3,7 @@
 use std::future::Future;
 
 use serow_http2::ErrorCode;
-use serow_message::{Body, BodyKind, BodyLength, Handler, Misuse, Request, Response, StatusCode};
+use serow_message::{Body, BodyKind, BodyLength, Handler, Request, Response, StatusCode, UsageError};
 
 use super::{
     connection::Http2,
@@ -56,7 +56,7 @@ where
 
     /// The handler's response is none: the client is told that it is not to blame.
     #[cold]
-    fn reject(&mut self, index: usize, status: StatusCode, misuse: Misuse) {
+    fn reject(&mut self, index: usize, status: StatusCode, misuse: UsageError) {
         tracing::error!(%status, error = %misuse, "the service gave a response that cannot be sent");
         if status == StatusCode::INTERNAL_SERVER_ERROR {
             return self.give_up(index, ErrorCode::INTERNAL_ERROR);

@@ -11,7 +11,7 @@ use std::{
 
 use bytes::Buf;
 use serow_http2::{ErrorCode, StreamId, Turn};
-use serow_message::{FileRange, Handler, Misuse, Priority, Request, Response};
+use serow_message::{FileRange, Handler, Priority, Request, Response, UsageError};
 use serow_net::{More, pacing::Demand};
 use tokio::task::yield_now;
 
@@ -155,7 +155,7 @@ where
                 .write_data(stream, &streaming.piece[..length], false, output)
                 .and_then(|()| self.machine.write_trailers(stream, trailers, output)),
             // More than was announced.
-            _ if !is_last_piece && self.machine.has_sent_length(stream) => Err(Misuse::TooManyBytes),
+            _ if !is_last_piece && self.machine.has_sent_length(stream) => Err(UsageError::TooManyBytes),
             _ if length == 0 && !end => Ok(()),
             _ => self.machine.write_data(stream, &streaming.piece[..length], end, output),
         };
@@ -198,7 +198,7 @@ where
     }
 
     /// The handler's body is not what it said.
-    fn break_off(&mut self, index: usize, misuse: Misuse) {
+    fn break_off(&mut self, index: usize, misuse: UsageError) {
         tracing::warn!(peer = ?self.connection.peer(), error = %misuse, "a response could not be finished");
         self.give_up(index, ErrorCode::INTERNAL_ERROR);
     }

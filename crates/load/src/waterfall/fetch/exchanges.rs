@@ -128,7 +128,7 @@ impl Exchanges {
             match self.open(resource) {
                 Err(OpenError::WouldBlock) => return,
                 Ok(()) => {}
-                Err(OpenError::Leaving | OpenError::Misuse) => {
+                Err(OpenError::Leaving | OpenError::Usage) => {
                     if let Some(resource) = self.recording.resources.get_mut(resource) {
                         resource.outcome = Outcome::Refused;
                     }
@@ -141,7 +141,7 @@ impl Exchanges {
     fn open(&mut self, number: usize) -> Result<(), OpenError> {
         let resources = &mut self.recording.resources;
         let (Some(head), Some(resource)) = (self.heads.get(number), resources.get_mut(number)) else {
-            return Err(OpenError::Misuse);
+            return Err(OpenError::Usage);
         };
         let priority = resource.wish.priority.filter(|_| self.recording.signals == Signals::Rfc7540);
         let dependency = priority.map(|priority| self.chain.dependency(priority));

@@ -9,7 +9,7 @@ use std::{
 
 use bytes::{Bytes, BytesMut};
 use serow::{Headers, Method, RequestHead, Target, Version};
-use serow_http2::{Asking, BodyLength, ClientEvent, ErrorCode, Limits, Misuse, OpenError, StreamId};
+use serow_http2::{Asking, BodyLength, ClientEvent, ErrorCode, Limits, OpenError, StreamId, UsageError};
 
 use super::{PATIENCE, answer::Answer};
 
@@ -379,7 +379,7 @@ fn write(
     turn: serow_http2::Turn,
     stream: &mut Stream,
     output: &mut Vec<u8>,
-) -> Result<(), Misuse> {
+) -> Result<(), UsageError> {
     let Some(mut piece) = stream.outgoing.pop_front() else {
         return match stream.finished.take() {
             Some(Some(trailers)) => machine.write_trailers(turn.stream, &trailers, output),
