@@ -160,7 +160,7 @@ impl Watched<Server> {
             Operation::Interim(status) => {
                 let status = self::status(*status);
                 let head = ResponseHead { status, version: Version::HTTP_11, headers: Headers::new() };
-                let result = self.role.send_interim(&head, &mut self.output);
+                let result = self.role.send_informational(&head, &mut self.output);
                 let interim = status.is_informational() && status != StatusCode::SWITCHING_PROTOCOLS;
                 assert!(result.is_err() || interim && self.sending == Sending::Head);
             }

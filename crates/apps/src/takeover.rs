@@ -95,8 +95,8 @@ async fn written(wire: Wire, request: &mut Request) -> Result<Response, Failure>
     connection.send_head(&head, BodyLength::Known(0)).map_err(|_| BROKEN)?;
     let ReceivedResponse { head, framing } = loop {
         match poll_fn(|context| connection.poll_receive(context)).await {
-            Ok(Event::Head(response)) if response.is_interim() => {
-                request.interim().send(response.head.status, response.head.headers);
+            Ok(Event::Head(response)) if response.is_informational() => {
+                request.informational().send(response.head.status, response.head.headers);
             }
             Ok(Event::Head(response)) => break response,
             Ok(Event::Data(_) | Event::End(_)) => {}

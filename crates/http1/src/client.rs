@@ -34,7 +34,7 @@ pub struct Client {
 /// A response's head and what it says of the rest.
 #[derive(Debug)]
 pub struct ReceivedResponse {
-    /// The head. One with a status 1xx (but 101) is an interim response: the response is still to come.
+    /// The head. One with a status 1xx (but 101) is an informational response: the response is still to come.
     pub head: ResponseHead,
     /// Where the body ends.
     pub framing: Framing,
@@ -43,7 +43,7 @@ pub struct ReceivedResponse {
 impl ReceivedResponse {
     /// Whether the response itself is still to come (RFC 9110 §15.2).
     #[must_use]
-    pub fn is_interim(&self) -> bool {
+    pub fn is_informational(&self) -> bool {
         self.head.status.is_informational() && self.head.status != StatusCode::SWITCHING_PROTOCOLS
     }
 }
@@ -250,7 +250,7 @@ impl Client {
     fn handle_head(&mut self, head: ResponseHead) -> Result<ReceivedResponse, ProtocolError> {
         let framing = Framing::of_response(&head.headers, head.version, head.status, &self.method)?;
         let response = ReceivedResponse { head, framing };
-        if response.is_interim() {
+        if response.is_informational() {
             self.informational += 1;
             if self.informational > self.limits.informational {
                 return Err(ProtocolError::TooManyInformational);

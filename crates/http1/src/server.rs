@@ -138,15 +138,15 @@ impl Server {
         }
     }
 
-    /// Writes an interim response (1xx but 101). Nothing is written for an HTTP/1.0 client, which would take it for the
+    /// Writes an informational response (1xx but 101). Nothing is written for an HTTP/1.0 client, which would take it for the
     /// response (RFC 9110 §15.2).
     ///
     /// # Errors
     ///
-    /// When no request waits for a response, the response has begun already, or the status is none of an interim
+    /// When no request waits for a response, the response has begun already, or the status is none of an informational
     /// response.
-    pub fn send_interim(&mut self, head: &ResponseHead, output: &mut Vec<u8>) -> Result<(), UsageError> {
-        if !self.awaits_response() || !is_interim(head.status) {
+    pub fn send_informational(&mut self, head: &ResponseHead, output: &mut Vec<u8>) -> Result<(), UsageError> {
+        if !self.awaits_response() || !is_informational(head.status) {
             return Err(UsageError::OutOfTurn);
         }
         if self.exchange.version == Version::HTTP_11 {
@@ -163,7 +163,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// When no request waits for a response, the response has begun already, the status is that of an interim response,
+    /// When no request waits for a response, the response has begun already, the status is that of an informational response,
     /// or 101 where no upgrade was asked for (RFC 9110 §15.2.2).
     #[inline]
     pub fn send_head(
@@ -175,7 +175,7 @@ impl Server {
         output: &mut Vec<u8>,
     ) -> Result<bool, UsageError> {
         let switch = status == StatusCode::SWITCHING_PROTOCOLS;
-        if !self.awaits_response() || is_interim(status) || switch && !self.exchange.upgrade {
+        if !self.awaits_response() || is_informational(status) || switch && !self.exchange.upgrade {
             return Err(UsageError::OutOfTurn);
         }
         write_status(status, output);
@@ -360,7 +360,7 @@ impl Server {
     }
 }
 
-/// RFC 9110 §15.2: 101 is no interim response, it is the last of HTTP on its connection.
-fn is_interim(status: StatusCode) -> bool {
+/// RFC 9110 §15.2: 101 is no informational response, it is the last of HTTP on its connection.
+fn is_informational(status: StatusCode) -> bool {
     status.is_informational() && status != StatusCode::SWITCHING_PROTOCOLS
 }

@@ -217,7 +217,7 @@ fn informational_responses_have_a_limit() {
         client.expect(&Method::GET).unwrap();
         let mut input = BytesMut::from(&"HTTP/1.1 103 Early Hints\r\n\r\n".repeat(64)[..]);
         while let Some(event) = client.receive(&mut input).unwrap() {
-            assert!(matches!(event, Event::Head(response) if response.is_interim()));
+            assert!(matches!(event, Event::Head(response) if response.is_informational()));
         }
         input.extend_from_slice(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
         assert!(matches!(client.receive(&mut input), Ok(Some(Event::Head(_)))));

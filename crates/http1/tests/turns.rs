@@ -20,7 +20,10 @@ fn respond(server: &mut Server, status: u16, length: BodyLength) -> Result<Strin
 fn interim(server: &mut Server, status: u16) -> Result<String, UsageError> {
     let status = StatusCode::from_u16(status).expect("a status");
     let mut output = Vec::new();
-    server.send_interim(&ResponseHead { status, version: Version::HTTP_11, headers: Headers::new() }, &mut output)?;
+    server.send_informational(
+        &ResponseHead { status, version: Version::HTTP_11, headers: Headers::new() },
+        &mut output,
+    )?;
     Ok(String::from_utf8(output).expect("text"))
 }
 

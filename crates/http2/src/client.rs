@@ -219,7 +219,7 @@ impl Client {
         self.connection.allowed.enable_connect_protocol
     }
 
-    /// A response's head has come, or an interim one.
+    /// A response's head has come, or an informational one.
     fn handle_response(&mut self, opening: HeadersStart) -> ClientEvent {
         let HeadersStart { stream: id, end_stream, .. } = opening;
         let most = self.connection.limits.body;

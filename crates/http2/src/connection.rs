@@ -85,7 +85,7 @@ pub(crate) enum Leaving {
 /// What became of received frames, as far as the roles differ in it.
 #[derive(Debug)]
 pub(crate) enum Step {
-    /// A request's or response's head, or an interim one: [`Connection::fields`].
+    /// A request's or response's head, or an informational one: [`Connection::fields`].
     Fields { headers: HeadersStart },
     /// A piece of a body.
     Data { stream: StreamId, data: Bytes },

@@ -183,8 +183,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Writes an interim response, ahead of everything else.
-    pub(crate) fn write_interim(&mut self, id: StreamId, head: &ResponseHead) {
+    /// Writes an informational response, ahead of everything else.
+    pub(crate) fn write_informational(&mut self, id: StreamId, head: &ResponseHead) {
         let start = frame::begin_headers(&mut self.control);
         self.encoder.encode_status(head.status, &mut self.control);
         let mut control = core::mem::take(&mut self.control);

@@ -75,7 +75,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// When no request waits for a response there, or the status is that of an interim response or 101 (RFC 9113 §8.6).
+    /// When no request waits for a response there, or the status is that of an informational response or 101 (RFC 9113 §8.6).
     #[inline]
     pub fn send_head(
         &mut self,
@@ -115,17 +115,17 @@ impl Server {
         Ok(sending != Sending::Done)
     }
 
-    /// Queues an interim response (1xx but 101).
+    /// Queues an informational response (1xx but 101).
     ///
     /// # Errors
     ///
-    /// When no request waits for a response there, or the status is none of an interim response.
-    pub fn send_interim(&mut self, stream: StreamId, head: &ResponseHead) -> Result<(), UsageError> {
+    /// When no request waits for a response there, or the status is none of an informational response.
+    pub fn send_informational(&mut self, stream: StreamId, head: &ResponseHead) -> Result<(), UsageError> {
         let switch = head.status == StatusCode::SWITCHING_PROTOCOLS;
         if self.awaiting_response(stream).is_none() || !head.status.is_informational() || switch {
             return Err(UsageError::OutOfTurn);
         }
-        self.connection.write_interim(stream, head);
+        self.connection.write_informational(stream, head);
         Ok(())
     }
 
@@ -140,7 +140,7 @@ impl Server {
         let Some(waiting) = self.awaiting_response(stream) else { return };
         if core::mem::take(&mut waiting.exchange.awaits_continue) {
             let head = ResponseHead { status: StatusCode::CONTINUE, version: Version::HTTP_2, headers: Headers::new() };
-            self.connection.write_interim(stream, &head);
+            self.connection.write_informational(stream, &head);
         }
     }
 

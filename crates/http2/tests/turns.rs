@@ -69,20 +69,20 @@ fn send(server: &mut Server, status: u16, length: BodyLength) -> Result<bool, Us
 fn a_response_waits_for_its_request_and_is_one() {
     let mut server = Server::new(Limits::default(), NOW);
     assert_eq!(send(&mut server, 200, BodyLength::Known(0)), Err(UsageError::OutOfTurn));
-    assert_eq!(server.send_interim(StreamId::new(1), &head(103)), Err(UsageError::OutOfTurn));
+    assert_eq!(server.send_informational(StreamId::new(1), &head(103)), Err(UsageError::OutOfTurn));
     let (mut server, _) = received("GET", &[]);
     for status in [100, 101, 103] {
         assert_eq!(send(&mut server, status, BodyLength::Known(0)), Err(UsageError::OutOfTurn), "{status}");
     }
     for status in [101, 200, 404] {
-        assert_eq!(server.send_interim(StreamId::new(1), &head(status)), Err(UsageError::OutOfTurn), "{status}");
+        assert_eq!(server.send_informational(StreamId::new(1), &head(status)), Err(UsageError::OutOfTurn), "{status}");
     }
-    assert_eq!(server.send_interim(StreamId::new(1), &head(103)), Ok(()));
+    assert_eq!(server.send_informational(StreamId::new(1), &head(103)), Ok(()));
     assert!(!server.has_begun_response(StreamId::new(1)));
     assert_eq!(send(&mut server, 200, BodyLength::Unknown), Ok(true));
     assert!(server.has_begun_response(StreamId::new(1)));
     assert_eq!(send(&mut server, 200, BodyLength::Unknown), Err(UsageError::OutOfTurn));
-    assert_eq!(server.send_interim(StreamId::new(1), &head(103)), Err(UsageError::OutOfTurn));
+    assert_eq!(server.send_informational(StreamId::new(1), &head(103)), Err(UsageError::OutOfTurn));
 }
 
 #[test]

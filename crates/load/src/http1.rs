@@ -192,7 +192,7 @@ impl Exchange<'_> {
                 self.stage = Stage::Head;
             }
             match connection.poll_receive(context) {
-                Poll::Ready(Ok(Event::Head(response))) if response.is_interim() => {}
+                Poll::Ready(Ok(Event::Head(response))) if response.is_informational() => {}
                 Poll::Ready(Ok(Event::Head(response))) => {
                     let status = response.head.status.as_u16();
                     self.stage = Stage::Body(status);

@@ -215,7 +215,7 @@ impl Lanes<'_> {
     fn take_events(&mut self, context: &mut Context<'_>) -> Result<(), Broken> {
         while let Poll::Ready(event) = self.connection.poll_receive(context, monotonic()) {
             match event? {
-                ClientEvent::Response(response) if response.is_interim() => {}
+                ClientEvent::Response(response) if response.is_informational() => {}
                 ClientEvent::Response(response) => {
                     let (status, keeps) = (response.head.status.as_u16(), self.thread.keeps_responses);
                     if let Some(request) = self.under_way.find(response.stream) {

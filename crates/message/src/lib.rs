@@ -83,7 +83,7 @@ pub use self::{
     file::{FileChanged, FileRange, FileVersion},
     handler::Handler,
     incoming::{Feeder, Incoming, IncomingError, Wanted},
-    informational::{Interim, InterimQueue},
+    informational::{InformationalQueue, InformationalSender},
     request::Request,
     response::Response,
     upgrade::{OnUpgrade, PendingUpgrade, UpgradeRefused, Upgraded, UpgradedIo},

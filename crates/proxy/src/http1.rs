@@ -12,7 +12,9 @@ use std::{
 
 use serow_client::{Broken, Http1};
 use serow_http1::{Event, Framing, ReceivedResponse};
-use serow_message::{Body, BodyLength, BoxError, Feeder, Incoming, Interim, RequestHead, StatusCode, Wanted};
+use serow_message::{
+    Body, BodyLength, BoxError, Feeder, Incoming, InformationalSender, RequestHead, StatusCode, Wanted,
+};
 
 use crate::{
     answer::{Answer, Content, Received, pass_on},
@@ -73,7 +75,7 @@ impl Exchange {
         &mut self,
         head: &RequestHead,
         body: &mut RequestBody,
-        interim: &Interim,
+        interim: &InformationalSender,
     ) -> Result<ReceivedResponse, Failure> {
         let length = body.length().map_or(BodyLength::Unknown, BodyLength::Known);
         let has_body = self
@@ -113,14 +115,20 @@ impl Exchange {
         Ok(Answer { head, content: Content::Body(body), asked })
     }
 
-    fn poll_head(&mut self, context: &mut Context<'_>, interim: &Interim) -> Poll<Result<ReceivedResponse, Failure>> {
+    fn poll_head(
+        &mut self,
+        context: &mut Context<'_>,
+        interim: &InformationalSender,
+    ) -> Poll<Result<ReceivedResponse, Failure>> {
         loop {
             match self.poll_send(context) {
                 Ok(waiting) => self.patience.wait_for(waiting),
                 Err(error) => return Poll::Ready(Err(Failure::of_exchange(Cause::Body(error), Processed::Maybe))),
             }
             match self.connection.poll_receive(context) {
-                Poll::Ready(Ok(Event::Head(response))) if response.is_interim() => pass_on(interim, response.head),
+                Poll::Ready(Ok(Event::Head(response))) if response.is_informational() => {
+                    pass_on(interim, response.head)
+                }
                 Poll::Ready(Ok(Event::Head(response))) => return Poll::Ready(Ok(response)),
                 // There is none before a head.
                 Poll::Ready(Ok(Event::Data(_) | Event::End(_))) => {}

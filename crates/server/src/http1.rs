@@ -14,7 +14,7 @@ use std::{
 };
 
 use serow_http1::{Event, Next, ProtocolError, Server};
-use serow_message::{Connection, Handler, InterimQueue, PendingUpgrade, StatusCode};
+use serow_message::{Connection, Handler, InformationalQueue, PendingUpgrade, StatusCode};
 use serow_net::More;
 use tokio::task::yield_now;
 
@@ -34,7 +34,7 @@ struct Http1<H> {
     machine: Server,
     connection: Connection,
     journal: Journal,
-    interim: InterimQueue,
+    informational: InformationalQueue,
     /// Whether there is a request that counts as being in progress.
     in_progress: bool,
 }
@@ -69,8 +69,8 @@ pub(crate) async fn serve<H: Handler>(
     inhabitant: Inhabitant,
 ) {
     let machine = Server::new(worker.settings.limits.http1());
-    let (journal, interim) = (Journal::default(), InterimQueue::default());
-    let mut http1 = Http1 { worker, transport, machine, connection, journal, interim, in_progress: false };
+    let (journal, informational) = (Journal::default(), InformationalQueue::default());
+    let mut http1 = Http1 { worker, transport, machine, connection, journal, informational, in_progress: false };
     match Watched(&mut http1).exchanges().await {
         End::Close => http1.close().await,
         End::Refuse(status) => http1.refuse(status).await,

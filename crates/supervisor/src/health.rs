@@ -70,7 +70,7 @@ async fn is_healthy(dialer: &Dialer, question: &Question) -> bool {
     }
     loop {
         match poll_fn(|context| connection.poll_receive(context)).await {
-            Ok(HttpEvent::Head(response)) if response.is_interim() => {}
+            Ok(HttpEvent::Head(response)) if response.is_informational() => {}
             Ok(HttpEvent::Head(response)) => return response.head.status == StatusCode::OK,
             _ => return false,
         }

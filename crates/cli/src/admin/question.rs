@@ -134,7 +134,7 @@ fn exchange(mut stream: impl Read + Write, token: Option<&str>, question: &Quest
     let mut chunk = [0; 16 * 1024];
     loop {
         match client.receive(&mut input).map_err(|_| Reason::NotOurs)? {
-            Some(Event::Head(response)) if response.is_interim() => {}
+            Some(Event::Head(response)) if response.is_informational() => {}
             Some(Event::Head(response)) => status = response.head.status,
             Some(Event::Data(data)) => body.extend_from_slice(&data),
             Some(Event::End(_)) => return answer(status, body),

@@ -25,7 +25,7 @@ pub(super) async fn ask(
     let mut body = BytesMut::new();
     loop {
         match exchange.receive().await? {
-            ClientEvent::Response(response) if response.is_interim() => {}
+            ClientEvent::Response(response) if response.is_informational() => {}
             ClientEvent::Response(response) => {
                 if response.head.status != StatusCode::OK {
                     return Err(CheckFailure::Status(response.head.status, vec![200..=200]));

@@ -41,7 +41,7 @@ impl Question<'_> {
         loop {
             let event = poll_fn(|context| connection.poll_receive(context)).await.map_err(CheckFailure::Broken)?;
             let progress = match event {
-                Event::Head(response) if response.is_interim() => Progress::Unfinished,
+                Event::Head(response) if response.is_informational() => Progress::Unfinished,
                 Event::Head(response) => expectation.handle_head(&response.head)?,
                 Event::Data(data) => expectation.handle_data(&data)?,
                 Event::End(_) => return expectation.handle_end(),
@@ -58,7 +58,7 @@ impl Question<'_> {
         let mut expectation = Expectation::new(self.check);
         loop {
             let progress = match exchange.receive().await? {
-                ClientEvent::Response(response) if response.is_interim() => Progress::Unfinished,
+                ClientEvent::Response(response) if response.is_informational() => Progress::Unfinished,
                 ClientEvent::Response(response) => match expectation.handle_head(&response.head)? {
                     Progress::Unfinished if !response.has_body => return expectation.handle_end(),
                     progress => progress,

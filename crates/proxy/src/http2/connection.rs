@@ -204,7 +204,7 @@ impl State {
     fn handle(&mut self, event: ClientEvent) {
         match event {
             ClientEvent::Response(response) => {
-                self.finished += u64::from(!response.has_body && !response.is_interim());
+                self.finished += u64::from(!response.has_body && !response.is_informational());
                 if let Some(slot) = self.slot(response.stream) {
                     slot.put_head(response);
                 }

@@ -190,7 +190,7 @@ impl State {
         match event {
             ClientEvent::Response(response) => {
                 let Some(got) = self.answers.get_mut(&response.stream) else { return };
-                if response.is_interim() {
+                if response.is_informational() {
                     return got.interim.push(response.head.status.as_u16());
                 }
                 got.end = (!response.has_body).then_some(End::Whole);

@@ -8,7 +8,7 @@ use std::{
 };
 
 use serow_http1::{Next, ReceivedRequest};
-use serow_message::{Handler, InterimQueue, PendingUpgrade, Request, Response, ResponseHead};
+use serow_message::{Handler, InformationalQueue, PendingUpgrade, Request, Response, ResponseHead};
 use serow_net::More;
 
 use super::{End, Http1, body_forwarding::Feeding};
@@ -24,11 +24,12 @@ impl<H: Handler> Http1<H> {
         let mut record = self.worker.log.is_some().then(|| self.journal.begin(Some(&head), &self.connection));
         self.transport.allow_any_time();
         let (feeding, body) = Feeding::new(framing);
-        if !self.interim.is_free() {
+        if !self.informational.is_free() {
             // Somebody still holds on to the last request: its hints must not reach this one.
-            self.interim = InterimQueue::default();
+            self.informational = InformationalQueue::default();
         }
-        let mut request = Request::new(head, body, self.connection.clone()).with_interim(self.interim.sender());
+        let mut request =
+            Request::new(head, body, self.connection.clone()).with_informational(self.informational.sender());
         let mut pending = None;
         if upgrade {
             let (ours, theirs) = PendingUpgrade::channel();
@@ -38,8 +39,8 @@ impl<H: Handler> Http1<H> {
         let call = self.worker.handler.call(request);
         let mut sent = Sent::default();
         let handled = self.handle(call, &feeding).await;
-        if self.interim.has_waiting() {
-            self.send_interim(InterimQueue::take);
+        if self.informational.has_waiting() {
+            self.send_informational(InformationalQueue::take);
         }
         let answered = match handled {
             Ok(mut response) => {
@@ -103,7 +104,7 @@ impl<H: Handler> Http1<H> {
     /// While the handler works: sends what is due, and feeds it the body. Ready when it has more to read, or the
     /// connection ends over it.
     fn poll_meanwhile(&mut self, feeding: &Feeding, context: &mut Context<'_>) -> Poll<Result<(), End>> {
-        self.send_interim(|interim| interim.poll_take(context));
+        self.send_informational(|informational| informational.poll_take(context));
         if let Poll::Ready(outcome) = self.poll_feed(feeding, context) {
             return Poll::Ready(outcome);
         }
@@ -144,12 +145,12 @@ impl<H: Handler> Http1<H> {
         Poll::Pending
     }
 
-    /// Writes the interim responses that wait.
+    /// Writes the informational responses that wait.
     #[cold]
-    fn send_interim(&mut self, take: impl FnOnce(&InterimQueue) -> Vec<ResponseHead>) {
-        for head in take(&self.interim) {
+    fn send_informational(&mut self, take: impl FnOnce(&InformationalQueue) -> Vec<ResponseHead>) {
+        for head in take(&self.informational) {
             // Out of turn, it would be behind the response: too late to be of use.
-            let _ = self.machine.send_interim(&head, self.transport.output());
+            let _ = self.machine.send_informational(&head, self.transport.output());
         }
     }
 

@@ -133,7 +133,7 @@ where
             patience: None,
         });
         let Some(place) = self.exchanges.place(index) else { return };
-        let request = request.with_interim(place.interim.sender());
+        let request = request.with_informational(place.informational.sender());
         let handler = &self.call;
         match catch_unwind(AssertUnwindSafe(|| handler(request))) {
             Ok(call) => self.exchanges.begin_call(index, call),
@@ -188,7 +188,7 @@ where
                 return Step::Wait;
             }
         };
-        self.send_interim(index, polled.is_pending().then_some(context));
+        self.send_informational(index, polled.is_pending().then_some(context));
         match polled {
             Poll::Ready(response) => {
                 self.exchanges.end_call(index);
@@ -199,18 +199,18 @@ where
         }
     }
 
-    /// Passes on the interim responses that wait.
-    fn send_interim(&mut self, index: usize, context: Option<&mut Context<'_>>) {
+    /// Passes on the informational responses that wait.
+    fn send_informational(&mut self, index: usize, context: Option<&mut Context<'_>>) {
         let Some(place) = self.exchanges.place(index) else { return };
         let heads = match context {
-            Some(context) => place.interim.poll_take(context),
-            None if place.interim.has_waiting() => place.interim.take(),
+            Some(context) => place.informational.poll_take(context),
+            None if place.informational.has_waiting() => place.informational.take(),
             None => return,
         };
         let Some(stream) = place.exchange.as_ref().map(|exchange| exchange.stream) else { return };
         for head in heads {
             // Out of turn, it would be behind the response: too late to be of use.
-            let _ = self.machine.send_interim(stream, &head);
+            let _ = self.machine.send_informational(stream, &head);
         }
     }
 

@@ -197,7 +197,7 @@ impl Exchanges {
     fn handle(&mut self, event: ClientEvent) {
         let now = monotonic() - self.recording.clock;
         match event {
-            ClientEvent::Response(response) if response.is_interim() => {}
+            ClientEvent::Response(response) if response.is_informational() => {}
             ClientEvent::Response(response) => {
                 if let Some(resource) = self.find(response.stream) {
                     resource.head = Some(now);
