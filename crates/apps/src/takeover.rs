@@ -16,7 +16,7 @@ use http_body::{Frame, SizeHint};
 use serow_client::Http1;
 use serow_http1::{Event, Limits, Next, ReceivedResponse};
 use serow_message::{
-    Body, BodyLength, BoxError, Feeder, Headers, Incoming, IncomingError, KnownHeader, Method, OnUpgrade, Request,
+    Body, BodyLength, BodySender, BoxError, Headers, Incoming, IncomingError, KnownHeader, Method, OnUpgrade, Request,
     RequestHead, Response, StatusCode, UpgradedIo, Version, Wanted, content, hop_by_hop,
 };
 use serow_net::{Socket, Tunnel, Wire};
@@ -121,7 +121,7 @@ async fn written(wire: Wire, request: &mut Request) -> Result<Response, Failure>
 }
 
 /// Hands a body over as it is asked for.
-async fn feed(mut connection: Http1, feeder: Feeder) {
+async fn feed(mut connection: Http1, feeder: BodySender) {
     loop {
         if poll_fn(|context| feeder.poll_wanted(context)).await == Wanted::Nothing {
             return;

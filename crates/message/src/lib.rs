@@ -82,7 +82,7 @@ pub use self::{
     connection::{Connection, Encryption, Peer, PeerCredentials, Scheme},
     file::{FileChanged, FileRange, FileVersion},
     handler::Handler,
-    incoming::{Feeder, Incoming, IncomingError, Wanted},
+    incoming::{BodySender, Incoming, IncomingError, Wanted},
     informational::{InformationalQueue, InformationalSender},
     request::Request,
     response::Response,

@@ -13,7 +13,7 @@ use std::{
 use serow_client::{Broken, Http1};
 use serow_http1::{Event, Framing, ReceivedResponse};
 use serow_message::{
-    Body, BodyLength, BoxError, Feeder, Incoming, InformationalSender, RequestHead, StatusCode, Wanted,
+    Body, BodyLength, BodySender, BoxError, Incoming, InformationalSender, RequestHead, StatusCode, Wanted,
 };
 
 use crate::{
@@ -210,7 +210,7 @@ impl Exchange {
     }
 
     /// Hands the response over as it is asked for.
-    async fn feed(mut self, mut received: Received, feeder: Feeder, asked: Asked) {
+    async fn feed(mut self, mut received: Received, feeder: BodySender, asked: Asked) {
         let until = self.until;
         match fed_by(until, poll_fn(|context| self.poll_feed(&mut received, &feeder, context))).await {
             Ok(Fed::Whole) => self.finish(),
@@ -222,7 +222,7 @@ impl Exchange {
     fn poll_feed(
         &mut self,
         received: &mut Received,
-        feeder: &Feeder,
+        feeder: &BodySender,
         context: &mut Context<'_>,
     ) -> Poll<Result<Fed, Cut>> {
         loop {

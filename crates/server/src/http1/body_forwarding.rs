@@ -8,16 +8,16 @@ use std::{
 
 use bytes::Bytes;
 use serow_http1::{Event, Framing, ProtocolError};
-use serow_message::{Body, Feeder, Handler, Incoming, IncomingError, StatusCode, Wanted};
+use serow_message::{Body, BodySender, Handler, Incoming, IncomingError, StatusCode, Wanted};
 use serow_net::More;
 use tokio::task::coop::poll_proceed;
 
 use super::{End, Http1};
 use crate::transport::Broken;
 
-/// The feeding end of a request's body, where there is one.
+/// Forwards a request body from the connection to the handler, where there is one.
 pub(super) struct Feeding {
-    feeder: Option<Feeder>,
+    sender: Option<BodySender>,
     /// Bytes that were announced and not yet received; none for a chunked body.
     left: Cell<Option<u64>>,
 }
@@ -27,11 +27,11 @@ impl Feeding {
     #[inline]
     pub(super) fn new(framing: Framing) -> (Self, Body) {
         match framing {
-            Framing::None => (Self { feeder: None, left: Cell::new(None) }, Body::empty()),
+            Framing::None => (Self { sender: None, left: Cell::new(None) }, Body::empty()),
             framing => {
                 let length = framing.length();
-                let (feeder, incoming) = Incoming::channel(length);
-                (Self { feeder: Some(feeder), left: Cell::new(length) }, incoming.into())
+                let (sender, incoming) = Incoming::channel(length);
+                (Self { sender: Some(sender), left: Cell::new(length) }, incoming.into())
             }
         }
     }
@@ -39,22 +39,22 @@ impl Feeding {
     /// Whether there is a body.
     #[inline]
     pub(super) fn has_body(&self) -> bool {
-        self.feeder.is_some()
+        self.sender.is_some()
     }
 
     /// Whether nobody will read the rest.
     fn is_abandoned(&self) -> bool {
-        self.feeder.as_ref().is_none_or(Feeder::is_abandoned)
+        self.sender.as_ref().is_none_or(BodySender::is_abandoned)
     }
 
-    fn push(&self, feeder: &Feeder, data: Bytes, context: &Context<'_>) {
+    fn push(&self, sender: &BodySender, data: Bytes, context: &Context<'_>) {
         self.left.set(self.left.get().map(|left| left.saturating_sub(data.len() as u64)));
-        feeder.push(data, context);
+        sender.push(data, context);
     }
 
     fn fail(&self, error: IncomingError) {
-        if let Some(feeder) = &self.feeder {
-            feeder.fail(error);
+        if let Some(sender) = &self.sender {
+            sender.fail(error);
         }
     }
 }
@@ -72,9 +72,9 @@ impl<H: Handler> Http1<H> {
 
     /// Feeds the body as it is wanted: ready when the reader has something to look at, or the connection ends over it.
     pub(super) fn poll_feed(&mut self, feeding: &Feeding, context: &mut Context<'_>) -> Poll<Result<(), End>> {
-        let Some(feeder) = &feeding.feeder else { return Poll::Pending };
+        let Some(sender) = &feeding.sender else { return Poll::Pending };
         loop {
-            match feeder.poll_wanted(context) {
+            match sender.poll_wanted(context) {
                 Poll::Ready(Wanted::More) => {}
                 Poll::Ready(Wanted::Nothing) => return Poll::Pending,
                 Poll::Pending => {
@@ -91,12 +91,12 @@ impl<H: Handler> Http1<H> {
                 Ok(Some(Event::Data(data))) => {
                     turn.made_progress();
                     self.note_received(data.len());
-                    feeding.push(feeder, data, context);
+                    feeding.push(sender, data, context);
                     return Poll::Ready(Ok(()));
                 }
                 Ok(Some(Event::End(trailers))) => {
                     self.transport.allow_any_time();
-                    feeder.finish(trailers);
+                    sender.finish(trailers);
                     return Poll::Ready(Ok(()));
                 }
                 Ok(Some(Event::Head(_)) | None) => {}

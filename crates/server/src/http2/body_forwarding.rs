@@ -23,8 +23,8 @@ where
     pub(super) fn feed(&mut self, index: usize, context: &mut Context<'_>) -> bool {
         let Some(exchange) = self.exchanges.get(index) else { return false };
         let stream = exchange.stream;
-        let Some(feeder) = &exchange.feeder else { return false };
-        match feeder.poll_wanted(context) {
+        let Some(sender) = &exchange.sender else { return false };
+        match sender.poll_wanted(context) {
             Poll::Ready(Wanted::More) => {}
             Poll::Ready(Wanted::Nothing) => {
                 self.abandon(index);
@@ -39,12 +39,12 @@ where
         }
         if let Some(data) = exchange.received.pop_front() {
             self.machine.note_consumed(stream, data.len());
-            feeder.push(data, context);
+            sender.push(data, context);
             return true;
         }
         if let Some(trailers) = exchange.ended.take() {
-            feeder.finish(trailers);
-            exchange.feeder = None;
+            sender.finish(trailers);
+            exchange.sender = None;
             exchange.patience = None;
             if let Stage::Answered = exchange.stage {
                 self.conclude(index);
@@ -66,8 +66,8 @@ where
         if patience.poll_receiving(context, time, &self.worker.clock).is_pending() {
             return false;
         }
-        if let Some(feeder) = exchange.feeder.take() {
-            feeder.fail(IncomingError::TimedOut);
+        if let Some(sender) = exchange.sender.take() {
+            sender.fail(IncomingError::TimedOut);
         }
         exchange.patience = None;
         // As over HTTP/1: who does not send what it announced is told so, if nothing else was said before.
@@ -82,7 +82,7 @@ where
     pub(super) fn abandon(&mut self, index: usize) {
         let Some(exchange) = self.exchanges.get(index) else { return };
         let stream = exchange.stream;
-        exchange.feeder = None;
+        exchange.sender = None;
         exchange.ended = None;
         exchange.received.clear();
         exchange.patience = None;

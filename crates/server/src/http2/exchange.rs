@@ -10,7 +10,7 @@ use std::{
 use bytes::Bytes;
 use serow_http2::{ErrorCode, ReceivedRequest, StreamId};
 use serow_message::{
-    Body, Feeder, FileRange, Handler, Headers, Incoming, PendingUpgrade, Request, Response, StatusCode,
+    Body, BodySender, FileRange, Handler, Headers, Incoming, PendingUpgrade, Request, Response, StatusCode,
 };
 
 use super::{connection::Http2, sending::give_way, tunnel::Tunnel, waiting::Waiting, websocket};
@@ -21,7 +21,7 @@ pub(super) struct Exchange {
     pub(super) stream: StreamId,
     pub(super) stage: Stage,
     /// The feeding end of the request's body, while somebody may read it.
-    pub(super) feeder: Option<Feeder>,
+    pub(super) sender: Option<BodySender>,
     /// What has come of the body and nobody has read yet; as much as the windows allow.
     pub(super) received: VecDeque<Bytes>,
     /// How the body ended, once it has, until the reader is told.
@@ -106,11 +106,11 @@ where
         });
         let is_websocket = protocol.is_some_and(|protocol| websocket::present(&protocol, &mut head));
         // What follows a CONNECT is the tunnel's.
-        let (feeder, body) = match has_body && !is_connect {
+        let (sender, body) = match has_body && !is_connect {
             false => (None, Body::empty()),
             true => {
-                let (feeder, incoming) = Incoming::channel(length);
-                (Some(feeder), incoming.into())
+                let (sender, incoming) = Incoming::channel(length);
+                (Some(sender), incoming.into())
             }
         };
         let mut request = Request::new(head, body, self.connection.clone());
@@ -123,7 +123,7 @@ where
         let index = self.exchanges.add(Exchange {
             stream,
             stage: Stage::Handling,
-            feeder,
+            sender,
             received: VecDeque::new(),
             ended: None,
             upgrade,

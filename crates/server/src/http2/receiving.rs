@@ -75,8 +75,8 @@ where
             ErrorCode::PROTOCOL_ERROR => IncomingError::Malformed,
             _ => IncomingError::Disconnected,
         };
-        if let Some(feeder) = &exchange.feeder {
-            feeder.fail(error);
+        if let Some(sender) = &exchange.sender {
+            sender.fail(error);
         }
         let whole = matches!(exchange.stage, Stage::Answered);
         self.log(exchange, whole);
@@ -92,8 +92,8 @@ where
         }
         match self.exchanges.find(stream).and_then(|index| self.exchanges.remove(index)) {
             Some(mut exchange) => {
-                if let Some(feeder) = &exchange.feeder {
-                    feeder.fail(IncomingError::TooLarge);
+                if let Some(sender) = &exchange.sender {
+                    sender.fail(IncomingError::TooLarge);
                 }
                 if !exchange.sent.has_begun {
                     (exchange.sent.status, exchange.sent.has_begun) = (status, true);

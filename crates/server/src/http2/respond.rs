@@ -23,7 +23,7 @@ where
         let Some(exchange) = self.exchanges.get(index) else { return };
         let stream = exchange.stream;
         let Response { mut status, mut headers, body, mut extensions } = response;
-        if exchange.feeder.as_ref().is_some_and(|feeder| !feeder.is_abandoned()) {
+        if exchange.sender.as_ref().is_some_and(|sender| !sender.is_abandoned()) {
             // The response may be made of the body, or somebody reads it elsewhere: no later time to ask for it.
             self.machine.send_continue(stream);
         }

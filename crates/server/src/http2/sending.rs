@@ -176,7 +176,7 @@ where
     pub(super) fn answered(&mut self, index: usize) {
         let Some(exchange) = self.exchanges.get(index) else { return };
         exchange.stage = Stage::Answered;
-        if exchange.feeder.as_ref().is_none_or(serow_message::Feeder::is_abandoned) {
+        if exchange.sender.as_ref().is_none_or(serow_message::BodySender::is_abandoned) {
             self.abandon_if_unread(index);
             self.conclude(index);
         }
@@ -185,7 +185,7 @@ where
     /// The rest of a body that nobody reads is not waited for.
     fn abandon_if_unread(&mut self, index: usize) {
         let Some(exchange) = self.exchanges.get(index) else { return };
-        if exchange.feeder.take().is_some() {
+        if exchange.sender.take().is_some() {
             self.machine.abandon_body(exchange.stream);
         }
     }
