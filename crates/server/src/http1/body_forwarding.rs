@@ -16,13 +16,13 @@ use super::{End, Http1};
 use crate::transport::Broken;
 
 /// Forwards a request body from the connection to the handler, where there is one.
-pub(super) struct Feeding {
+pub(super) struct BodyForwarding {
     sender: Option<BodySender>,
     /// Bytes that were announced and not yet received; none for a chunked body.
     left: Cell<Option<u64>>,
 }
 
-impl Feeding {
+impl BodyForwarding {
     /// The two ends of a body with this framing.
     #[inline]
     pub(super) fn new(framing: Framing) -> (Self, Body) {
@@ -61,18 +61,22 @@ impl Feeding {
 
 impl<H: Handler> Http1<H> {
     /// Before the head of the response is sent: decides what becomes of a body that has not been read to its end.
-    pub(super) fn settle_expectation(&mut self, feeding: &Feeding) {
-        if !feeding.is_abandoned() {
+    pub(super) fn settle_expectation(&mut self, forwarding: &BodyForwarding) {
+        if !forwarding.is_abandoned() {
             // The response may be made of the body, or somebody reads it elsewhere: no later time to ask for it.
             self.machine.send_continue(self.transport.output());
-        } else if self.machine.awaits_continue() || feeding.left.get().is_some_and(|left| left > MOST_DRAINED) {
+        } else if self.machine.awaits_continue() || forwarding.left.get().is_some_and(|left| left > MOST_DRAINED) {
             self.machine.close();
         }
     }
 
     /// Feeds the body as it is wanted: ready when the reader has something to look at, or the connection ends over it.
-    pub(super) fn poll_feed(&mut self, feeding: &Feeding, context: &mut Context<'_>) -> Poll<Result<(), End>> {
-        let Some(sender) = &feeding.sender else { return Poll::Pending };
+    pub(super) fn poll_forward_body(
+        &mut self,
+        forwarding: &BodyForwarding,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<(), End>> {
+        let Some(sender) = &forwarding.sender else { return Poll::Pending };
         loop {
             match sender.poll_wanted(context) {
                 Poll::Ready(Wanted::More) => {}
@@ -91,7 +95,7 @@ impl<H: Handler> Http1<H> {
                 Ok(Some(Event::Data(data))) => {
                     turn.made_progress();
                     self.note_received(data.len());
-                    feeding.push(sender, data, context);
+                    forwarding.push(sender, data, context);
                     return Poll::Ready(Ok(()));
                 }
                 Ok(Some(Event::End(trailers))) => {
@@ -101,7 +105,7 @@ impl<H: Handler> Http1<H> {
                 }
                 Ok(Some(Event::Head(_)) | None) => {}
                 Err(error) => {
-                    feeding.fail(match error {
+                    forwarding.fail(match error {
                         ProtocolError::BodyTooLarge => IncomingError::TooLarge,
                         _ => IncomingError::Malformed,
                     });
@@ -111,7 +115,7 @@ impl<H: Handler> Http1<H> {
             match self.poll_more(context) {
                 Poll::Ready(Ok(())) => {}
                 Poll::Ready(Err(end)) => {
-                    feeding.fail(match end {
+                    forwarding.fail(match end {
                         End::Refuse(_) => IncomingError::TimedOut,
                         _ => IncomingError::Disconnected,
                     });
@@ -123,8 +127,8 @@ impl<H: Handler> Http1<H> {
     }
 
     /// After the response: feeds the rest to whoever still reads, in another task than the handler's.
-    pub(super) async fn feed_rest(&mut self, feeding: &Feeding) -> Result<(), End> {
-        if feeding.is_abandoned() || self.machine.has_received_all() {
+    pub(super) async fn forward_rest(&mut self, forwarding: &BodyForwarding) -> Result<(), End> {
+        if forwarding.is_abandoned() || self.machine.has_received_all() {
             return Ok(());
         }
         self.transport.flush(More::Nothing).await.map_err(End::Cut)?;
@@ -133,12 +137,12 @@ impl<H: Handler> Http1<H> {
             let _ = self.transport.finish_sending().await;
         }
         poll_fn(|context| {
-            while !feeding.is_abandoned() && !self.machine.has_received_all() {
-                match self.poll_feed(feeding, context) {
+            while !forwarding.is_abandoned() && !self.machine.has_received_all() {
+                match self.poll_forward_body(forwarding, context) {
                     Poll::Ready(Ok(())) => {}
                     // The response is whole, so the connection ends in order.
                     Poll::Ready(Err(_)) => return Poll::Ready(Err(End::Close)),
-                    Poll::Pending if feeding.is_abandoned() => {}
+                    Poll::Pending if forwarding.is_abandoned() => {}
                     Poll::Pending => return Poll::Pending,
                 }
             }

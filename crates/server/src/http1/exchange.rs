@@ -11,7 +11,7 @@ use serow_http1::{Next, ReceivedRequest};
 use serow_message::{Handler, InformationalQueue, PendingUpgrade, Request, Response, ResponseHead};
 use serow_net::More;
 
-use super::{End, Http1, body_forwarding::Feeding};
+use super::{End, Http1, body_forwarding::BodyForwarding};
 use crate::{access_log::Record, exchange::Sent, transport::Broken};
 
 impl<H: Handler> Http1<H> {
@@ -23,7 +23,7 @@ impl<H: Handler> Http1<H> {
         self.in_progress = true;
         let mut record = self.worker.log.is_some().then(|| self.journal.begin(Some(&head), &self.connection));
         self.transport.allow_any_time();
-        let (feeding, body) = Feeding::new(framing);
+        let (forwarding, body) = BodyForwarding::new(framing);
         if !self.informational.is_free() {
             // Somebody still holds on to the last request: its hints must not reach this one.
             self.informational = InformationalQueue::default();
@@ -38,7 +38,7 @@ impl<H: Handler> Http1<H> {
         }
         let call = self.worker.handler.call(request);
         let mut sent = Sent::default();
-        let handled = self.handle(call, &feeding).await;
+        let handled = self.handle(call, &forwarding).await;
         if self.informational.has_waiting() {
             self.send_informational(InformationalQueue::take);
         }
@@ -48,7 +48,7 @@ impl<H: Handler> Http1<H> {
                 if let (Some(record), Some(log)) = (&mut record, &self.worker.log) {
                     record.note_response(&**log, &response.headers, &mut response.extensions);
                 }
-                self.respond(response, &feeding, &mut sent).await
+                self.respond(response, &forwarding, &mut sent).await
             }
             Err(end) => Err(end),
         };
@@ -59,7 +59,7 @@ impl<H: Handler> Http1<H> {
         if let (Some(record), Some(log)) = (record, &self.worker.log) {
             record.write(&**log, sent, true);
         }
-        self.conclude(pending, &feeding).await
+        self.conclude(pending, &forwarding).await
     }
 
     /// The request was not answered to the end: says how the connection ends over it, and tells the log.
@@ -83,14 +83,18 @@ impl<H: Handler> Http1<H> {
 
     /// Waits for the handler, and meanwhile does what it asks for.
     #[inline]
-    async fn handle(&mut self, call: impl Future<Output = Response>, feeding: &Feeding) -> Result<Response, End> {
+    async fn handle(
+        &mut self,
+        call: impl Future<Output = Response>,
+        forwarding: &BodyForwarding,
+    ) -> Result<Response, End> {
         let mut call = pin!(call);
         poll_fn(|context| {
             loop {
                 if let Poll::Ready(response) = call.as_mut().poll(context) {
                     return Poll::Ready(Ok(response));
                 }
-                match self.poll_meanwhile(feeding, context) {
+                match self.poll_meanwhile(forwarding, context) {
                     // The handler has more to read.
                     Poll::Ready(Ok(())) => {}
                     Poll::Ready(Err(end)) => return Poll::Ready(Err(end)),
@@ -103,9 +107,9 @@ impl<H: Handler> Http1<H> {
 
     /// While the handler works: sends what is due, and feeds it the body. Ready when it has more to read, or the
     /// connection ends over it.
-    fn poll_meanwhile(&mut self, feeding: &Feeding, context: &mut Context<'_>) -> Poll<Result<(), End>> {
+    fn poll_meanwhile(&mut self, forwarding: &BodyForwarding, context: &mut Context<'_>) -> Poll<Result<(), End>> {
         self.send_informational(|informational| informational.poll_take(context));
-        if let Poll::Ready(outcome) = self.poll_feed(feeding, context) {
+        if let Poll::Ready(outcome) = self.poll_forward_body(forwarding, context) {
             return Poll::Ready(outcome);
         }
         match self.transport.poll_flush(context, More::Nothing) {
@@ -156,9 +160,9 @@ impl<H: Handler> Http1<H> {
 
     /// After the response: finds out what becomes of the connection.
     #[inline]
-    async fn conclude(&mut self, pending: Option<PendingUpgrade>, feeding: &Feeding) -> Result<(), End> {
-        if feeding.has_body() {
-            self.feed_rest(feeding).await?;
+    async fn conclude(&mut self, pending: Option<PendingUpgrade>, forwarding: &BodyForwarding) -> Result<(), End> {
+        if forwarding.has_body() {
+            self.forward_rest(forwarding).await?;
         }
         loop {
             match self.machine.begin_next() {

@@ -11,18 +11,23 @@ use serow_http1::{BodyLength, UsageError};
 use serow_message::{Body, BodyKind, FileRange, Handler, Headers, KnownHeader, Response, StatusCode};
 use serow_net::More;
 
-use super::{End, Http1, body_forwarding::Feeding};
+use super::{End, Http1, body_forwarding::BodyForwarding};
 use crate::{exchange::Sent, transport::Broken};
 
 impl<H: Handler> Http1<H> {
     /// Sends a response, and notes what was sent.
     #[inline]
-    pub(super) async fn respond(&mut self, response: Response, feeding: &Feeding, sent: &mut Sent) -> Result<(), End> {
+    pub(super) async fn respond(
+        &mut self,
+        response: Response,
+        forwarding: &BodyForwarding,
+        sent: &mut Sent,
+    ) -> Result<(), End> {
         if self.worker.is_draining() {
             self.machine.close();
         }
-        if feeding.has_body() {
-            self.settle_expectation(feeding);
+        if forwarding.has_body() {
+            self.settle_expectation(forwarding);
         }
         let length = response.body.length().map_or(BodyLength::Unknown, BodyLength::Known);
         let date = self.worker.clock.date_line();
@@ -47,8 +52,8 @@ impl<H: Handler> Http1<H> {
                 self.transport.begin_turn();
                 self.send_file(*range, sent).await?;
             }
-            BodyKind::Incoming(incoming) => return self.send_stream(incoming.into(), feeding, sent).await,
-            BodyKind::Stream(stream) => return self.send_stream(Body::from(stream), feeding, sent).await,
+            BodyKind::Incoming(incoming) => return self.send_stream(incoming.into(), forwarding, sent).await,
+            BodyKind::Stream(stream) => return self.send_stream(Body::from(stream), forwarding, sent).await,
         }
         self.machine.send_end(None, self.transport.output()).map_err(usage_error)?;
         self.send_unless_more_comes().await
@@ -88,7 +93,7 @@ impl<H: Handler> Http1<H> {
     /// A body that is never done waiting would keep the core from everybody else, so others have their turn after a while,
     /// and whenever a body asks for that by a piece of nothing. (A task that only wakes itself does not look at the sockets
     /// in between.)
-    async fn send_stream(&mut self, mut body: Body, feeding: &Feeding, sent: &mut Sent) -> Result<(), End> {
+    async fn send_stream(&mut self, mut body: Body, forwarding: &BodyForwarding, sent: &mut Sent) -> Result<(), End> {
         let mut trailers: Option<Headers> = None;
         let mut at_once = 0;
         loop {
@@ -97,7 +102,7 @@ impl<H: Handler> Http1<H> {
                     if let Poll::Ready(frame) = body.poll_next(context) {
                         return Poll::Ready(Ok(frame));
                     }
-                    match self.poll_between_pieces(feeding, context) {
+                    match self.poll_between_pieces(forwarding, context) {
                         // The body is made of what was just received.
                         Poll::Ready(Ok(())) => {}
                         Poll::Ready(Err(end)) => return Poll::Ready(Err(end)),
@@ -130,9 +135,9 @@ impl<H: Handler> Http1<H> {
 
     /// While no piece of a stream is ready: sends what is due, and feeds the request's body. Ready when its reader has
     /// something to look at, or the connection ends over it.
-    fn poll_between_pieces(&mut self, feeding: &Feeding, context: &mut Context<'_>) -> Poll<Result<(), End>> {
+    fn poll_between_pieces(&mut self, forwarding: &BodyForwarding, context: &mut Context<'_>) -> Poll<Result<(), End>> {
         match self.transport.poll_flush(context, More::Nothing) {
-            Poll::Ready(Ok(())) => match self.poll_feed(feeding, context) {
+            Poll::Ready(Ok(())) => match self.poll_forward_body(forwarding, context) {
                 Poll::Pending => self.poll_left(context).map(Err),
                 outcome => outcome,
             },

@@ -20,7 +20,7 @@ where
     F: Future<Output = Response>,
 {
     /// Hands a piece of the body to its reader, if that asks for one; says whether the reader has something to look at.
-    pub(super) fn feed(&mut self, index: usize, context: &mut Context<'_>) -> bool {
+    pub(super) fn forward_body(&mut self, index: usize, context: &mut Context<'_>) -> bool {
         let Some(exchange) = self.exchanges.get(index) else { return false };
         let stream = exchange.stream;
         let Some(sender) = &exchange.sender else { return false };

@@ -20,7 +20,7 @@ use crate::{access_log::Record, connection_deadline::Patience, exchange::Sent, w
 pub(super) struct Exchange {
     pub(super) stream: StreamId,
     pub(super) stage: Stage,
-    /// The feeding end of the request's body, while somebody may read it.
+    /// The forwarding end of the request's body, while somebody may read it.
     pub(super) sender: Option<BodySender>,
     /// What has come of the body and nobody has read yet; as much as the windows allow.
     pub(super) received: VecDeque<Bytes>,
@@ -170,7 +170,7 @@ where
                 None => return,
             };
             if let Step::Wait = step
-                && !self.feed(index, &mut context)
+                && !self.forward_body(index, &mut context)
             {
                 return;
             }
