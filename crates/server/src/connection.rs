@@ -11,7 +11,7 @@ use serow_net::{
 
 use crate::{
     ProxyProtocol, Versions,
-    connection_counter::Inhabitant,
+    connection_counter::ConnectionGuard,
     http1, http2,
     status::Counters,
     transport::{Broken, Transport},
@@ -23,7 +23,7 @@ pub(crate) async fn serve<H: Handler>(
     worker: Rc<Worker<H>>,
     accepted: Accepted,
     tls: Option<TlsAcceptor>,
-    inhabitant: Inhabitant,
+    guard: ConnectionGuard,
 ) {
     let peer = match accepted.peer {
         serow_net::Peer::Tcp(address) => Peer::Tcp(address),
@@ -50,9 +50,9 @@ pub(crate) async fn serve<H: Handler>(
     all.add(1);
     let _open = open.enter();
     match begun.version {
-        SpokenVersion::Http1 => http1::serve(worker, transport, begun.connection, inhabitant).await,
+        SpokenVersion::Http1 => http1::serve(worker, transport, begun.connection, guard).await,
         // Boxed, so that connections of HTTP/1 do not carry the room for it.
-        SpokenVersion::Http2 => Box::pin(http2::serve(worker, transport, begun.connection, inhabitant)).await,
+        SpokenVersion::Http2 => Box::pin(http2::serve(worker, transport, begun.connection, guard)).await,
     }
 }
 

@@ -21,7 +21,7 @@ use tokio::task::yield_now;
 use self::tunnel::Tunnel;
 use crate::{
     access_log::Journal,
-    connection_counter::Inhabitant,
+    connection_counter::ConnectionGuard,
     exchange::{Sent, client_left},
     transport::{Broken, Transport},
     worker::Worker,
@@ -66,7 +66,7 @@ pub(crate) async fn serve<H: Handler>(
     worker: Rc<Worker<H>>,
     transport: Transport<H>,
     connection: Connection,
-    inhabitant: Inhabitant,
+    guard: ConnectionGuard,
 ) {
     let machine = Server::new(worker.settings.limits.http1());
     let (journal, informational) = (Journal::default(), InformationalQueue::default());
@@ -77,7 +77,7 @@ pub(crate) async fn serve<H: Handler>(
         End::Cut(broken) => http1.cut(&broken),
         End::Tunnel(pending) => {
             let (wire, received) = http1.transport.into_parts();
-            pending.fulfil(Tunnel::new(wire, inhabitant), received);
+            pending.fulfil(Tunnel::new(wire, guard), received);
         }
     }
 }

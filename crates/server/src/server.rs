@@ -20,7 +20,7 @@ use tokio::runtime::Handle;
 use crate::{
     AccessLog, Error, Limits, ProxyProtocol, Stopper, Timeouts, Versions,
     accepting::{self, Endpoint},
-    connection_counter::Population,
+    connection_counter::ConnectionCounter,
     settings::Settings,
     shared_ports::leave,
     signals::Signals,
@@ -303,7 +303,7 @@ impl BoundServer {
         let Self { endpoints, departure, settings, log, signals, stopper, status } = self;
         let mut threads = Vec::with_capacity(endpoints.len());
         let mut spawned = Ok(());
-        let limited = (settings.limits.connections > 0).then(Population::default);
+        let limited = (settings.limits.connections > 0).then(ConnectionCounter::default);
         for (number, (endpoints, counters)) in endpoints.into_iter().zip(status.workers()).enumerate() {
             let (handler, log, stop) = (handler.clone(), log.clone(), stopper.watch());
             let (limited, stopper) = (limited.clone(), stopper.clone());
