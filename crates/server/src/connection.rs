@@ -194,12 +194,12 @@ async fn receive<H: Handler, T>(
                 Poll::Ready(Ok(0)) => return Poll::Ready(Err(Ended::Quietly("the client left"))),
                 Poll::Ready(Err(broken)) => return Poll::Ready(Err(Ended::Broken(broken))),
                 Poll::Pending if was_silent && worker.is_draining() && !transport.wire.is_within_handshake() => {
-                    let parted = transport.poll_parting(context);
+                    let parted = transport.poll_drain_grace(context);
                     return parted.map(|()| Err(Ended::Quietly("the server stops")));
                 }
                 Poll::Pending => {
-                    transport.patience.stop_parting(worker.settings.timeouts.head);
-                    let overdue = transport.patience.poll_overdue(context);
+                    transport.deadline.end_drain_grace(worker.settings.timeouts.head);
+                    let overdue = transport.deadline.poll_overdue(context);
                     return overdue.map(|()| Err(Ended::Broken(Broken::TimedOut)));
                 }
             }

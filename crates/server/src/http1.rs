@@ -144,11 +144,11 @@ impl<H: Handler> Http1<H> {
             }
             Poll::Ready(Err(broken)) => Poll::Ready(Err(End::Cut(broken))),
             Poll::Pending if was_idle && self.worker.is_draining() => {
-                self.transport.poll_parting(context).map(|()| Err(End::Close))
+                self.transport.poll_drain_grace(context).map(|()| Err(End::Close))
             }
             Poll::Pending => self
                 .transport
-                .patience
+                .deadline
                 .poll_overdue(context)
                 .map(|()| Err(if was_idle { End::Close } else { End::Refuse(StatusCode::REQUEST_TIMEOUT) })),
         }

@@ -13,7 +13,7 @@ use serow_message::{FileChanged, FileRange, Handler};
 use serow_net::{More, Socket, Wire, tls::TlsSession};
 use tokio::task::yield_now;
 
-use crate::{connection_deadline::Patience, worker::Worker};
+use crate::{connection_deadline::ConnectionDeadline, worker::Worker};
 
 /// The wire of one connection. It holds buffers only while there is something in them.
 pub(crate) struct Transport<H> {
@@ -25,7 +25,7 @@ pub(crate) struct Transport<H> {
     pub(crate) output: Vec<u8>,
     /// How much of the output has been sent.
     sent: usize,
-    pub(crate) patience: Patience,
+    pub(crate) deadline: ConnectionDeadline,
     /// Bytes sent since this task gave the others of its thread their turn.
     sent_in_turn: usize,
 }
@@ -50,14 +50,14 @@ enum Turn {
 
 impl<H: Handler> Transport<H> {
     pub(crate) fn new(worker: Rc<Worker<H>>, socket: Socket) -> Self {
-        let patience = Patience::new(worker.deadlines.register());
+        let deadline = ConnectionDeadline::new(worker.deadlines.register());
         Self {
             worker,
             wire: Wire::new(socket),
             input: BytesMut::new(),
             output: Vec::new(),
             sent: 0,
-            patience,
+            deadline,
             sent_in_turn: 0,
         }
     }
@@ -65,57 +65,57 @@ impl<H: Handler> Transport<H> {
     /// The peer has this long from now.
     #[inline]
     pub(crate) fn allow(&mut self, time: Duration) {
-        self.patience.allow(time);
+        self.deadline.allow(time);
     }
 
     /// The peer, which nothing is done for, has this long from now; less where others wait for room.
     #[inline]
     pub(crate) fn allow_idle(&mut self, time: Duration) {
-        self.patience.allow_idle(time);
+        self.deadline.allow_idle(time);
     }
 
     /// The peer is not waited for.
     #[inline]
     pub(crate) fn allow_any_time(&mut self) {
-        self.patience.allow_any_time();
+        self.deadline.allow_any_time();
     }
 
     /// Ready when the peer has said nothing for a moment more, and the connection is to end. Its time begins with the first
     /// call.
-    pub(crate) fn poll_parting(&mut self, context: &mut Context<'_>) -> Poll<()> {
+    pub(crate) fn poll_drain_grace(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let socket = self.wire.socket();
         // A unix socket has none.
         let round_trip = || socket.tcp_info().map_or(0, |info| info.round_trip);
-        self.patience.poll_parting(context, || Duration::from_micros(round_trip().into()))
+        self.deadline.poll_drain_grace(context, || Duration::from_micros(round_trip().into()))
     }
 
     /// Ready when the peer does not take what is sent; to be called while it does not.
     pub(crate) fn poll_unread(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        self.patience.poll_sending(context, self.worker.settings.timeouts.body)
+        self.deadline.poll_sending(context, self.worker.settings.timeouts.body)
     }
 
     /// Ready when the peer does not send the body that somebody waits for.
     pub(crate) fn poll_unsent(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let worker = &*self.worker;
-        self.patience.poll_receiving(context, worker.settings.timeouts.body, &worker.clock)
+        self.deadline.poll_receiving(context, worker.settings.timeouts.body, &worker.clock)
     }
 
     /// So many bytes of a body have come.
     pub(crate) fn note_received(&mut self, bytes: usize) {
         let worker = &*self.worker;
-        self.patience.note_received(bytes, worker.settings.timeouts.body, &worker.clock);
+        self.deadline.note_received(bytes, worker.settings.timeouts.body, &worker.clock);
     }
 
     /// Nobody waits for the body just now.
     pub(crate) fn pause_receiving(&mut self) {
-        self.patience.pause(&self.worker.clock);
+        self.deadline.pause(&self.worker.clock);
     }
 
     /// So many bytes have left.
     #[inline]
     fn note_sent(&mut self, bytes: usize) {
         self.sent_in_turn += bytes;
-        self.patience.note_sent(bytes, self.worker.settings.timeouts.body);
+        self.deadline.note_sent(bytes, self.worker.settings.timeouts.body);
     }
 
     /// Receives more into the input; 0 is the end.
@@ -182,7 +182,7 @@ impl<H: Handler> Transport<H> {
         if !self.output.is_empty() {
             self.output.clear();
             self.sent = 0;
-            self.patience.note_all_sent();
+            self.deadline.note_all_sent();
         }
         Poll::Ready(Ok(()))
     }
@@ -298,7 +298,7 @@ impl<H: Handler> Transport<H> {
                 Turn::Over => yield_now().await,
             }
         }
-        self.patience.note_all_sent();
+        self.deadline.note_all_sent();
         Ok(())
     }
 
@@ -345,7 +345,7 @@ impl<H: Handler> Transport<H> {
                 match self.poll_fill(context) {
                     Poll::Ready(Ok(1..)) => {}
                     Poll::Ready(_) => return Poll::Ready(()),
-                    Poll::Pending => return self.patience.poll_overdue(context),
+                    Poll::Pending => return self.deadline.poll_overdue(context),
                 }
             }
         })

@@ -129,7 +129,7 @@ impl<H: Handler> Http1<H> {
         if !self.machine.has_received_all() {
             return Poll::Pending;
         }
-        ready!(self.transport.patience.poll_long_making(context));
+        ready!(self.transport.deadline.poll_long_making(context));
         self.poll_end(context)
     }
 
@@ -140,7 +140,7 @@ impl<H: Handler> Http1<H> {
             match ready!(self.transport.poll_fill(context)) {
                 Ok(0) => {
                     let gone = || End::Cut(Broken::Lost(io::ErrorKind::UnexpectedEof.into()));
-                    return self.transport.patience.poll_half_closed(context).map(|()| gone());
+                    return self.transport.deadline.poll_half_closed(context).map(|()| gone());
                 }
                 Ok(_) => {}
                 Err(broken) => return Poll::Ready(End::Cut(broken)),

@@ -14,7 +14,7 @@ use serow_message::{
 };
 
 use super::{connection::Http2, sending::give_way, tunnel::Tunnel, waiting::Waiting, websocket};
-use crate::{access_log::Record, connection_deadline::Patience, exchange::Sent, worker::Worker};
+use crate::{access_log::Record, connection_deadline::ConnectionDeadline, exchange::Sent, worker::Worker};
 
 /// An exchange that is not over.
 pub(super) struct Exchange {
@@ -33,7 +33,7 @@ pub(super) struct Exchange {
     /// Boxed, so that idle streams are small where there is no log.
     pub(super) record: Option<Box<Record>>,
     /// The client's time for this stream; made when it is first waited for.
-    pub(super) patience: Option<Patience>,
+    pub(super) deadline: Option<ConnectionDeadline>,
 }
 
 /// How far the response is.
@@ -68,14 +68,14 @@ impl Exchange {
     pub(super) fn note_sent<H>(&mut self, bytes: usize, worker: &Worker<H>) {
         self.sent.body_bytes += bytes as u64;
         worker.counters.body_bytes_sent.add(bytes as u64);
-        if let Some(patience) = &mut self.patience {
-            patience.note_sent(bytes, worker.settings.timeouts.body);
+        if let Some(deadline) = &mut self.deadline {
+            deadline.note_sent(bytes, worker.settings.timeouts.body);
         }
     }
 
     /// Whether the client took too long to take of the response what it asked for.
     fn has_waited_in_vain(&self) -> bool {
-        self.patience.as_ref().is_some_and(Patience::has_waited_to_send_in_vain)
+        self.deadline.as_ref().is_some_and(ConnectionDeadline::has_waited_to_send_in_vain)
     }
 }
 
@@ -130,7 +130,7 @@ where
             is_websocket,
             sent: Sent::default(),
             record,
-            patience: None,
+            deadline: None,
         });
         let Some(place) = self.exchanges.place(index) else { return };
         let request = request.with_informational(place.informational.sender());
@@ -160,7 +160,7 @@ where
                 if self.machine.waits_for_window(exchange.stream) {
                     return self.give_up(index, ErrorCode::CANCEL);
                 }
-                exchange.patience = None;
+                exchange.deadline = None;
             }
             let step = match place.exchange.as_ref().map(|exchange| &exchange.stage) {
                 Some(Stage::Handling) => self.poll_call(index, &mut context),

@@ -54,8 +54,8 @@ where
         let Some(index) = self.exchanges.find(stream) else { return };
         let time = self.worker.settings.timeouts.body;
         let Some(exchange) = self.exchanges.get(index) else { return };
-        if let Some(patience) = &mut exchange.patience {
-            patience.note_received(data.len(), time, &self.worker.clock);
+        if let Some(deadline) = &mut exchange.deadline {
+            deadline.note_received(data.len(), time, &self.worker.clock);
         }
         exchange.received.push_back(data);
         self.poll_exchange(index);
