@@ -20,7 +20,7 @@ use tokio::task::yield_now;
 
 use self::tunnel::Tunnel;
 use crate::{
-    access_log::Journal,
+    access_log::RequestLog,
     connection_counter::ConnectionGuard,
     exchange::{Sent, client_left},
     transport::{Broken, Transport},
@@ -33,7 +33,7 @@ struct Http1<H> {
     transport: Transport<H>,
     machine: Server,
     connection: Connection,
-    journal: Journal,
+    request_log: RequestLog,
     informational: InformationalQueue,
     /// Whether there is a request that counts as being in progress.
     in_progress: bool,
@@ -69,8 +69,8 @@ pub(crate) async fn serve<H: Handler>(
     guard: ConnectionGuard,
 ) {
     let machine = Server::new(worker.settings.limits.http1());
-    let (journal, informational) = (Journal::default(), InformationalQueue::default());
-    let mut http1 = Http1 { worker, transport, machine, connection, journal, informational, in_progress: false };
+    let (request_log, informational) = (RequestLog::default(), InformationalQueue::default());
+    let mut http1 = Http1 { worker, transport, machine, connection, request_log, informational, in_progress: false };
     match Watched(&mut http1).exchanges().await {
         End::Close => http1.close().await,
         End::Refuse(status) => http1.refuse(status).await,
@@ -159,7 +159,7 @@ impl<H: Handler> Http1<H> {
         let End::Refuse(status) = end else { return };
         self.worker.counters.note_refused_http1(*status);
         if let Some(log) = &self.worker.log {
-            self.journal.begin(None, &self.connection).write(&**log, Sent::refusal(*status), true);
+            self.request_log.begin(None, &self.connection).write(&**log, Sent::refusal(*status), true);
         }
     }
 

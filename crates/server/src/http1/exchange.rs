@@ -12,7 +12,7 @@ use serow_message::{Handler, InformationalQueue, PendingUpgrade, Request, Respon
 use serow_net::More;
 
 use super::{End, Http1, body_forwarding::BodyForwarding};
-use crate::{access_log::Record, exchange::Sent, transport::Broken};
+use crate::{access_log::RequestLogEntry, exchange::Sent, transport::Broken};
 
 impl<H: Handler> Http1<H> {
     /// Answers a request; `Ok` when the connection serves another.
@@ -21,7 +21,7 @@ impl<H: Handler> Http1<H> {
         let ReceivedRequest { head, framing, upgrade } = received;
         self.worker.counters.requests_http1.add(1);
         self.in_progress = true;
-        let mut record = self.worker.log.is_some().then(|| self.journal.begin(Some(&head), &self.connection));
+        let mut record = self.worker.log.is_some().then(|| self.request_log.begin(Some(&head), &self.connection));
         self.transport.allow_any_time();
         let (forwarding, body) = BodyForwarding::new(framing);
         if !self.informational.is_free() {
@@ -65,7 +65,7 @@ impl<H: Handler> Http1<H> {
     /// The request was not answered to the end: says how the connection ends over it, and tells the log.
     #[cold]
     #[inline(never)]
-    fn give_up(&mut self, end: End, mut sent: Sent, record: Option<Record>) -> End {
+    fn give_up(&mut self, end: End, mut sent: Sent, record: Option<RequestLogEntry>) -> End {
         let end = match end {
             // Too late to tell the client: the response has begun.
             End::Refuse(_) if self.machine.has_begun_response() => End::Cut(Broken::TimedOut),

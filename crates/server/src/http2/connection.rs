@@ -13,7 +13,7 @@ use serow_net::More;
 
 use super::{exchanges::Exchanges, pace::Pace, waiting::Waiting};
 use crate::{
-    access_log::Journal,
+    access_log::RequestLog,
     status::StreamTally,
     transport::{Broken, Transport},
     worker::Worker,
@@ -25,7 +25,7 @@ pub(super) struct Http2<H, C, F> {
     pub(super) transport: Transport<H>,
     pub(super) machine: Server,
     pub(super) connection: Connection,
-    pub(super) journal: Journal,
+    pub(super) request_log: RequestLog,
     pub(super) call: C,
     pub(super) exchanges: Exchanges<F>,
     pub(super) waiting: Waiting,
@@ -54,8 +54,8 @@ where
         let pace = Pace::new(worker.settings.pacing);
         let exchanges = Exchanges::new();
         let tally = StreamTally::new(&worker.counters);
-        let (journal, waiting) = (Journal::default(), Waiting::Head);
-        Self { worker, transport, machine, connection, journal, call, exchanges, waiting, pace, tally }
+        let (request_log, waiting) = (RequestLog::default(), Waiting::Head);
+        Self { worker, transport, machine, connection, request_log, call, exchanges, waiting, pace, tally }
     }
 
     /// Works until there is nothing to do but to wait. Ready at the connection's end.

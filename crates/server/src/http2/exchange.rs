@@ -14,7 +14,7 @@ use serow_message::{
 };
 
 use super::{connection::Http2, sending::give_way, tunnel::Tunnel, waiting::Waiting, websocket};
-use crate::{access_log::Record, connection_deadline::ConnectionDeadline, exchange::Sent, worker::Worker};
+use crate::{access_log::RequestLogEntry, connection_deadline::ConnectionDeadline, exchange::Sent, worker::Worker};
 
 /// An exchange that is not over.
 pub(super) struct Exchange {
@@ -31,7 +31,7 @@ pub(super) struct Exchange {
     pub(super) is_websocket: bool,
     pub(super) sent: Sent,
     /// Boxed, so that idle streams are small where there is no log.
-    pub(super) record: Option<Box<Record>>,
+    pub(super) record: Option<Box<RequestLogEntry>>,
     /// The client's time for this stream; made when it is first waited for.
     pub(super) deadline: Option<ConnectionDeadline>,
 }
@@ -100,7 +100,7 @@ where
         self.worker.counters.requests_http2.add(1);
         self.waiting = Waiting::Undecided;
         let record = self.worker.log.is_some().then(|| {
-            let mut record = Box::new(self.journal.begin(Some(&head), &self.connection));
+            let mut record = Box::new(self.request_log.begin(Some(&head), &self.connection));
             record.note_stream(stream.get(), self.machine.priority(stream));
             record
         });

@@ -103,7 +103,7 @@ where
             None => {
                 self.worker.counters.note_refused_http2(status);
                 if let Some(log) = &self.worker.log {
-                    let mut record = self.journal.begin(head.as_ref(), &self.connection);
+                    let mut record = self.request_log.begin(head.as_ref(), &self.connection);
                     record.note_stream(stream.get(), self.machine.priority(stream));
                     record.write(&**log, Sent::refusal(status), true);
                 }
