@@ -14,7 +14,7 @@ use crate::{
     connection_counter::ConnectionGuard,
     http1, http2,
     status::Counters,
-    transport::{Broken, Transport},
+    transport::{Transport, TransportError},
     worker::Worker,
 };
 
@@ -75,7 +75,7 @@ enum Ended {
     Quietly(&'static str),
     /// It does not begin as it must.
     Refused(&'static str),
-    Broken(Broken),
+    TransportError(TransportError),
 }
 
 /// Receives what comes before the first request.
@@ -192,7 +192,7 @@ async fn receive<H: Handler, T>(
                 Poll::Ready(Ok(1..)) if was_silent => transport.allow_idle(worker.settings.timeouts.head),
                 Poll::Ready(Ok(1..)) => {}
                 Poll::Ready(Ok(0)) => return Poll::Ready(Err(Ended::Quietly("the client left"))),
-                Poll::Ready(Err(broken)) => return Poll::Ready(Err(Ended::Broken(broken))),
+                Poll::Ready(Err(broken)) => return Poll::Ready(Err(Ended::TransportError(broken))),
                 Poll::Pending if was_silent && worker.is_draining() && !transport.wire.is_within_handshake() => {
                     let parted = transport.poll_drain_grace(context);
                     return parted.map(|()| Err(Ended::Quietly("the server stops")));
@@ -200,7 +200,7 @@ async fn receive<H: Handler, T>(
                 Poll::Pending => {
                     transport.deadline.end_drain_grace(worker.settings.timeouts.head);
                     let overdue = transport.deadline.poll_overdue(context);
-                    return overdue.map(|()| Err(Ended::Broken(Broken::TimedOut)));
+                    return overdue.map(|()| Err(Ended::TransportError(TransportError::TimedOut)));
                 }
             }
         }
@@ -214,8 +214,8 @@ impl Ended {
         match (self, session) {
             (Self::Quietly(_), _) => {}
             (Self::Refused(_), _) => counters.refused.add(1),
-            (Self::Broken(_), Some(session)) if !session.is_established() => counters.handshakes_failed.add(1),
-            (Self::Broken(_), _) => {}
+            (Self::TransportError(_), Some(session)) if !session.is_established() => counters.handshakes_failed.add(1),
+            (Self::TransportError(_), _) => {}
         }
     }
 }
@@ -224,8 +224,8 @@ impl std::fmt::Display for Ended {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Quietly(reason) | Self::Refused(reason) => f.write_str(reason),
-            Self::Broken(Broken::Lost(error) | Broken::Unfinished(error)) => error.fmt(f),
-            Self::Broken(Broken::TimedOut) => f.write_str("nothing came in time"),
+            Self::TransportError(TransportError::Lost(error) | TransportError::Unfinished(error)) => error.fmt(f),
+            Self::TransportError(TransportError::TimedOut) => f.write_str("nothing came in time"),
         }
     }
 }

@@ -23,7 +23,7 @@ use crate::{
     access_log::RequestLog,
     connection_counter::ConnectionGuard,
     exchange::{Sent, client_left},
-    transport::{Broken, Transport},
+    transport::{Transport, TransportError},
     worker::Worker,
 };
 
@@ -46,7 +46,7 @@ enum End {
     /// The peer made a mistake, or took too long, and is told.
     Refuse(StatusCode),
     /// A response cannot be finished, or the peer is gone.
-    Cut(Broken),
+    Cut(TransportError),
     /// The connection belongs to the handler now.
     Tunnel(PendingUpgrade),
 }
@@ -172,7 +172,7 @@ impl<H: Handler> Http1<H> {
 
     fn mistake(&self, error: ProtocolError) -> End {
         match error {
-            ProtocolError::Incomplete => End::Cut(Broken::Lost(io::ErrorKind::UnexpectedEof.into())),
+            ProtocolError::Incomplete => End::Cut(TransportError::Lost(io::ErrorKind::UnexpectedEof.into())),
             ProtocolError::BodyTooLarge => {
                 crate::oversized::note(self.connection.peer(), self.worker.settings.limits.body);
                 End::Refuse(error.status())
@@ -203,7 +203,7 @@ impl<H: Handler> Http1<H> {
     /// Tells the client why the connection ends; if its response has begun already, that is cut.
     async fn refuse(&mut self, status: StatusCode) {
         if self.machine.has_begun_response() && self.machine.begin_next() == Next::Unfinished {
-            return self.cut(&Broken::TimedOut);
+            return self.cut(&TransportError::TimedOut);
         }
         let date = self.worker.clock.date_line();
         self.machine.refuse(status, &date, self.transport.output());
@@ -217,12 +217,12 @@ impl<H: Handler> Http1<H> {
     }
 
     /// Ends the connection so that nobody takes what was sent for whole.
-    fn cut(&self, broken: &Broken) {
+    fn cut(&self, broken: &TransportError) {
         let peer = self.connection.peer();
         match broken {
-            Broken::Lost(error) => tracing::debug!(?peer, %error, "a connection was lost"),
-            Broken::TimedOut => tracing::debug!(?peer, "a peer took too long"),
-            Broken::Unfinished(error) => tracing::warn!(?peer, %error, "a response could not be finished"),
+            TransportError::Lost(error) => tracing::debug!(?peer, %error, "a connection was lost"),
+            TransportError::TimedOut => tracing::debug!(?peer, "a peer took too long"),
+            TransportError::Unfinished(error) => tracing::warn!(?peer, %error, "a response could not be finished"),
         }
         self.transport.cut();
     }

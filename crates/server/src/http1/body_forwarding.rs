@@ -13,7 +13,7 @@ use serow_net::More;
 use tokio::task::coop::poll_proceed;
 
 use super::{End, Http1};
-use crate::transport::Broken;
+use crate::transport::TransportError;
 
 /// Forwards a request body from the connection to the handler, where there is one.
 pub(super) struct BodyForwarding {
@@ -190,7 +190,9 @@ impl<H: Handler> Http1<H> {
             return Poll::Ready(Err(End::Cut(broken)));
         }
         match self.transport.poll_fill(context) {
-            Poll::Ready(Ok(0)) => Poll::Ready(Err(End::Cut(Broken::Lost(std::io::ErrorKind::UnexpectedEof.into())))),
+            Poll::Ready(Ok(0)) => {
+                Poll::Ready(Err(End::Cut(TransportError::Lost(std::io::ErrorKind::UnexpectedEof.into()))))
+            }
             Poll::Ready(Ok(_)) => Poll::Ready(Ok(())),
             Poll::Ready(Err(broken)) => Poll::Ready(Err(End::Cut(broken))),
             Poll::Pending => {

@@ -12,7 +12,7 @@ use serow_message::{Handler, InformationalQueue, PendingUpgrade, Request, Respon
 use serow_net::More;
 
 use super::{End, Http1, body_forwarding::BodyForwarding};
-use crate::{access_log::RequestLogEntry, exchange::Sent, transport::Broken};
+use crate::{access_log::RequestLogEntry, exchange::Sent, transport::TransportError};
 
 impl<H: Handler> Http1<H> {
     /// Answers a request; `Ok` when the connection serves another.
@@ -68,7 +68,7 @@ impl<H: Handler> Http1<H> {
     fn give_up(&mut self, end: End, mut sent: Sent, record: Option<RequestLogEntry>) -> End {
         let end = match end {
             // Too late to tell the client: the response has begun.
-            End::Refuse(_) if self.machine.has_begun_response() => End::Cut(Broken::TimedOut),
+            End::Refuse(_) if self.machine.has_begun_response() => End::Cut(TransportError::TimedOut),
             end => end,
         };
         if !self.machine.has_begun_response() {
@@ -139,7 +139,7 @@ impl<H: Handler> Http1<H> {
         while self.transport.input.len() < MOST_PIPELINED {
             match ready!(self.transport.poll_fill(context)) {
                 Ok(0) => {
-                    let gone = || End::Cut(Broken::Lost(io::ErrorKind::UnexpectedEof.into()));
+                    let gone = || End::Cut(TransportError::Lost(io::ErrorKind::UnexpectedEof.into()));
                     return self.transport.deadline.poll_half_closed(context).map(|()| gone());
                 }
                 Ok(_) => {}

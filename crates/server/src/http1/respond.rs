@@ -12,7 +12,7 @@ use serow_message::{Body, BodyKind, FileRange, Handler, Headers, KnownHeader, Re
 use serow_net::More;
 
 use super::{End, Http1, body_forwarding::BodyForwarding};
-use crate::{exchange::Sent, transport::Broken};
+use crate::{exchange::Sent, transport::TransportError};
 
 impl<H: Handler> Http1<H> {
     /// Sends a response, and notes what was sent.
@@ -112,7 +112,7 @@ impl<H: Handler> Http1<H> {
             })
             .await?;
             let Some(frame) = frame else { break };
-            let frame = frame.map_err(|error| End::Cut(Broken::Unfinished(io::Error::other(error))))?;
+            let frame = frame.map_err(|error| End::Cut(TransportError::Unfinished(io::Error::other(error))))?;
             at_once += frame.data_ref().map_or(0, |data| if data.is_empty() { MOST_AT_ONCE } else { data.len() });
             match frame.into_data() {
                 Ok(data) if data.is_empty() => {}
@@ -142,7 +142,7 @@ impl<H: Handler> Http1<H> {
                 outcome => outcome,
             },
             Poll::Ready(Err(broken)) => Poll::Ready(Err(End::Cut(broken))),
-            Poll::Pending => self.transport.poll_unread(context).map(|()| Err(End::Cut(Broken::TimedOut))),
+            Poll::Pending => self.transport.poll_unread(context).map(|()| Err(End::Cut(TransportError::TimedOut))),
         }
     }
 
@@ -176,7 +176,7 @@ fn reject(status: StatusCode, misuse: UsageError) -> End {
 
 /// The handler's body is not what it said: the response cannot be finished.
 fn usage_error(error: UsageError) -> End {
-    End::Cut(Broken::Unfinished(io::Error::other(error)))
+    End::Cut(TransportError::Unfinished(io::Error::other(error)))
 }
 
 /// Copying so much costs less than a second piece in the call.

@@ -30,7 +30,7 @@ where
                     if let ProtocolError::Connection { code, .. } = error {
                         self.worker.counters.note_connection_error(code);
                     }
-                    return Understood::Broken;
+                    return Understood::TransportError;
                 }
             }
         }

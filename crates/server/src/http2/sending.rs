@@ -16,7 +16,7 @@ use serow_net::{More, pacing::Demand};
 use tokio::task::yield_now;
 
 use super::{connection::Http2, exchange::Stage};
-use crate::transport::Broken;
+use crate::transport::TransportError;
 
 impl<H, C, F> Http2<H, C, F>
 where
@@ -25,7 +25,7 @@ where
     F: Future<Output = Response>,
 {
     /// Sends until nothing is left that may be sent, or the kernel takes no more.
-    pub(super) fn poll_send(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Broken>> {
+    pub(super) fn poll_send(&mut self, context: &mut Context<'_>) -> Poll<Result<(), TransportError>> {
         loop {
             let flushed = self.transport.poll_flush(context, More::Nothing);
             self.pace.note_sent(&self.transport.wire, flushed.is_pending());
@@ -41,7 +41,7 @@ where
                 let histogram = &self.worker.counters.queue_delay;
                 match self.pace.poll_room(demand, &mut self.transport.wire, context, histogram) {
                     Poll::Ready(Ok(room)) => self.take_turns(demand, room.min(SENT_AT_ONCE)),
-                    Poll::Ready(Err(error)) => return Poll::Ready(Err(Broken::Lost(error))),
+                    Poll::Ready(Err(error)) => return Poll::Ready(Err(TransportError::Lost(error))),
                     Poll::Pending if self.transport.output.is_empty() => return Poll::Pending,
                     // What wants no order leaves at once.
                     Poll::Pending => {}

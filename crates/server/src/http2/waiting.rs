@@ -10,7 +10,7 @@ use serow_http2::ErrorCode;
 use serow_message::{Handler, Request, Response};
 
 use super::connection::{End, Http2};
-use crate::transport::Broken;
+use crate::transport::TransportError;
 
 /// What the client is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ where
         let waiting = self.waits_for(blocked);
         if waiting == Waiting::Room {
             self.waiting = waiting;
-            return self.transport.poll_unread(context).map(|()| End::Cut(Broken::TimedOut));
+            return self.transport.poll_unread(context).map(|()| End::Cut(TransportError::TimedOut));
         }
         if waiting != self.waiting {
             self.waiting = waiting;
