@@ -20,7 +20,7 @@ mod origin;
 
 pub use self::{
     dialer::{ClientEncryption, DialError, Dialer},
-    error::Broken,
+    error::ClientError,
     http1::Http1,
     http2::Http2,
     idle::{IdleHttp1, NotReusable},

@@ -8,7 +8,7 @@ use std::{
 };
 
 use bytes::BytesMut;
-use serow_client::{Broken, Http1, IdleHttp1};
+use serow_client::{ClientError, Http1, IdleHttp1};
 use serow_http1::{Event, Limits, Next};
 use serow_message::Method;
 use serow_net::{Deadline, Readable, monotonic};
@@ -78,7 +78,7 @@ enum Stage {
 enum Outcome {
     /// The last response that comes on this connection is whole.
     Answered(Next),
-    Broken(Broken),
+    Broken(ClientError),
     TimedOut,
 }
 

@@ -12,7 +12,7 @@ use std::{
 };
 
 use bytes::BytesMut;
-use serow_client::{Broken, Http2};
+use serow_client::{ClientError, Http2};
 use serow_http2::{Asking, ClientEvent, ErrorCode, Limits, OpenError, StreamId};
 use serow_net::{Deadline, monotonic};
 
@@ -212,7 +212,7 @@ impl Lanes<'_> {
     }
 
     /// Takes what has come.
-    fn take_events(&mut self, context: &mut Context<'_>) -> Result<(), Broken> {
+    fn take_events(&mut self, context: &mut Context<'_>) -> Result<(), ClientError> {
         while let Poll::Ready(event) = self.connection.poll_receive(context, monotonic()) {
             match event? {
                 ClientEvent::Response(response) if response.is_informational() => {}
@@ -281,7 +281,7 @@ impl Lanes<'_> {
     }
 
     /// The connection is of no more use.
-    fn end_broken(&mut self, context: &mut Context<'_>, broken: &Broken) -> Poll<()> {
+    fn end_broken(&mut self, context: &mut Context<'_>, broken: &ClientError) -> Poll<()> {
         let fault = self.thread.judge(broken, self.connection.not_understood());
         self.thread.tally.note_faults(fault, self.under_way.counted());
         self.deadline.clear();

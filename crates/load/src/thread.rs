@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use serow_client::{Broken, DialError, Dialer};
+use serow_client::{ClientError, DialError, Dialer};
 use serow_net::{Buffers, Deadline, Deadlines, Wire, monotonic};
 use tokio::{
     sync::{Notify, Semaphore},
@@ -192,11 +192,11 @@ impl Thread {
 
     /// A connection is of no more use, and had received `not_understood` last; what that is to the requests on it.
     #[cold]
-    pub(crate) fn judge(&self, broken: &Broken, not_understood: &[u8]) -> Fault {
+    pub(crate) fn judge(&self, broken: &ClientError, not_understood: &[u8]) -> Fault {
         let fault = match broken {
-            Broken::Lost(_) | Broken::Closed | Broken::Truncated => Fault::Read,
-            Broken::Unsent(_) => Fault::Write,
-            Broken::Http1(_) | Broken::Http2(_) => Fault::Protocol,
+            ClientError::Lost(_) | ClientError::Closed | ClientError::Truncated => Fault::Read,
+            ClientError::Unsent(_) => Fault::Write,
+            ClientError::Http1(_) | ClientError::Http2(_) => Fault::Protocol,
         };
         if fault == Fault::Protocol && !self.shared.heard.load(Ordering::Relaxed) {
             let beginning = not_understood[..not_understood.len().min(SHOWN)].escape_ascii().to_string();

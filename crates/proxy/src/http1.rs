@@ -10,7 +10,7 @@ use std::{
     time::Instant,
 };
 
-use serow_client::{Broken, Http1};
+use serow_client::{ClientError, Http1};
 use serow_http1::{Event, Framing, ReceivedResponse};
 use serow_message::{
     Body, BodyLength, BodySender, BoxError, Incoming, InformationalSender, RequestHead, StatusCode, Wanted,
@@ -52,7 +52,7 @@ enum Outgoing {
     /// All of it was handed to the connection.
     Whole,
     /// The server takes no more; what it says about that is waited for.
-    Refused(Broken),
+    Refused(ClientError),
 }
 
 impl Exchange {
@@ -175,9 +175,9 @@ impl Exchange {
     }
 
     /// What a connection that broke before the response says of the request.
-    fn broken(&mut self, broken: Broken) -> Failure {
+    fn broken(&mut self, broken: ClientError) -> Failure {
         let nothing_came = self.connection.received() == self.received_before;
-        let closed = matches!(broken, Broken::Closed | Broken::Lost(_));
+        let closed = matches!(broken, ClientError::Closed | ClientError::Lost(_));
         let processed = if self.is_reused && closed && nothing_came { Processed::Unlikely } else { Processed::Maybe };
         let cause = match std::mem::replace(&mut self.request, Outgoing::Whole) {
             Outgoing::Refused(first) => first,
@@ -187,7 +187,7 @@ impl Exchange {
     }
 
     /// The body behind the head. What came along with the head is taken at once: most responses are whole by then.
-    fn into_body(mut self, framing: Framing, request: &request_head::Outgoing) -> Result<Body, Broken> {
+    fn into_body(mut self, framing: Framing, request: &request_head::Outgoing) -> Result<Body, ClientError> {
         let mut received = Received::default();
         while let Some(event) = self.connection.receive_received()? {
             match event {

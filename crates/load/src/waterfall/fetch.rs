@@ -12,7 +12,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use serow_client::{Broken, Buffers, Destination, DialError, Http2};
+use serow_client::{Buffers, ClientError, Destination, DialError, Http2};
 use serow_net::{Alarm, Wire, monotonic, tls::TlsVersion};
 
 use self::exchanges::Exchanges;
@@ -155,14 +155,14 @@ impl Fetching<'_> {
     }
 
     /// Whether a broken connection was one of HTTP/2 at all.
-    fn judge(&self, broken: &Broken) -> Result<String, FetchError> {
+    fn judge(&self, broken: &ClientError) -> Result<String, FetchError> {
         let beginning = self.exchanges.not_understood();
         match broken {
-            Broken::Http2(_) if beginning.starts_with(b"HTTP/") => {
+            ClientError::Http2(_) if beginning.starts_with(b"HTTP/") => {
                 let line = beginning.split(|byte| matches!(byte, b'\r' | b'\n')).next().unwrap_or_default();
                 Err(FetchError::NotHttp2(line[..line.len().min(SHOWN)].escape_ascii().to_string()))
             }
-            Broken::Closed | Broken::Lost(_) if self.exchanges.is_mute() => Err(FetchError::Mute),
+            ClientError::Closed | ClientError::Lost(_) if self.exchanges.is_mute() => Err(FetchError::Mute),
             broken => Ok(self.exchanges.farewell().unwrap_or_else(|| broken.to_string())),
         }
     }

@@ -3,7 +3,7 @@
 use std::{future::poll_fn, rc::Rc, task::Poll};
 
 use bytes::Bytes;
-use serow_client::{Broken, Buffers, Http1, Http2};
+use serow_client::{Buffers, ClientError, Http1, Http2};
 use serow_http1::Event;
 use serow_http2::{Asking, ClientEvent, OpenError};
 use serow_message::{Headers, KnownHeader, Method, RequestHead, Scheme, Target, Version};
@@ -126,7 +126,7 @@ impl Exchange {
             }
             event
         });
-        let event = event.await.map_err(|broken: Broken| CheckFailure::Broken(broken))?;
+        let event = event.await.map_err(|broken: ClientError| CheckFailure::Broken(broken))?;
         if let ClientEvent::Data { stream, data } = &event {
             self.connection.note_consumed(*stream, data.len());
         }

@@ -10,7 +10,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use serow_client::{Broken, Http2};
+use serow_client::{ClientError, Http2};
 use serow_http2::{Asking, BodyOrder, ClientEvent, ErrorCode, OpenError, StreamId};
 use serow_message::{BodyLength, Headers, UsageError};
 use serow_net::{Deadline, Moment, Wire};
@@ -154,7 +154,7 @@ impl State {
         deadline: &Deadline,
         keep: Duration,
         now: Moment,
-    ) -> Poll<Result<(), Broken>> {
+    ) -> Poll<Result<(), ClientError>> {
         match &mut self.task {
             Some(task) if task.will_wake(context.waker()) => {}
             slot => *slot = Some(context.waker().clone()),
@@ -182,14 +182,14 @@ impl State {
                     return Poll::Pending;
                 }
                 Verdict::Ask => self.link.send_ping(),
-                Verdict::Dead => return Poll::Ready(Err(Broken::Lost(io::ErrorKind::TimedOut.into()))),
+                Verdict::Dead => return Poll::Ready(Err(ClientError::Lost(io::ErrorKind::TimedOut.into()))),
                 Verdict::Idle => self.link.begin_shutdown(),
             }
         }
     }
 
     /// Takes what has come, and no more at once than lets the others of the thread have their turn.
-    fn receive(&mut self, context: &mut Context<'_>, now: Duration) -> Result<(), Broken> {
+    fn receive(&mut self, context: &mut Context<'_>, now: Duration) -> Result<(), ClientError> {
         let most = self.link.received() + RECEIVED_AT_ONCE;
         while let Poll::Ready(event) = self.link.poll_receive(context, now) {
             self.handle(event?);
@@ -244,7 +244,7 @@ impl State {
     }
 
     /// The connection is of no more use.
-    fn lose_all(&mut self, broken: Broken) {
+    fn lose_all(&mut self, broken: ClientError) {
         let broken = Rc::new(broken);
         for (_, slot) in &self.slots {
             slot.put_loss(Lost::Broken(Rc::clone(&broken)));

@@ -8,7 +8,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use serow_client::Broken;
+use serow_client::ClientError;
 use serow_http2::{ErrorCode, ReceivedResponse};
 use serow_message::{Headers, InformationalSender};
 
@@ -37,7 +37,7 @@ pub(super) enum Lost {
     /// The server cut it off.
     Reset(ErrorCode),
     /// The connection is of no more use.
-    Broken(Rc<Broken>),
+    Broken(Rc<ClientError>),
 }
 
 impl fmt::Display for Lost {

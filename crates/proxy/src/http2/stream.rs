@@ -6,7 +6,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use serow_client::Broken;
+use serow_client::ClientError;
 use serow_http2::{ErrorCode, ReceivedResponse, StreamId};
 use serow_message::{BoxError, UsageError};
 
@@ -143,7 +143,7 @@ impl Stream {
             }
             Lost::Reset(_) => Failure::of_exchange(Cause::Reset(lost.to_string()), Processed::Maybe),
             Lost::Broken(broken) => {
-                let closed = matches!(**broken, Broken::Closed | Broken::Lost(_));
+                let closed = matches!(**broken, ClientError::Closed | ClientError::Lost(_));
                 let nothing_came = self.received_before == Some(self.connection.received());
                 let processed = if closed && nothing_came { Processed::Unlikely } else { Processed::Maybe };
                 Failure::of_exchange(Cause::Broken(Rc::clone(broken)), processed)

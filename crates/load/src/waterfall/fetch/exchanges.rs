@@ -7,7 +7,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use serow_client::{Broken, Http2};
+use serow_client::{ClientError, Http2};
 use serow_http2::{
     Asking, ClientEvent, ErrorCode, OpenError, StreamId,
     frame::{FrameHeader, Kind, flags},
@@ -36,7 +36,7 @@ pub(super) struct Exchanges {
     place: u64,
     /// The server has said that it leaves, and why.
     leaving: Option<ErrorCode>,
-    broken: Option<Broken>,
+    broken: Option<ClientError>,
 }
 
 impl Exchanges {
@@ -73,7 +73,7 @@ impl Exchanges {
     }
 
     /// Why the connection is of no more use, if so.
-    pub(super) fn broken(&self) -> Option<&Broken> {
+    pub(super) fn broken(&self) -> Option<&ClientError> {
         self.broken.as_ref()
     }
 
@@ -249,7 +249,7 @@ impl Exchanges {
         }
     }
 
-    fn note_broken(&mut self, broken: Broken) {
+    fn note_broken(&mut self, broken: ClientError) {
         self.broken.get_or_insert(broken);
     }
 
