@@ -251,7 +251,7 @@ impl Collector<'_> {
         }
         let fields = self.fields;
         fields.text = fields.room.split().freeze();
-        if fields.text.len() > MOST_KEPT {
+        if fields.text.len() > MAX_KEPT {
             fields.room = BytesMut::new();
         }
     }
@@ -276,4 +276,4 @@ const FIELD_OVERHEAD: usize = 32;
 const USUAL_HEAD: usize = 1024;
 
 /// What a larger head needed is not kept.
-const MOST_KEPT: usize = 4 * USUAL_HEAD;
+const MAX_KEPT: usize = 4 * USUAL_HEAD;

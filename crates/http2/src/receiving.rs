@@ -305,7 +305,7 @@ impl Connection {
         let held = stream.receive_window.held();
         stream.receive_window.release(held);
         if stream.receiving == Receiving::Body {
-            stream.receiving = Receiving::Discarded(MOST_DISCARDED);
+            stream.receiving = Receiving::Discarded(MAX_DISCARDED);
         }
         self.release_connection(held);
         self.conclude(place);
@@ -358,7 +358,7 @@ fn receive_data(stream: &mut Stream, length: usize, counted: u32) -> Result<Kept
 
 /// Bytes of an unread body that are passed over before the stream is cut off: as over HTTP/1, where that saves the
 /// connection.
-const MOST_DISCARDED: u32 = 64 * 1024;
+const MAX_DISCARDED: u32 = 64 * 1024;
 
 /// RFC 9113 §5.1: half-closed (remote).
 fn closed(stream: StreamId) -> ProtocolError {

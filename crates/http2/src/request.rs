@@ -70,7 +70,7 @@ pub(crate) fn accept(
 #[inline]
 fn line(fields: &Fields, limits: &Limits) -> Result<(Method, Target, Option<Bytes>), Refusal> {
     let method = fields.pseudo(Pseudo::Method).ok_or(malformed("no :method"))?;
-    if method.len() > LONGEST_METHOD {
+    if method.len() > MAX_METHOD_LENGTH {
         return Err((Answer::Status(StatusCode::NOT_IMPLEMENTED), "a method that nobody knows"));
     }
     let method = Method::from_bytes(method).map_err(|_| malformed("a :method that is no token"))?;
@@ -209,4 +209,4 @@ const fn bad(reason: &'static str) -> Refusal {
 const NO_TARGET: &str = "the target is none";
 
 /// As HTTP/1 has it: the longest registered one, `UPDATEREDIRECTREF`, has 17 letters.
-const LONGEST_METHOD: usize = 32;
+const MAX_METHOD_LENGTH: usize = 32;

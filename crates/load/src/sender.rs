@@ -235,7 +235,7 @@ fn rate(requests: u64, time: Duration) -> Option<u64> {
 /// How long the steps of a run are: a hundred of them, if possible.
 pub(crate) fn step(plan: &Plan) -> Duration {
     let ticks = plan.duration.map_or(USUAL_TICKS, |duration| duration.as_millis() / 100 / TICK.as_millis());
-    TICK * ticks.clamp(1, MOST_TICKS) as u32
+    TICK * ticks.clamp(1, MAX_TICKS) as u32
 }
 
 /// The share of one of several, where all are to be shared out.
@@ -256,4 +256,4 @@ const GRACE: Duration = Duration::from_millis(500);
 const USUAL_TICKS: u128 = 5;
 
 /// A live line that moves once a second is read as alive.
-const MOST_TICKS: u128 = 10;
+const MAX_TICKS: u128 = 10;

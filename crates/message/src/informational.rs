@@ -57,7 +57,7 @@ impl InformationalSender {
         }
         if let Some(shared) = &self.shared {
             let mut queue = lock(&shared.queue);
-            if queue.heads.len() < MOST_WAITING {
+            if queue.heads.len() < MAX_WAITING {
                 queue.heads.push(ResponseHead { status, version: Version::HTTP_11, headers });
                 shared.has_waiting.store(true, Ordering::Release);
             }
@@ -119,4 +119,4 @@ fn lock(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
 }
 
 /// Informational responses that may wait for a peer that does not read: a handler in a loop must not fill the memory.
-const MOST_WAITING: usize = 64;
+const MAX_WAITING: usize = 64;

@@ -164,7 +164,7 @@ impl<const FIRST: usize> ReceivedFields<FIRST> {
     #[inline]
     pub fn clear(&mut self) {
         self.fields.clear();
-        if self.fields.capacity() > MOST_KEPT {
+        if self.fields.capacity() > MAX_KEPT {
             self.fields = SmallVec::new();
         }
         (self.present, self.end) = (0, 0);
@@ -510,7 +510,7 @@ const SHORT_LINE: usize = 64;
 const SHORT_LINES: usize = 256;
 
 /// What the fields of a browser's request need, is kept for the next ones; that is 640 bytes.
-const MOST_KEPT: usize = 32;
+const MAX_KEPT: usize = 32;
 
 /// `X-Forwarded-For`, `-Proto` and `-Host`, `Via`, and one more.
 const ROOM_TO_ADD: usize = 5;

@@ -86,14 +86,14 @@ fn checked(name: &str) -> Result<&str, InvalidHost> {
     if name.contains(':') {
         return Err(InvalidHost::Port);
     }
-    if name.len() > LONGEST_NAME {
+    if name.len() > MAX_NAME_LENGTH {
         return Err(InvalidHost::Long);
     }
     for label in name.split('.') {
         if label.is_empty() || !label.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')) {
             return Err(InvalidHost::Other);
         }
-        if label.len() > LONGEST_LABEL {
+        if label.len() > MAX_LABEL_LENGTH {
             return Err(InvalidHost::Long);
         }
     }
@@ -152,10 +152,10 @@ impl fmt::Display for InvalidHost {
 impl Error for InvalidHost {}
 
 /// RFC 1035 §2.3.4: 255 bytes on the wire, which are 253 characters.
-pub(crate) const LONGEST_NAME: usize = 253;
+pub(crate) const MAX_NAME_LENGTH: usize = 253;
 
 /// RFC 1035 §2.3.4.
-const LONGEST_LABEL: usize = 63;
+const MAX_LABEL_LENGTH: usize = 63;
 
 #[cfg(test)]
 mod tests {

@@ -11,7 +11,7 @@ use self::{destination::Filling, parts::Part};
 use crate::{
     clean_path::{self, Room},
     host_name,
-    host_pattern::LONGEST_NAME,
+    host_pattern::MAX_NAME_LENGTH,
 };
 
 /// Sends a client elsewhere: to another path of the same host, or to another host.
@@ -76,7 +76,7 @@ impl Redirect {
 
     /// Sends the client of this request elsewhere. `path` is the clean one, `captures` what its stars stand for.
     pub(crate) fn response(&self, request: &Request, path: &[u8], captures: &[&[u8]]) -> Response {
-        let mut room = [0; LONGEST_NAME];
+        let mut room = [0; MAX_NAME_LENGTH];
         let host = request.host().and_then(|host| host_name::of(host, &mut room));
         let filling = Filling { host, path, captures, query: request.target.query() };
         // Who does not say which host cannot be sent to it.

@@ -235,7 +235,7 @@ impl Texts {
     /// The block is decoded. What a long string needed is not kept.
     #[inline]
     fn forget(&mut self) {
-        if self.decoded.capacity() > MOST_KEPT {
+        if self.decoded.capacity() > MAX_KEPT {
             *self = Self::new();
         }
     }
@@ -280,4 +280,4 @@ const HUFFMAN: u8 = 0x80;
 const FIRST_TEXT: usize = 256;
 
 /// What is kept for the strings of the next block.
-const MOST_KEPT: usize = 4 * FIRST_TEXT;
+const MAX_KEPT: usize = 4 * FIRST_TEXT;

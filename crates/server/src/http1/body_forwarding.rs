@@ -65,7 +65,7 @@ impl<H: Handler> Http1<H> {
         if !forwarding.is_abandoned() {
             // The response may be made of the body, or somebody reads it elsewhere: no later time to ask for it.
             self.machine.send_continue(self.transport.output());
-        } else if self.machine.awaits_continue() || forwarding.left.get().is_some_and(|left| left > MOST_DRAINED) {
+        } else if self.machine.awaits_continue() || forwarding.left.get().is_some_and(|left| left > MAX_DRAINED) {
             self.machine.close();
         }
     }
@@ -153,7 +153,7 @@ impl<H: Handler> Http1<H> {
 
     /// Takes in what is left of a body nobody reads, so that the next request can be found.
     pub(super) async fn drain(&mut self) -> Result<(), End> {
-        let mut left = MOST_DRAINED;
+        let mut left = MAX_DRAINED;
         poll_fn(|context| {
             loop {
                 match self.machine.receive(&mut self.transport.input) {
@@ -204,4 +204,4 @@ impl<H: Handler> Http1<H> {
 
 /// Bytes of an unread body that are passed over to keep the connection: about what a new one costs in round trips on a
 /// fast link. hyper and Go have limits of the same kind (256 KB in Go).
-const MOST_DRAINED: u64 = 64 * 1024;
+const MAX_DRAINED: u64 = 64 * 1024;

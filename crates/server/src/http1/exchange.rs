@@ -136,7 +136,7 @@ impl<H: Handler> Http1<H> {
     /// Receives requests behind the one that is being answered: ready when there is an end behind them.
     #[cold]
     fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<End> {
-        while self.transport.input.len() < MOST_PIPELINED {
+        while self.transport.input.len() < MAX_PIPELINED {
             match ready!(self.transport.poll_fill(context)) {
                 Ok(0) => {
                     let gone = || End::Cut(TransportError::Lost(io::ErrorKind::UnexpectedEof.into()));
@@ -179,4 +179,4 @@ impl<H: Handler> Http1<H> {
 }
 
 /// Bytes of the requests behind the one that is being answered; who sends more is not watched for leaving, and waits for room.
-const MOST_PIPELINED: usize = 64 * 1024;
+const MAX_PIPELINED: usize = 64 * 1024;

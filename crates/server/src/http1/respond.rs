@@ -43,7 +43,7 @@ impl<H: Handler> Http1<H> {
         match response.body.into_kind() {
             _ if !has_body => {}
             BodyKind::Empty => {}
-            BodyKind::Bytes(bytes) if bytes.len() <= MOST_COPIED => self.copy_bytes(&bytes, sent)?,
+            BodyKind::Bytes(bytes) if bytes.len() <= MAX_COPIED => self.copy_bytes(&bytes, sent)?,
             BodyKind::Bytes(bytes) => {
                 self.transport.begin_turn();
                 self.send_bytes(bytes, sent).await?;
@@ -113,18 +113,18 @@ impl<H: Handler> Http1<H> {
             .await?;
             let Some(frame) = frame else { break };
             let frame = frame.map_err(|error| End::Cut(TransportError::Unfinished(io::Error::other(error))))?;
-            at_once += frame.data_ref().map_or(0, |data| if data.is_empty() { MOST_AT_ONCE } else { data.len() });
+            at_once += frame.data_ref().map_or(0, |data| if data.is_empty() { MAX_AT_ONCE } else { data.len() });
             match frame.into_data() {
                 Ok(data) if data.is_empty() => {}
-                Ok(data) if data.len() <= MOST_COPIED => self.copy_bytes(&data, sent)?,
+                Ok(data) if data.len() <= MAX_COPIED => self.copy_bytes(&data, sent)?,
                 Ok(data) => self.send_bytes(data, sent).await?,
                 Err(frame) => trailers = frame.trailers_ref().and_then(|map| map.try_into().ok()),
             }
-            if self.transport.output.len() > MOST_GATHERED {
+            if self.transport.output.len() > MAX_GATHERED {
                 self.transport.flush(More::Nothing).await.map_err(End::Cut)?;
                 self.transport.give_way().await;
             }
-            if at_once >= MOST_AT_ONCE {
+            if at_once >= MAX_AT_ONCE {
                 at_once = 0;
                 tokio::task::yield_now().await;
             }
@@ -154,7 +154,7 @@ impl<H: Handler> Http1<H> {
         }
         if !self.transport.input.is_empty()
             && self.machine.is_persistent()
-            && self.transport.output.len() <= MOST_GATHERED
+            && self.transport.output.len() <= MAX_GATHERED
         {
             return Ok(());
         }
@@ -180,11 +180,11 @@ fn usage_error(error: UsageError) -> End {
 }
 
 /// Copying so much costs less than a second piece in the call.
-const MOST_COPIED: usize = 4 * 1024;
+const MAX_COPIED: usize = 4 * 1024;
 
 /// Bytes of a stream after which others have their turn: what the kernel copies in some ten microseconds, or our
 /// compression makes in a millisecond.
-const MOST_AT_ONCE: usize = 64 * 1024;
+const MAX_AT_ONCE: usize = 64 * 1024;
 
 /// Small pieces are gathered up to this; a socket's first window takes about as much.
-const MOST_GATHERED: usize = 16 * 1024;
+const MAX_GATHERED: usize = 16 * 1024;

@@ -129,7 +129,7 @@ impl Parent {
 
     /// Says why this process cannot serve. It is to end now.
     pub fn fail(&self, reason: &str) {
-        let mut end = reason.len().min(LONGEST_REASON);
+        let mut end = reason.len().min(MAX_REASON_LENGTH);
         while !reason.is_char_boundary(end) {
             end -= 1;
         }
@@ -195,4 +195,4 @@ impl Farewell {
 }
 
 /// Bytes of a reason that fit into a message in any case.
-const LONGEST_REASON: usize = 60_000;
+const MAX_REASON_LENGTH: usize = 60_000;

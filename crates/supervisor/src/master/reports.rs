@@ -15,7 +15,7 @@ use super::messages::{FromGeneration, say};
 /// Sends a report.
 pub(super) fn send(channel: &Channel, report: Value) -> io::Result<()> {
     let text = serde_json::to_vec(&report)?;
-    if text.len() <= LONGEST_IN_MESSAGE {
+    if text.len() <= MAX_IN_MESSAGE {
         return say(channel, &FromGeneration::Report { report });
     }
     let mut file = File::from(memfd_create("serow-report", MemfdFlags::CLOEXEC)?);
@@ -42,7 +42,7 @@ pub(super) fn read(descriptor: OwnedFd) -> io::Result<Value> {
 }
 
 /// The channel has room for some 200 KB, and other words may wait in it.
-const LONGEST_IN_MESSAGE: usize = 50_000;
+const MAX_IN_MESSAGE: usize = 50_000;
 
 /// Ten thousand servers take 5 MB.
 const LARGEST: i64 = 16 << 20;
@@ -55,7 +55,7 @@ mod tests {
     #[test]
     fn reports_of_any_length() {
         let (ours, theirs) = Channel::pair().unwrap();
-        for length in [10, LONGEST_IN_MESSAGE, 1 << 20] {
+        for length in [10, MAX_IN_MESSAGE, 1 << 20] {
             let report = Value::from("x".repeat(length));
             send(&theirs, report.clone()).unwrap();
             let mut message = ours.receive().unwrap().unwrap();

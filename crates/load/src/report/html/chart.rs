@@ -21,7 +21,7 @@ use crate::Results;
 
 /// All of a run.
 pub(super) fn all(results: &Results) -> Vec<String> {
-    let columns = Columns::of(&results.course, MOST_COLUMNS);
+    let columns = Columns::of(&results.course, MAX_COLUMNS);
     vec![
         histogram::chart(&results.latencies),
         percentiles::chart(&results.latencies),
@@ -44,4 +44,4 @@ fn nothing(what: &str) -> String {
 }
 
 /// More than that cannot be told apart on the width of a page.
-const MOST_COLUMNS: usize = 240;
+const MAX_COLUMNS: usize = 240;
