@@ -7,7 +7,7 @@ use serow_message::{BodyLength, KnownHeader, Method, Priority, RequestHead, Targ
 
 use crate::{
     ClientEvent, Endpoint, ErrorCode, Limits, ProtocolError, ReceivedResponse, Sender, StreamId,
-    connection::{Connection, Leaving, Opening, Step},
+    connection::{Connection, Opening, Shutdown, Step},
     frame::{self, Dependency, HeadersStart},
     hpack::Pseudo,
     response::{self, Accepted},
@@ -31,7 +31,7 @@ pub enum OpenError {
     /// As many streams are open as the server allows; one must end first (RFC 9113 §5.1.2).
     WouldBlock,
     /// The connection takes no more requests: one of the two leaves, or its numbers are used up (RFC 9113 §5.1.1).
-    Leaving,
+    GoAway,
     /// The request is none: CONNECT with a body, an extended one that the server has not allowed (RFC 8441 §3), or no host.
     Usage,
 }
@@ -257,8 +257,8 @@ impl Client {
 impl Connection {
     /// Whether a client may open a stream.
     fn check_room(&self) -> Result<(), OpenError> {
-        if self.leaving != Leaving::Stay || self.peer_leaves || self.streams.highest() >= LAST_STREAM {
-            return Err(OpenError::Leaving);
+        if self.shutdown != Shutdown::Open || self.peer_sent_goaway || self.streams.highest() >= LAST_STREAM {
+            return Err(OpenError::GoAway);
         }
         let most = self.allowed.max_concurrent_streams.unwrap_or(STREAMS_UNTIL_TOLD);
         if self.streams.len() >= most as usize { Err(OpenError::WouldBlock) } else { Ok(()) }
@@ -269,7 +269,7 @@ impl fmt::Display for OpenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::WouldBlock => "the server allows no more streams at once",
-            Self::Leaving => "the connection takes no more requests",
+            Self::GoAway => "the connection takes no more requests",
             Self::Usage => "the request cannot be sent on this connection",
         })
     }

@@ -10,7 +10,7 @@ use serow_message::{
 
 use crate::{
     Sender, StreamId,
-    connection::{Connection, Leaving, schedule},
+    connection::{Connection, Shutdown, schedule},
     frame,
     stream::Sending,
 };
@@ -30,7 +30,7 @@ impl Connection {
     /// See [`Server::next_turn`](crate::Server::next_turn).
     #[inline]
     pub(crate) fn next_turn(&mut self, room: usize) -> Option<Turn> {
-        if matches!(self.leaving, Leaving::Failed(_)) {
+        if matches!(self.shutdown, Shutdown::Failed(_)) {
             return None;
         }
         let window = self.send_window.available();

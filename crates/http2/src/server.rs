@@ -10,7 +10,7 @@ use serow_message::{
 
 use crate::{
     Endpoint, ErrorCode, Event, Limits, ProtocolError, Sender, StreamId,
-    connection::{Connection, Leaving, Step, schedule},
+    connection::{Connection, Shutdown, Step, schedule},
     frame::HeadersStart,
     hpack::Pseudo,
     request::{self, Accepted, Answer, Rejected},
@@ -214,8 +214,8 @@ impl Server {
 
     /// Whether the connection is being shut down, by either side.
     #[must_use]
-    pub fn is_leaving(&self) -> bool {
-        self.connection.peer_leaves || self.connection.leaving != Leaving::Stay
+    pub fn is_shutting_down(&self) -> bool {
+        self.connection.peer_sent_goaway || self.connection.shutdown != Shutdown::Open
     }
 
     /// Whether no stream is open, and no frame has begun to come.

@@ -428,7 +428,7 @@ fn the_server_leaves() {
         version: Version::HTTP_2,
         headers: Headers::new(),
     };
-    assert_eq!(pair.client.open(&head, BodyLength::Known(0), Asking::default()), Err(OpenError::Leaving));
+    assert_eq!(pair.client.open(&head, BodyLength::Known(0), Asking::default()), Err(OpenError::GoAway));
     assert!(!pair.server.is_finished());
     pair.client.write_control(&mut pair.to_server);
     pair.deliver_to_server(usize::MAX);

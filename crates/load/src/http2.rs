@@ -172,7 +172,7 @@ impl Lanes<'_> {
                     match opened {
                         Ok(request) => self.begin(request),
                         Err(OpenError::WouldBlock) => return,
-                        Err(OpenError::Leaving) => self.stage = Stage::Finishing,
+                        Err(OpenError::GoAway) => self.stage = Stage::Finishing,
                         Err(OpenError::Usage) => {
                             self.thread.tally.note_faults(Fault::Protocol, usize::from(pending.permit.counts));
                         }
@@ -189,7 +189,7 @@ impl Lanes<'_> {
     fn open_again(&mut self, request: Request) -> Poll<()> {
         match open(&mut self.connection, &request.source, self.thread) {
             Ok(()) => self.begin(Request { sent: monotonic(), status: 0, kept: None, ..request }),
-            Err(error @ (OpenError::WouldBlock | OpenError::Leaving)) => {
+            Err(error @ (OpenError::WouldBlock | OpenError::GoAway)) => {
                 self.refused.push_front(request);
                 if error == OpenError::WouldBlock {
                     return Poll::Pending;
@@ -319,7 +319,7 @@ impl Lanes<'_> {
 fn open_next(connection: &mut Http2, pending: &mut Pending, thread: &Thread) -> Result<Request, OpenError> {
     let source = RequestSource { batch: Rc::clone(&pending.batch), number: pending.opened, refusals: 0 };
     let opened = open(connection, &source, thread);
-    if !matches!(opened, Err(OpenError::WouldBlock | OpenError::Leaving)) {
+    if !matches!(opened, Err(OpenError::WouldBlock | OpenError::GoAway)) {
         pending.opened += 1;
     }
     opened?;

@@ -109,7 +109,7 @@ impl Exchange {
         let mut connection = Http2::new(wire, buffers, serow_http2::Limits::default(), monotonic());
         let scheme = if scheme == Scheme::Https { "https" } else { "http" };
         connection.open(head, body, Asking { scheme, ..Asking::default() }).map_err(|error| match error {
-            OpenError::WouldBlock | OpenError::Leaving => CheckFailure::Refused,
+            OpenError::WouldBlock | OpenError::GoAway => CheckFailure::Refused,
             OpenError::Usage => CheckFailure::Unsayable,
         })?;
         Ok(Self { connection })

@@ -128,7 +128,7 @@ impl Exchanges {
             match self.open(resource) {
                 Err(OpenError::WouldBlock) => return,
                 Ok(()) => {}
-                Err(OpenError::Leaving | OpenError::Usage) => {
+                Err(OpenError::GoAway | OpenError::Usage) => {
                     if let Some(resource) = self.recording.resources.get_mut(resource) {
                         resource.outcome = Outcome::Refused;
                     }
