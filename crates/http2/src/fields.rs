@@ -8,7 +8,7 @@ use serow_message::{Headers, KnownHeader, ReceivedFields, Span, hop_by_hop};
 
 use crate::{
     Limits,
-    hpack::{DecodeError, DecodedField, Decoder, Flaw, Name, Pseudo},
+    hpack::{DecodeError, DecodedField, Decoder, FieldError, Name, Pseudo},
 };
 
 /// What stood in the header block that was decoded last, and room for the next ones.
@@ -145,7 +145,7 @@ impl Collector<'_> {
             Name::Known(known) => self.take_known(known, field.value),
             Name::Other => self.take_other(field),
         };
-        let outcome = outcome.and_then(|()| field.flaw.map_or(Ok(()), |flaw| Err(malformed(flaw))));
+        let outcome = outcome.and_then(|()| field.error.map_or(Ok(()), |error| Err(malformed(error))));
         if let Err(problem) = outcome {
             self.fields.problem.get_or_insert(problem);
         }
@@ -209,8 +209,8 @@ impl Collector<'_> {
     #[inline]
     fn take_other(&mut self, field: &DecodedField<'_>) -> Result<(), Problem> {
         self.regular = true;
-        if field.flaw == Some(Flaw::Name) {
-            return Err(malformed(Flaw::Name));
+        if field.error == Some(FieldError::Name) {
+            return Err(malformed(FieldError::Name));
         }
         self.check_size()?;
         let (name, value) = (field.name, field.value);
@@ -259,11 +259,11 @@ impl Collector<'_> {
 
 /// RFC 9113 §8.2.1.
 #[cold]
-fn malformed(flaw: Flaw) -> Problem {
-    Problem::Malformed(match flaw {
-        Flaw::Name => "the name of a field has a byte that must not be in it",
-        Flaw::Control => "the value of a field has a control character",
-        Flaw::Space => "the value of a field begins or ends with white space",
+fn malformed(error: FieldError) -> Problem {
+    Problem::Malformed(match error {
+        FieldError::Name => "the name of a field has a byte that must not be in it",
+        FieldError::Control => "the value of a field has a control character",
+        FieldError::Space => "the value of a field begins or ends with white space",
     })
 }
 

@@ -38,7 +38,7 @@ pub use self::{
     decoder::{DecodedField, Decoder},
     encoder::Encoder,
     error::DecodeError,
-    field_error::Flaw,
+    field_error::FieldError,
     name::{Name, Pseudo},
 };
 
