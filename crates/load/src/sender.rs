@@ -65,12 +65,12 @@ impl Sending {
         let source = match (&plan.requests, seat) {
             (Requests::Fixed(requests), _) => Source::Mix(Mix::new(requests, number)),
             (Requests::Script(..), seat) => {
-                // Without a performer there is no run, and the conductor knows why.
-                let Some(performer) = seat.and_then(Seat::perform) else { return };
-                if let (Destination::Tcp(address), Some(chosen)) = (&mut dialer.destination, performer.address()) {
+                // Without a runner there is no run, and the conductor knows why.
+                let Some(runner) = seat.and_then(Seat::into_runner) else { return };
+                if let (Destination::Tcp(address), Some(chosen)) = (&mut dialer.destination, runner.address()) {
                     *address = chosen;
                 }
-                Source::of_script(performer)
+                Source::of_script(runner)
             }
         };
         let start = shared.start();
@@ -84,8 +84,8 @@ impl Sending {
         }
         drop(reports);
         // The runtime is gone, and its tasks with it.
-        if let Some(performer) = Rc::into_inner(thread).and_then(|thread| thread.into_source().into_performer()) {
-            performer.serve_until_released();
+        if let Some(runner) = Rc::into_inner(thread).and_then(|thread| thread.into_source().into_script_runner()) {
+            runner.serve_until_released();
         }
     }
 }
