@@ -131,24 +131,24 @@ impl Lane {
         };
         connection.send_written(batch.text().clone());
         let outcome = poll_fn(|context| exchange.poll(context, &mut connection, thread, &self.deadline)).await;
-        thread.tally.note_bytes(connection.received() - exchange.received);
+        thread.statistics.note_bytes(connection.received() - exchange.received);
         let unanswered = if permit.counts { batch.requests().len() - exchange.answered } else { 0 };
         self.deadline.clear();
         match outcome {
             Outcome::Answered(Next::Reuse) if thread.plan.keep_alive => match connection.into_idle() {
                 Ok(connection) => self.connection = Some(connection),
                 // More than was asked for: the next request must not take it for its response.
-                Err(_) => thread.tally.note_faults(Fault::Protocol, usize::from(permit.counts)),
+                Err(_) => thread.statistics.note_faults(Fault::Protocol, usize::from(permit.counts)),
             },
             Outcome::Answered(_) => {
-                thread.tally.note_faults(Fault::Read, unanswered);
+                thread.statistics.note_faults(Fault::Read, unanswered);
                 close(connection);
             }
             Outcome::Broken(broken) => {
                 let fault = thread.judge(&broken, connection.not_understood());
-                thread.tally.note_faults(fault, unanswered);
+                thread.statistics.note_faults(fault, unanswered);
             }
-            Outcome::TimedOut => thread.tally.note_faults(Fault::Timeout, unanswered),
+            Outcome::TimedOut => thread.statistics.note_faults(Fault::Timeout, unanswered),
         }
     }
 }
@@ -228,7 +228,7 @@ impl Exchange<'_> {
             Stage::Body(status) if now <= self.limit => {
                 thread.note_response(self.counts, status, now - self.began, now);
             }
-            _ => thread.tally.note_faults(Fault::Timeout, usize::from(self.counts)),
+            _ => thread.statistics.note_faults(Fault::Timeout, usize::from(self.counts)),
         }
         if let Some(kept) = self.kept.take() {
             thread.show(&kept);

@@ -113,7 +113,7 @@ impl Lanes<'_> {
         loop {
             let received = self.connection.received();
             let outcome = self.take_events(context);
-            self.thread.tally.note_bytes(self.connection.received() - received);
+            self.thread.statistics.note_bytes(self.connection.received() - received);
             if let Err(broken) = outcome {
                 return self.end_broken(context, &broken);
             }
@@ -174,7 +174,7 @@ impl Lanes<'_> {
                         Err(OpenError::WouldBlock) => return,
                         Err(OpenError::GoAway) => self.stage = Stage::Finishing,
                         Err(OpenError::Usage) => {
-                            self.thread.tally.note_faults(Fault::Protocol, usize::from(pending.permit.counts));
+                            self.thread.statistics.note_faults(Fault::Protocol, usize::from(pending.permit.counts));
                         }
                     }
                     if is_last {
@@ -196,7 +196,7 @@ impl Lanes<'_> {
                 }
                 self.stage = Stage::Finishing;
             }
-            Err(OpenError::Usage) => self.thread.tally.note_faults(Fault::Protocol, usize::from(request.counts)),
+            Err(OpenError::Usage) => self.thread.statistics.note_faults(Fault::Protocol, usize::from(request.counts)),
         }
         Poll::Ready(())
     }
@@ -249,7 +249,7 @@ impl Lanes<'_> {
         let Some(request) = self.take(stream) else { return };
         let now = monotonic();
         if now > request.sent + self.thread.plan.timeout {
-            self.thread.tally.note_faults(Fault::Timeout, usize::from(request.counts));
+            self.thread.statistics.note_faults(Fault::Timeout, usize::from(request.counts));
         } else {
             self.thread.note_response(request.counts, request.status, now - request.began, now);
         }
@@ -263,11 +263,11 @@ impl Lanes<'_> {
         let Some(mut request) = self.take(stream) else { return };
         self.stage = Stage::Finishing;
         if request.source.refusals == MAX_REFUSALS {
-            return self.thread.tally.note_faults(Fault::Read, usize::from(request.counts));
+            return self.thread.statistics.note_faults(Fault::Read, usize::from(request.counts));
         }
         request.source.refusals += 1;
         if request.counts {
-            self.thread.tally.note_sent_again();
+            self.thread.statistics.note_sent_again();
         }
         // Of those refused by one GOAWAY, the last comes first.
         self.refused.push_front(request);
@@ -276,14 +276,14 @@ impl Lanes<'_> {
     /// There will be no whole response.
     fn lose(&mut self, stream: StreamId, fault: Fault) {
         if let Some(request) = self.take(stream) {
-            self.thread.tally.note_faults(fault, usize::from(request.counts));
+            self.thread.statistics.note_faults(fault, usize::from(request.counts));
         }
     }
 
     /// The connection is of no more use.
     fn end_broken(&mut self, context: &mut Context<'_>, broken: &ClientError) -> Poll<()> {
         let fault = self.thread.judge(broken, self.connection.not_understood());
-        self.thread.tally.note_faults(fault, self.under_way.counted());
+        self.thread.statistics.note_faults(fault, self.under_way.counted());
         self.deadline.clear();
         // What is to be told the server, as far as the kernel takes it.
         let _ = self.connection.poll_flush(context);

@@ -148,8 +148,9 @@ impl Reporter<'_> {
         }
         let end = self.end.into_iter().chain(self.stopped).min();
         let unsent = end.map_or(0, |end| self.thread.schedule.unsent(end.min(monotonic())));
-        let tally = &self.thread.tally;
-        let end = End { last_response: tally.last_response(), last: tally.last(), unsent, stopped: self.stopped };
+        let statistics = &self.thread.statistics;
+        let end =
+            End { last_response: statistics.last_response(), last: statistics.last(), unsent, stopped: self.stopped };
         self.say(Report::End(end));
     }
 
@@ -161,7 +162,7 @@ impl Reporter<'_> {
             work = self.wait_until(self.began.min(monotonic() + TICK)).await;
         }
         self.thread.schedule.set_counts(true);
-        self.thread.tally.begin();
+        self.thread.statistics.begin();
         work
     }
 
@@ -179,7 +180,7 @@ impl Reporter<'_> {
             self.sample();
             if work == Work::Done || u128::from(tick) % ticks_in_step == 0 {
                 let number = (u128::from(tick - 1) / ticks_in_step) as usize;
-                self.say(Report::Step { number, stretch: Box::new(self.thread.tally.take()) });
+                self.say(Report::Step { number, stretch: Box::new(self.thread.statistics.take()) });
                 self.requests = 0;
             }
         }
@@ -187,7 +188,7 @@ impl Reporter<'_> {
 
     /// How fast it went since the last tick.
     fn sample(&mut self) {
-        let (now, requests) = (monotonic(), self.thread.tally.requests());
+        let (now, requests) = (monotonic(), self.thread.statistics.requests());
         let is_sending = self.end.is_none_or(|end| self.at < end) && self.stopped.is_none();
         if let Some(rate) = rate(requests - self.requests, now - self.at).filter(|_| is_sending) {
             self.say(Report::Rate(rate));

@@ -21,7 +21,7 @@ use crate::{
     Batch, Failure, Plan,
     schedule::{Moments, Schedule},
     source::{Kept, Source},
-    statistics::{Fault, Tally},
+    statistics::{Fault, Statistics},
 };
 
 /// What the connections of one thread share. It is reached by `Rc`.
@@ -29,7 +29,7 @@ pub(crate) struct Thread {
     pub(crate) plan: Plan,
     pub(crate) buffers: Rc<Buffers>,
     pub(crate) deadlines: Deadlines,
-    pub(crate) tally: Tally,
+    pub(crate) statistics: Statistics,
     pub(crate) schedule: Schedule,
     source: RefCell<Source>,
     /// Whether a script wants to see the responses.
@@ -90,7 +90,7 @@ impl Thread {
         Self {
             buffers: Rc::new(Buffers::new()),
             deadlines: Deadlines::new(),
-            tally: Tally::default(),
+            statistics: Statistics::default(),
             schedule,
             keeps_responses: source.wants_responses(),
             delays: source.has_delay(),
@@ -169,24 +169,24 @@ impl Thread {
         let _turn = self.opening.acquire().await;
         let began = monotonic();
         let wire = self.dialer.dial(&self.buffers).await?;
-        self.tally.note_connection(monotonic() - began);
+        self.statistics.note_connection(monotonic() - began);
         Ok(wire)
     }
 
     /// So many requests have no connection; then waits until the next may be tried.
     pub(crate) async fn note_unconnected(&self, requests: usize) {
-        self.tally.note_faults(Fault::Connect, requests);
+        self.statistics.note_faults(Fault::Connect, requests);
         sleep(RECONNECT_PAUSE).await;
     }
 
     /// A whole response has come, to a request that counts or does not.
     #[inline]
     pub(crate) fn note_response(&self, counts: bool, status: u16, latency: Duration, now: Duration) {
-        if self.tally.last_response().is_zero() {
+        if self.statistics.last_response().is_zero() {
             self.shared.heard.store(true, Ordering::Relaxed);
         }
         if counts {
-            self.tally.note_response(status, latency, now);
+            self.statistics.note_response(status, latency, now);
         }
     }
 
