@@ -16,7 +16,7 @@ use serow_client::{ClientError, Http2};
 use serow_http2::{Asking, ClientEvent, ErrorCode, Limits, OpenError, StreamId};
 use serow_net::{Deadline, monotonic};
 
-use self::in_flight::{Request, RequestSource, UnderWay};
+use self::in_flight::{InFlight, Request, RequestSource};
 use crate::{
     Batch,
     schedule::{Permit, Place},
@@ -58,7 +58,7 @@ pub(crate) async fn send(thread: &Rc<Thread>) {
             next: next.take(),
             refused: &mut refused,
             pause: thread.delays.then(|| Box::pin(thread.delay()) as Pause<'_>),
-            under_way: UnderWay::new(),
+            in_flight: InFlight::new(),
             stage: Stage::Opening,
         };
         poll_fn(|context| lanes.poll(context)).await;
@@ -66,7 +66,7 @@ pub(crate) async fn send(thread: &Rc<Thread>) {
     }
 }
 
-/// One connection, with all that is under way on it.
+/// One connection, with all that is in flight on it.
 struct Lanes<'a> {
     thread: &'a Thread,
     place: &'a mut Place,
@@ -77,7 +77,7 @@ struct Lanes<'a> {
     refused: &'a mut VecDeque<Request>,
     /// What a script wants to wait for before it sends that.
     pause: Option<Pause<'a>>,
-    under_way: UnderWay,
+    in_flight: InFlight,
     stage: Stage,
 }
 
@@ -88,7 +88,7 @@ type Pause<'a> = Pin<Box<dyn Future<Output = bool> + 'a>>;
 struct Pending {
     permit: Permit,
     batch: Rc<Batch>,
-    /// How many of the batch are under way.
+    /// How many of the batch are in flight.
     opened: usize,
 }
 
@@ -96,12 +96,12 @@ struct Pending {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Opening,
-    /// No more; those under way are awaited.
+    /// No more; those in flight are awaited.
     Finishing,
 }
 
 impl Pending {
-    /// Requests of the batch that are not under way.
+    /// Requests of the batch that are not in flight.
     fn unopened(&self) -> usize {
         self.batch.requests().len() - self.opened
     }
@@ -121,7 +121,7 @@ impl Lanes<'_> {
             if let Poll::Ready(Err(broken)) = self.connection.poll_flush(context) {
                 return self.end_broken(context, &broken);
             }
-            if self.under_way.count() == 0 && self.stage == Stage::Finishing {
+            if self.in_flight.count() == 0 && self.stage == Stage::Finishing {
                 self.connection.begin_shutdown();
             }
             if self.connection.is_finished() {
@@ -142,7 +142,7 @@ impl Lanes<'_> {
 
     /// Opens what may be opened.
     fn open_requests(&mut self, context: &mut Context<'_>) {
-        while self.stage == Stage::Opening && self.under_way.count() < self.thread.plan.streams {
+        while self.stage == Stage::Opening && self.in_flight.count() < self.thread.plan.streams {
             if let Some(request) = self.refused.pop_front() {
                 match self.open_again(request) {
                     Poll::Ready(()) => continue,
@@ -202,10 +202,10 @@ impl Lanes<'_> {
     }
 
     fn begin(&mut self, request: Request) {
-        if self.under_way.count() == 0 {
+        if self.in_flight.count() == 0 {
             self.thread.begin_timeout(self.deadline);
         }
-        self.under_way.push(request);
+        self.in_flight.push(request);
         if !self.thread.plan.keep_alive {
             self.stage = Stage::Finishing;
         }
@@ -218,7 +218,7 @@ impl Lanes<'_> {
                 ClientEvent::Response(response) if response.is_informational() => {}
                 ClientEvent::Response(response) => {
                     let (status, keeps) = (response.head.status.as_u16(), self.thread.keeps_responses);
-                    if let Some(request) = self.under_way.find(response.stream) {
+                    if let Some(request) = self.in_flight.find(response.stream) {
                         request.status = status;
                         let headers = response.head.headers;
                         request.kept = keeps.then(|| Kept { status, headers, body: BytesMut::new() });
@@ -230,7 +230,7 @@ impl Lanes<'_> {
                 ClientEvent::Data { stream, data } => {
                     self.connection.note_consumed(stream, data.len());
                     if self.thread.keeps_responses
-                        && let Some(Request { kept: Some(kept), .. }) = self.under_way.find(stream)
+                        && let Some(Request { kept: Some(kept), .. }) = self.in_flight.find(stream)
                     {
                         kept.body.extend_from_slice(&data);
                     }
@@ -283,7 +283,7 @@ impl Lanes<'_> {
     /// The connection is of no more use.
     fn end_broken(&mut self, context: &mut Context<'_>, broken: &ClientError) -> Poll<()> {
         let fault = self.thread.judge(broken, self.connection.not_understood());
-        self.thread.statistics.note_faults(fault, self.under_way.counted());
+        self.thread.statistics.note_faults(fault, self.in_flight.counted());
         self.deadline.clear();
         // What is to be told the server, as far as the kernel takes it.
         let _ = self.connection.poll_flush(context);
@@ -296,7 +296,7 @@ impl Lanes<'_> {
         self.connection.handle_timeout(now);
         let timeout = self.thread.plan.timeout;
         // They were sent in the order of their streams, so the oldest is the first whose time is over.
-        while let Some((stream, sent)) = self.under_way.oldest() {
+        while let Some((stream, sent)) = self.in_flight.oldest() {
             if sent + timeout > now {
                 return self.deadline.set(sent + timeout - now);
             }
@@ -307,8 +307,8 @@ impl Lanes<'_> {
 
     /// Takes a request off the list.
     fn take(&mut self, stream: StreamId) -> Option<Request> {
-        let request = self.under_way.take(stream);
-        if self.under_way.count() == 0 {
+        let request = self.in_flight.take(stream);
+        if self.in_flight.count() == 0 {
             self.deadline.clear();
         }
         request

@@ -24,7 +24,7 @@ pub struct Results {
     pub threads: usize,
     /// Connections that were kept open at a time.
     pub connections: usize,
-    /// Requests under way at a time on each of them.
+    /// Requests in flight at a time on each of them.
     pub streams: usize,
     /// How long it was to take, if there was a limit.
     pub planned_duration: Option<Duration>,

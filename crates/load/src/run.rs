@@ -25,7 +25,7 @@ use crate::{
 pub struct Stopper(Arc<Shared>);
 
 impl Stopper {
-    /// No more requests are sent; those under way are awaited. Takes up to a tenth of a second to be noticed.
+    /// No more requests are sent; those in flight are awaited. Takes up to a tenth of a second to be noticed.
     pub fn stop(&self) {
         self.0.stop();
     }

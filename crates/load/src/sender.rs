@@ -250,7 +250,7 @@ const TICK: Duration = Duration::from_millis(100);
 /// How late planned requests may be sent behind the end: a busy machine lets a thread wait for some hundredths of a second.
 const LATENESS: Duration = TICK;
 
-/// How long requests under way are awaited after somebody stopped the run.
+/// How long requests in flight are awaited after somebody stopped the run.
 const GRACE: Duration = Duration::from_millis(500);
 
 /// Of a step, where nobody knows how long the run will be.

@@ -136,7 +136,7 @@ impl Fetching<'_> {
 
     /// How it has ended, if it has.
     fn end(&mut self, context: &mut Context<'_>) -> Option<Result<Ending, FetchError>> {
-        if !self.exchanges.are_under_way() && !self.agenda.has_requests() {
+        if !self.exchanges.are_in_flight() && !self.agenda.has_requests() {
             self.exchanges.take_leave(context);
             return Some(Ok(Ending::Complete));
         }
@@ -146,12 +146,12 @@ impl Fetching<'_> {
     /// When something is to be done though nothing comes.
     fn next_moment(&self) -> Option<Duration> {
         let step = self.agenda.next_moment().map(|moment| self.start + moment);
-        let patience = self.exchanges.are_under_way().then(|| self.heard + self.plan.patience);
+        let patience = self.exchanges.are_in_flight().then(|| self.heard + self.plan.patience);
         [step, patience, self.exchanges.deadline()].into_iter().flatten().min()
     }
 
     fn is_silent(&self, now: Duration) -> bool {
-        self.exchanges.are_under_way() && now >= self.heard + self.plan.patience
+        self.exchanges.are_in_flight() && now >= self.heard + self.plan.patience
     }
 
     /// Whether a broken connection was one of HTTP/2 at all.

@@ -135,7 +135,7 @@ impl Resource {
         self.pieces.iter().map(|piece| piece.bytes).sum()
     }
 
-    /// From when to when it was under way, where it was.
+    /// From when to when it was in flight, where it was.
     pub(super) fn span(&self, elapsed: Duration) -> Option<(Duration, Duration)> {
         Some((self.asked?, self.end.unwrap_or(elapsed)))
     }

@@ -57,12 +57,12 @@ fn row(resource: &Resource, elapsed: Duration, shares: &[f64]) -> String {
         let place = moment.as_secs_f64() / elapsed.as_secs_f64().max(1e-9) * shares.len() as f64;
         (place as usize).min(shares.len().saturating_sub(1))
     };
-    let under_way = cell(asked)..=cell(end);
+    let in_flight = cell(asked)..=cell(end);
     let cells = shares.iter().enumerate().map(|(number, share)| {
         let eighths = (share.min(1.0) * 8.0).round() as usize;
         match BLOCKS.get(eighths.max(usize::from(*share > 0.0)).wrapping_sub(1)) {
-            Some(block) if under_way.contains(&number) => *block,
-            None if under_way.contains(&number) => '·',
+            Some(block) if in_flight.contains(&number) => *block,
+            None if in_flight.contains(&number) => '·',
             _ => ' ',
         }
     });

@@ -93,8 +93,8 @@ impl Exchanges {
     }
 
     /// Whether something was asked for, or is due, and is not over.
-    pub(super) fn are_under_way(&self) -> bool {
-        !self.waiting.is_empty() || self.recording.resources.iter().any(is_under_way)
+    pub(super) fn are_in_flight(&self) -> bool {
+        !self.waiting.is_empty() || self.recording.resources.iter().any(is_in_flight)
     }
 
     /// When [`Self::handle_timeout`] is to be called.
@@ -113,7 +113,7 @@ impl Exchanges {
             Step::Ask(resource) => self.waiting.push_back(resource),
             Step::Change(resource, priority) => {
                 let stream = self.streams.get(resource).copied().flatten();
-                let found = self.recording.resources.get_mut(resource).filter(|resource| is_under_way(resource));
+                let found = self.recording.resources.get_mut(resource).filter(|resource| is_in_flight(resource));
                 if let (Some(stream), Some(found)) = (stream, found) {
                     self.connection.set_priority(stream, priority);
                     found.changes.push((monotonic() - self.recording.clock, priority));
@@ -228,7 +228,7 @@ impl Exchanges {
             return;
         }
         let come = (input.len() - FrameHeader::LENGTH).min(header.length);
-        if self.find(header.stream).is_some_and(|resource| is_under_way(resource)) {
+        if self.find(header.stream).is_some_and(|resource| is_in_flight(resource)) {
             self.note_data(header.stream, come - self.noted.min(come), monotonic() - self.recording.clock);
             self.noted = come;
         }
@@ -243,7 +243,7 @@ impl Exchanges {
 
     fn end(&mut self, stream: StreamId, outcome: Outcome, moment: Duration) {
         self.chain.note_ended(stream);
-        if let Some(resource) = self.find(stream).filter(|resource| is_under_way(resource)) {
+        if let Some(resource) = self.find(stream).filter(|resource| is_in_flight(resource)) {
             resource.end = Some(moment);
             resource.outcome = outcome;
         }
@@ -260,6 +260,6 @@ impl Exchanges {
 }
 
 /// Whether it was asked for and is not over.
-fn is_under_way(resource: &Resource) -> bool {
+fn is_in_flight(resource: &Resource) -> bool {
     resource.asked.is_some() && resource.end.is_none()
 }
