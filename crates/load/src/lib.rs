@@ -37,7 +37,7 @@ pub mod waterfall;
 pub use self::{
     batch::{Batch, BatchError, Parts, Written},
     distribution::{Bucket, Distribution},
-    error::Failure,
+    error::LoadError,
     plan::{Plan, Requests},
     results::{Errors, Interval, Results},
     run::{Run, Stopper},

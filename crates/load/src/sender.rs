@@ -14,7 +14,7 @@ use tokio::{
 };
 
 use crate::{
-    Failure, Plan, Requests, http1, http2,
+    LoadError, Plan, Requests, http1, http2,
     mix::Mix,
     script::Seat,
     source::Source,
@@ -31,7 +31,7 @@ pub(crate) enum Report {
     /// It has ended.
     End(End),
     /// The run cannot go on.
-    Failed(Failure),
+    Failed(LoadError),
 }
 
 /// What is known when a thread has ended.
@@ -76,7 +76,7 @@ impl Sending {
         let start = shared.start();
         let thread = Rc::new(Thread::new(&plan, dialer, source, Arc::clone(&shared), number, start));
         let sent = thread_runtime().map(|runtime| runtime.block_on(send(&thread, number, start, &reports)));
-        let failure = thread.failure().or(sent.err().map(Failure::from));
+        let failure = thread.failure().or(sent.err().map(LoadError::from));
         if let Some(failure) = failure {
             shared.stop();
             // Nobody listens only where the run is over already.

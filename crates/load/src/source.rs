@@ -6,7 +6,7 @@ use bytes::{Bytes, BytesMut};
 use serow_message::Headers;
 
 use crate::{
-    Batch, Failure,
+    Batch, LoadError,
     mix::Mix,
     script::{ScriptError, ScriptRunner},
 };
@@ -40,7 +40,7 @@ impl Source {
 
     /// What is sent next; none where there is nothing more.
     #[inline]
-    pub(crate) fn next(&mut self) -> Result<Option<Rc<Batch>>, Failure> {
+    pub(crate) fn next(&mut self) -> Result<Option<Rc<Batch>>, LoadError> {
         match self {
             Self::Mix(mix) => Ok(mix.next()),
             Self::Script(script) => script.next(),
@@ -88,13 +88,13 @@ impl Source {
 }
 
 impl Scripted {
-    fn next(&mut self) -> Result<Option<Rc<Batch>>, Failure> {
+    fn next(&mut self) -> Result<Option<Rc<Batch>>, LoadError> {
         let text = self.runner.request()?;
         // Many scripts give the same again and again; then it is the same bytes.
         let is_last = |last: &Rc<Batch>| is_same(last.text(), &text);
         let batch = match self.last.take().filter(is_last) {
             Some(last) => last,
-            None => Rc::new(Batch::of_text(text).map_err(Failure::ScriptRequest)?),
+            None => Rc::new(Batch::of_text(text).map_err(LoadError::ScriptRequest)?),
         };
         self.last = Some(Rc::clone(&batch));
         Ok(Some(batch))

@@ -18,7 +18,7 @@ use tokio::{
 };
 
 use crate::{
-    Batch, Failure, Plan,
+    Batch, LoadError, Plan,
     schedule::{Moments, Schedule},
     source::{Kept, Source},
     statistics::{Fault, Statistics},
@@ -40,7 +40,7 @@ pub(crate) struct Thread {
     shared: Arc<Shared>,
     /// Connections being opened: more at once only make the backlog overflow.
     opening: Semaphore,
-    failure: RefCell<Option<Failure>>,
+    failure: RefCell<Option<LoadError>>,
     /// Connections that still send.
     active: Cell<usize>,
     pub(crate) finished: Notify,
@@ -200,20 +200,20 @@ impl Thread {
         };
         if fault == Fault::Protocol && !self.shared.heard.load(Ordering::Relaxed) {
             let beginning = not_understood[..not_understood.len().min(SHOWN)].escape_ascii().to_string();
-            self.fail(Failure::NotHttp { version: self.plan.version, reason: broken.to_string(), beginning });
+            self.fail(LoadError::NotHttp { version: self.plan.version, reason: broken.to_string(), beginning });
         }
         fault
     }
 
     /// The run cannot go on.
-    pub(crate) fn fail(&self, failure: Failure) {
+    pub(crate) fn fail(&self, failure: LoadError) {
         self.failure.borrow_mut().get_or_insert(failure);
         self.shared.stop();
         self.end();
     }
 
     /// Why it could not, if so.
-    pub(crate) fn failure(&self) -> Option<Failure> {
+    pub(crate) fn failure(&self) -> Option<LoadError> {
         self.failure.borrow_mut().take()
     }
 
