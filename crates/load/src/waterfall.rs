@@ -5,7 +5,7 @@
 //!
 //! | what | file |
 //! | --- | --- |
-//! | what is asked for, as it is written | `wish.rs` |
+//! | what is asked for, as it is written | `spec.rs` |
 //! | how it is fetched | `plan.rs` |
 //! | fetching it: what is due when, and what comes | `fetch.rs`, `agenda.rs`, `chain.rs` |
 //! | what came when | `recording.rs` |
@@ -32,7 +32,7 @@ pub use self::{
     json::json,
     plan::{Plan, Signals},
     recording::{Ending, Outcome, Piece, Recording, Resource},
-    resource_spec::{Change, Wish, WishError, read_wishes},
+    resource_spec::{Change, ResourceSpec, ResourceSpecError, read_resource_specs},
     svg::svg,
     text::text,
 };

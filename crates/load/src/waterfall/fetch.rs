@@ -71,13 +71,13 @@ pub async fn fetch(plan: &Plan, interrupted: impl Future<Output = ()>) -> Result
         encryption: encryption(&wire),
         began: SystemTime::now(),
         clock: now,
-        resources: plan.wishes.iter().cloned().map(Resource::new).collect(),
+        resources: plan.specs.iter().cloned().map(Resource::new).collect(),
         elapsed: Duration::ZERO,
         ending: Ending::Complete,
     };
     let connection = Http2::new(wire, buffers, LIMITS, now);
     let exchanges = Exchanges::new(plan, connection, recording).map_err(FetchError::Request)?;
-    let mut fetching = Fetching { agenda: Agenda::new(&plan.wishes), exchanges, alarm, start: now, heard: now, plan };
+    let mut fetching = Fetching { agenda: Agenda::new(&plan.specs), exchanges, alarm, start: now, heard: now, plan };
     let ending = poll_fn(|context| {
         if interrupted.as_mut().poll(context).is_ready() {
             return Poll::Ready(Ok(Ending::Interrupted));

@@ -42,20 +42,20 @@ pub(super) struct Exchanges {
 impl Exchanges {
     /// None yet; all are to be asked for on this connection.
     pub(super) fn new(plan: &Plan, connection: Http2, recording: Recording) -> Result<Self, BatchError> {
-        let heads = plan.wishes.iter().map(|wish| {
+        let heads = plan.specs.iter().map(|spec| {
             let mut headers = plan.headers.clone();
-            if let (Some(priority), Signals::Rfc9218) = (wish.priority, plan.signals) {
+            if let (Some(priority), Signals::Rfc9218) = (spec.priority, plan.signals) {
                 headers.retain(|(name, _)| !name.eq_ignore_ascii_case("priority"));
                 headers.push(("priority".to_owned(), priority.as_str().to_owned()));
             }
             let host = &plan.origin.authority();
             let (method, body) = ("GET", Bytes::new());
-            let batch = Batch::new(&Parts { method, path: &wish.path, host, headers: &headers, body, close: false })?;
+            let batch = Batch::new(&Parts { method, path: &spec.path, host, headers: &headers, body, close: false })?;
             batch.requests().first().map(|written| written.head.clone()).ok_or(BatchError::Incomplete)
         });
         Ok(Self {
             heads: heads.collect::<Result<_, _>>()?,
-            streams: vec![None; plan.wishes.len()],
+            streams: vec![None; plan.specs.len()],
             connection,
             recording,
             waiting: VecDeque::new(),
@@ -143,7 +143,7 @@ impl Exchanges {
         let (Some(head), Some(resource)) = (self.heads.get(number), resources.get_mut(number)) else {
             return Err(OpenError::Usage);
         };
-        let priority = resource.wish.priority.filter(|_| self.recording.signals == Signals::Rfc7540);
+        let priority = resource.spec.priority.filter(|_| self.recording.signals == Signals::Rfc7540);
         let dependency = priority.map(|priority| self.chain.dependency(priority));
         let asking = Asking { scheme: self.recording.origin.scheme_name(), dependency, ..Asking::default() };
         let stream = self.connection.open(head, &Bytes::new(), asking)?;
