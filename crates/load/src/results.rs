@@ -58,7 +58,7 @@ pub struct Results {
     /// Requests each second of each thread, sampled ten times a second.
     pub thread_rates: Distribution,
     /// How it went, from the beginning to the end, in steps of equal length but for the last.
-    pub course: Vec<Interval>,
+    pub time_series: Vec<Interval>,
 }
 
 /// Requests that were not answered, or not as they should be, by what went wrong first.

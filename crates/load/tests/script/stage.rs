@@ -169,6 +169,6 @@ pub(crate) fn results() -> Results {
         connect_times: Distribution::new(),
         latencies,
         thread_rates: rates,
-        course: Vec::new(),
+        time_series: Vec::new(),
     }
 }

@@ -7,7 +7,7 @@
 //! | grid, lines, bars and what they are put together to | `plot.rs` |
 //! | latencies by how often they were | `histogram.rs` |
 //! | latencies by how many are shorter | `percentiles.rs` |
-//! | responses, errors and latencies over time | `course.rs` |
+//! | responses, errors and latencies over time | `time_series.rs` |
 
 mod axis;
 mod histogram;
@@ -21,7 +21,7 @@ use crate::Results;
 
 /// All of a run.
 pub(super) fn all(results: &Results) -> Vec<String> {
-    let columns = Columns::of(&results.course, MAX_COLUMNS);
+    let columns = Columns::of(&results.time_series, MAX_COLUMNS);
     vec![
         histogram::chart(&results.latencies),
         percentiles::chart(&results.latencies),

@@ -29,7 +29,7 @@ impl Lane<'_> {
             };
             bar(drawing, "bar", asked, end);
             bar(drawing, "wait", asked, resource.head.unwrap_or(end));
-            self.course(drawing, number, resource);
+            self.transfers(drawing, number, resource);
             line(drawing, "edge", self.plane.x(asked), self.top, bottom);
             if let Some(head) = resource.head {
                 line(drawing, "first", self.plane.x(head), self.top, bottom);
@@ -73,7 +73,7 @@ impl Lane<'_> {
     }
 
     /// What it got, in the colour of how urgent it was.
-    fn course(&self, drawing: &mut String, number: usize, resource: &Resource) {
+    fn transfers(&self, drawing: &mut String, number: usize, resource: &Resource) {
         let levels = self.levels(Some(number), self.plane.lane_height);
         let urgencies: Vec<_> = resource.urgencies().collect();
         let colour = |column: usize| {
