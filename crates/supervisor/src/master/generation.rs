@@ -51,7 +51,7 @@ pub struct Beginning {
 /// What a generation is told while it serves.
 pub trait Orders: Send + 'static {
     /// Finish what runs, and end; within the time that was named in [`Parent::ready`].
-    fn leave(&mut self, why: Why);
+    fn leave(&mut self, reason: StopReason);
     /// End at once.
     fn end(&mut self);
     /// Open the logs anew.
@@ -68,7 +68,7 @@ pub trait Orders: Send + 'static {
 
 /// Why a generation is to leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
+pub enum StopReason {
     /// Another one serves in its place.
     Replaced,
     /// The server ends.
@@ -156,8 +156,8 @@ impl Parent {
     fn obey(self, mut orders: impl Orders) {
         loop {
             match self.hear() {
-                Ok((ToGeneration::Leave { replaced: true }, _)) => orders.leave(Why::Replaced),
-                Ok((ToGeneration::Leave { replaced: false }, _)) => orders.leave(Why::Stopped),
+                Ok((ToGeneration::Leave { replaced: true }, _)) => orders.leave(StopReason::Replaced),
+                Ok((ToGeneration::Leave { replaced: false }, _)) => orders.leave(StopReason::Stopped),
                 Ok((ToGeneration::End, _)) => orders.end(),
                 Ok((ToGeneration::Reopen, _)) => orders.reopen(),
                 Ok((ToGeneration::Report, _)) => {
@@ -169,7 +169,7 @@ impl Parent {
                     let _ = say(&self.channel, &FromGeneration::Wished { number, outcome });
                 }
                 Ok(_) => {}
-                Err(_) => return orders.leave(Why::Orphaned),
+                Err(_) => return orders.leave(StopReason::Orphaned),
             }
         }
     }
