@@ -41,7 +41,7 @@ pub struct Terms {
 
 /// What a generation begins with.
 #[derive(Clone, Debug)]
-pub struct Beginning {
+pub struct GenerationSetup {
     /// The text of the settings.
     pub text: Vec<u8>,
     /// What others wished of earlier generations that is to be so in this one, too.
@@ -84,7 +84,7 @@ impl Parent {
     /// # Errors
     ///
     /// When this process was started by somebody else, or its master is gone.
-    pub fn meet() -> io::Result<(Self, Beginning)> {
+    pub fn meet() -> io::Result<(Self, GenerationSetup)> {
         let channel = Channel::inherited(stdin())?;
         dup2_stdin(File::open("/dev/null")?)?;
         leave_to_parent()?;
@@ -96,7 +96,7 @@ impl Parent {
                 let mut text = Vec::new();
                 file.rewind()?;
                 file.read_to_end(&mut text)?;
-                return Ok((parent, Beginning { text, wishes }));
+                return Ok((parent, GenerationSetup { text, wishes }));
             }
         }
     }
