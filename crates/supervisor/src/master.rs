@@ -62,13 +62,18 @@ pub trait Duties {
     /// The command of a generation; its standard input is the master's to give.
     fn command(&mut self) -> Command;
 
-    /// Opens a door at this address for those who run the server; without one, closes it. Who changes something there over TCP
-    /// has to show the token. Called when a generation is ready.
+    /// Opens the admin socket at this address; without an address, closes it. Over TCP, commands that change something
+    /// need the token. Called when a generation is ready.
     ///
     /// # Errors
     ///
     /// Why it does not open; the generation does not serve then.
-    fn open_door(&mut self, address: Option<&str>, token: Option<&str>, control: &Control) -> Result<(), String>;
+    fn open_admin_socket(
+        &mut self,
+        address: Option<&str>,
+        token: Option<&str>,
+        control: &Control,
+    ) -> Result<(), String>;
 
     /// Says what the first generation has it say when it serves.
     fn announce(&self, announcement: &str);

@@ -183,7 +183,7 @@ impl<D: Duties> Driver<D> {
             FromGeneration::Listen { listeners } => self.hand_over(pid, &listeners),
             FromGeneration::Ready { admin, admin_token, announcement, replaced_ms, stopped_ms } => {
                 let patience = FromGeneration::patience(replaced_ms, stopped_ms);
-                match self.duties.open_door(admin.as_deref(), admin_token.as_deref(), &self.control) {
+                match self.duties.open_admin_socket(admin.as_deref(), admin_token.as_deref(), &self.control) {
                     Ok(()) => {
                         if self.children.get(&pid).is_some_and(|child| child.number == 1) {
                             self.duties.announce(&announcement);
