@@ -9,7 +9,7 @@
 //! | sockets are opened, kept and closed | `held.rs` |
 //! | what to do when: a state machine without I/O | `generations.rs`, `crashes.rs`, `event.rs`, `action.rs` |
 //! | events are waited for, and done is what the machine says | `driver.rs` |
-//! | others ask for a reload, for the state, for the end, or wish something of the generation that serves | `control.rs`, `gathering.rs`, `overrides.rs` |
+//! | others ask for a reload, for the state, for the end, or command something of the generation that serves | `control.rs`, `gathering.rs`, `overrides.rs` |
 //!
 //! The master reads no settings: a new program may have new words, and knows best what is wrong with a file. What a generation
 //! served with is kept, so that one that takes the place of a crashed one does not depend on what the file has become.
@@ -78,8 +78,8 @@ pub trait Duties {
     /// Says what the first generation has it say when it serves.
     fn announce(&self, announcement: &str);
 
-    /// Adds a wish that was fulfilled and is to persist to those that are remembered, in the place of those that it makes void.
-    fn remember(&self, remembered: &mut Vec<Value>, wish: &Value);
+    /// Adds a command that was fulfilled and is to persist to those that are remembered, in the place of those that it makes void.
+    fn remember(&self, remembered: &mut Vec<Value>, command: &Value);
 
     /// Adds what a generation that has ended reported of itself to what others before it did; to null, in the beginning.
     fn add(&self, total: &mut Value, report: &Value);

@@ -58,7 +58,7 @@ struct Generation {
 
 impl Generation {
     fn prepare(file: &Path, setup: GenerationSetup, parent: &Parent) -> Result<Self, String> {
-        let GenerationSetup { text, wishes } = setup;
+        let GenerationSetup { text, overrides } = setup;
         let mut configuration = configuration::of_bytes(file, text).map_err(|error| error.to_string())?;
         // Copies of a program are servers as well, for the status and for those who drain one.
         configuration.upstreams.extend(configuration.applications.iter().filter_map(Application::upstream).cloned());
@@ -93,7 +93,7 @@ impl Generation {
         let upkeep = Upkeep::start(configuration.upstreams.clone()).map_err(|error| Failure::System(error).line())?;
         let workers = run_applications(&configuration.applications)?;
         // The servers of names are known by now.
-        Wish::fulfil_remembered(&wishes, &configuration.upstreams);
+        Wish::fulfil_remembered(&overrides, &configuration.upstreams);
         Ok(Self { configuration, admin, server, log, sandbox, upkeep, workers })
     }
 

@@ -51,8 +51,8 @@ impl Orders for ServerOrders {
         self.sources.document()
     }
 
-    fn wish(&mut self, wish: &Value) -> Result<String, String> {
-        let wish = Wish::deserialize(wish).map_err(|error| error.to_string())?;
+    fn command(&mut self, command: &Value) -> Result<String, String> {
+        let wish = Wish::deserialize(command).map_err(|error| error.to_string())?;
         wish.fulfil(&self.sources.upstreams)
     }
 }

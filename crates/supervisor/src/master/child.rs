@@ -41,13 +41,13 @@ pub(super) struct Child {
 pub(super) type Heard = (u32, FromGeneration);
 
 impl Child {
-    /// Spawns a process, with the text of its settings and what is remembered of wishes; what it says goes to `heard`. In a
+    /// Spawns a process, with the text of its settings and what is remembered of overrides; what it says goes to `heard`. In a
     /// local runtime of tokio.
     pub(super) fn spawn(
         mut command: Command,
         number: u64,
         text: &[u8],
-        wishes: &[Value],
+        overrides: &[Value],
         heard: Sender<Heard>,
     ) -> io::Result<(u32, Self)> {
         let (ours, theirs) = Channel::pair()?;
@@ -57,7 +57,7 @@ impl Child {
         let mut settings = File::from(memfd_create("serow-settings", MemfdFlags::CLOEXEC)?);
         settings.write_all(text)?;
         // It is read when the process comes to it.
-        let begin = ToGeneration::Begin { wishes: wishes.to_vec() };
+        let begin = ToGeneration::Begin { overrides: overrides.to_vec() };
         ours.send(&serde_json::to_vec(&begin)?, &[settings.as_fd()])?;
         let pid = command.spawn()?.id();
         let channel = Rc::new(AsyncChannel::new(ours)?);

@@ -27,7 +27,7 @@ use super::{
     generations::{Generations, Stage},
     held::HeldSockets,
     messages::{FromGeneration, ToGeneration, WantedListener},
-    overrides::{NOBODY, Wishes},
+    overrides::{NOBODY, Overrides},
 };
 use crate::{
     notifications::tell_parent,
@@ -50,7 +50,7 @@ pub(super) struct Driver<D> {
     asking: HashMap<u64, oneshot::Sender<Result<u64, String>>>,
     asked: u64,
     gathering: Option<Gathering>,
-    wishes: Wishes,
+    overrides: Overrides,
     ended: Option<Value>,
     events: Events,
     /// Whether what starts is a reload.
@@ -75,7 +75,7 @@ impl<D: Duties> Driver<D> {
             asking: HashMap::new(),
             asked: 0,
             gathering: None,
-            wishes: Wishes::default(),
+            overrides: Overrides::default(),
             ended: None,
             events: Events::default(),
             reloading: false,
@@ -134,7 +134,7 @@ impl<D: Duties> Driver<D> {
                 self.handle(Event::Reload(Some(self.asked)));
             }
             Request::Stop => self.handle(Event::Stop),
-            Request::Wish { wish, persist, answer } => self.pass_on(wish, persist, answer),
+            Request::Command { command, persist, answer } => self.pass_on(command, persist, answer),
             Request::Report(answer) => match &mut self.gathering {
                 Some(gathering) => gathering.add(answer),
                 None => self.gather(answer),
@@ -142,15 +142,15 @@ impl<D: Duties> Driver<D> {
         }
     }
 
-    /// Tells the generation that serves what somebody wishes, and those as well that leave.
-    fn pass_on(&mut self, wish: Value, persist: bool, answer: oneshot::Sender<Result<String, String>>) {
+    /// Tells the generation that serves what somebody overrides, and those as well that leave.
+    fn pass_on(&mut self, command: Value, persist: bool, answer: oneshot::Sender<Result<String, String>>) {
         let all: Vec<_> = self.machine.list().map(|(_, pid, stage)| (pid, stage)).collect();
         let Some((serving, _)) = all.iter().find(|(_, stage)| *stage == Stage::Serving) else {
             // Who asked may have gone.
             let _ = answer.send(Err("no generation serves just now: ask again".to_owned()));
             return;
         };
-        let number = self.wishes.begin(*serving, wish.clone(), persist, answer);
+        let number = self.overrides.begin(*serving, command.clone(), persist, answer);
         for (pid, stage) in &all {
             let number = match stage {
                 Stage::Serving => number,
@@ -158,7 +158,7 @@ impl<D: Duties> Driver<D> {
                 Stage::Starting => continue,
             };
             if let Some(child) = self.children.get(pid) {
-                child.tell(&ToGeneration::Wish { number, wish: wish.clone() });
+                child.tell(&ToGeneration::Command { number, command: command.clone() });
             }
         }
     }
@@ -202,9 +202,9 @@ impl<D: Duties> Driver<D> {
                     gathering.note(pid);
                 }
             }
-            FromGeneration::Wished { number, outcome } => {
-                let remember = |remembered: &mut Vec<Value>, wish: &Value| self.duties.remember(remembered, wish);
-                self.wishes.answer(pid, number, outcome, remember);
+            FromGeneration::CommandDone { number, outcome } => {
+                let remember = |remembered: &mut Vec<Value>, command: &Value| self.duties.remember(remembered, command);
+                self.overrides.answer(pid, number, outcome, remember);
             }
             FromGeneration::Nonsense { error } => {
                 tracing::error!(pid, error, "a generation says what nobody understands");
@@ -251,7 +251,7 @@ impl<D: Duties> Driver<D> {
             if let Some(gathering) = &mut self.gathering {
                 gathering.note(pid);
             }
-            self.wishes.end(pid);
+            self.overrides.end(pid);
             self.handle(Event::Exited(pid, Ending::from(status)));
         }
     }
@@ -310,7 +310,7 @@ impl<D: Duties> Driver<D> {
         };
         let command = self.duties.command();
         let program = command.get_program().to_owned();
-        let spawned = Child::spawn(command, number, &self.text, &self.wishes.remembered, self.heard.0.clone());
+        let spawned = Child::spawn(command, number, &self.text, &self.overrides.remembered, self.heard.0.clone());
         let (pid, child) = spawned.map_err(|error| format!("cannot start {}: {error}", program.display()))?;
         self.children.insert(pid, child);
         Ok(pid)
@@ -320,8 +320,8 @@ impl<D: Duties> Driver<D> {
         self.accepted = mem::take(&mut self.text);
         if let Some(child) = self.children.get(&pid) {
             // What was wished while it started, it does not know.
-            let remembered = self.wishes.remembered.iter().cloned();
-            remembered.for_each(|wish| child.tell(&ToGeneration::Wish { number: NOBODY, wish }));
+            let remembered = self.overrides.remembered.iter().cloned();
+            remembered.for_each(|command| child.tell(&ToGeneration::Command { number: NOBODY, command }));
         }
         self.held.keep().iter().for_each(|line| tracing::warn!("{line}"));
         self.events.reloads += u64::from(mem::take(&mut self.reloading));
@@ -367,7 +367,7 @@ impl<D: Duties> Driver<D> {
             generations: generations.collect(),
             ended: self.ended.clone(),
             events: self.events.clone(),
-            remembered: self.wishes.remembered.clone(),
+            remembered: self.overrides.remembered.clone(),
         };
         gathering.answer(&report);
     }

@@ -45,7 +45,7 @@ pub struct GenerationSetup {
     /// The text of the settings.
     pub text: Vec<u8>,
     /// What others wished of earlier generations that is to be so in this one, too.
-    pub wishes: Vec<Value>,
+    pub overrides: Vec<Value>,
 }
 
 /// What a generation is told while it serves.
@@ -58,12 +58,12 @@ pub trait Orders: Send + 'static {
     fn reopen(&mut self);
     /// How it is, in JSON.
     fn report(&mut self) -> Value;
-    /// Do what somebody wishes; says what was done.
+    /// Do what somebody overrides; says what was done.
     ///
     /// # Errors
     ///
     /// Why nothing was.
-    fn wish(&mut self, wish: &Value) -> Result<String, String>;
+    fn command(&mut self, command: &Value) -> Result<String, String>;
 }
 
 /// Why a generation is to leave.
@@ -91,12 +91,12 @@ impl Parent {
         let parent = Self { channel };
         loop {
             let (word, mut descriptors) = parent.hear()?;
-            if let (ToGeneration::Begin { wishes }, Some(text)) = (word, descriptors.pop()) {
+            if let (ToGeneration::Begin { overrides }, Some(text)) = (word, descriptors.pop()) {
                 let mut file = File::from(text);
                 let mut text = Vec::new();
                 file.rewind()?;
                 file.read_to_end(&mut text)?;
-                return Ok((parent, GenerationSetup { text, wishes }));
+                return Ok((parent, GenerationSetup { text, overrides }));
             }
         }
     }
@@ -164,9 +164,9 @@ impl Parent {
                     // A master that does not take it does not need it any more.
                     let _ = reports::send(&self.channel, orders.report());
                 }
-                Ok((ToGeneration::Wish { number, wish }, _)) => {
-                    let outcome = orders.wish(&wish);
-                    let _ = say(&self.channel, &FromGeneration::Wished { number, outcome });
+                Ok((ToGeneration::Command { number, command }, _)) => {
+                    let outcome = orders.command(&command);
+                    let _ = say(&self.channel, &FromGeneration::CommandDone { number, outcome });
                 }
                 Ok(_) => {}
                 Err(_) => return orders.leave(StopReason::Orphaned),

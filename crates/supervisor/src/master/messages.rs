@@ -15,8 +15,8 @@ use super::generations::Patience;
 pub(super) enum ToGeneration {
     /// Begin. The text of the settings comes along, as a file; and what others wished that is remembered.
     Begin {
-        #[serde(default)]
-        wishes: Vec<Value>,
+        #[serde(default, rename = "wishes")]
+        overrides: Vec<Value>,
     },
     /// Sockets come along, each of the listener with the number in its place; `complete` where these are the last.
     Sockets { listeners: Vec<usize>, complete: bool },
@@ -30,8 +30,13 @@ pub(super) enum ToGeneration {
     Reopen,
     /// Say how you are.
     Report,
-    /// Do what somebody wishes, and say what came of it, with this number.
-    Wish { number: u64, wish: Value },
+    /// Do what somebody overrides, and say what came of it, with this number.
+    #[serde(rename = "Wish")]
+    Command {
+        number: u64,
+        #[serde(rename = "wish")]
+        command: Value,
+    },
     #[serde(other)]
     Unknown,
 }
@@ -59,8 +64,9 @@ pub(super) enum FromGeneration {
     Report { report: Value },
     /// How it is, as a file that comes along.
     LongReport,
-    /// What came of the wish with this number: what was done, or why nothing was.
-    Wished { number: u64, outcome: Result<String, String> },
+    /// What came of the command with this number: what was done, or why nothing was.
+    #[serde(rename = "Wished")]
+    CommandDone { number: u64, outcome: Result<String, String> },
     /// What it said is none of these, for this reason.
     #[serde(skip)]
     Nonsense { error: String },
