@@ -37,7 +37,7 @@ use tokio::runtime::{Builder, LocalOptions};
 use self::driver::Driver;
 pub use self::{
     control::{Control, Events, GenerationReport, Report},
-    generation::{Farewell, GenerationSetup, Orders, Parent, StopReason, Terms},
+    generation::{FinalReport, GenerationSetup, Orders, Parent, StopReason, Terms},
     messages::WantedListener,
 };
 use crate::{SupervisorError, pid_file::PidFile, signals::Signals};

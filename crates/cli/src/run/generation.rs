@@ -116,12 +116,12 @@ impl Generation {
             replaced: reload_grace,
             stopped: settings.grace,
         };
-        let farewell = parent.ready(terms, orders).map_err(Failure::System)?;
+        let final_report = parent.ready(terms, orders).map_err(Failure::System)?;
         let outcome = encryption::run(settings.encryption, server, router);
         drop(upkeep);
         drop(workers);
         log.finish();
-        farewell.say(sources.document());
+        final_report.send(sources.document());
         outcome.map_err(Failure::from)
     }
 }

@@ -111,7 +111,7 @@ impl Stage {
         match self {
             Self::Starting => "starting",
             Self::Serving => "serving",
-            Self::Leaving => "leaving",
+            Self::Draining => "leaving",
         }
     }
 }

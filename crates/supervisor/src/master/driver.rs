@@ -19,7 +19,7 @@ use tokio::{
 use super::{
     Duties, MasterError,
     action::{Action, Source, Way},
-    child::{Child, Heard},
+    child::{Child, ReceivedMessage},
     control::{Control, Events, GenerationReport, Report, Request},
     ending::Ending,
     event::Event,
@@ -55,7 +55,7 @@ pub(super) struct Driver<D> {
     events: Events,
     /// Whether what starts is a reload.
     reloading: bool,
-    heard: (Sender<Heard>, Receiver<Heard>),
+    received: (Sender<ReceivedMessage>, Receiver<ReceivedMessage>),
     signals: Signals,
 }
 
@@ -79,7 +79,7 @@ impl<D: Duties> Driver<D> {
             ended: None,
             events: Events::default(),
             reloading: false,
-            heard: mpsc::channel(WORDS_AHEAD),
+            received: mpsc::channel(MESSAGES_AHEAD),
             signals,
         }
     }
@@ -92,8 +92,8 @@ impl<D: Duties> Driver<D> {
             }
             self.answer_report();
             self.wait().await;
-            while let Ok(heard) = self.heard.1.try_recv() {
-                self.handle_word(heard);
+            while let Ok(message) = self.received.1.try_recv() {
+                self.handle_message(message);
             }
             self.reap();
             self.handle(Event::Tick);
@@ -111,7 +111,7 @@ impl<D: Duties> Driver<D> {
         let pause = machine.into_iter().chain(report).min().unwrap_or(Duration::MAX);
         tokio::select! {
             caught = self.signals.poll() => self.handle_signal(caught),
-            Some(heard) = self.heard.1.recv() => self.handle_word(heard),
+            Some(message) = self.received.1.recv() => self.handle_message(message),
             Some(request) = self.requests.recv() => self.handle_request(request),
             () = sleep(pause) => {}
         }
@@ -154,7 +154,7 @@ impl<D: Duties> Driver<D> {
         for (pid, stage) in &all {
             let number = match stage {
                 Stage::Serving => number,
-                Stage::Leaving => NOBODY,
+                Stage::Draining => NOBODY,
                 Stage::Starting => continue,
             };
             if let Some(child) = self.children.get(pid) {
@@ -175,20 +175,20 @@ impl<D: Duties> Driver<D> {
         self.gathering = Some(Gathering::begin(asked, answer));
     }
 
-    fn handle_word(&mut self, (pid, word): Heard) {
-        match word {
+    fn handle_message(&mut self, (pid, message): ReceivedMessage) {
+        match message {
             FromGeneration::Listen { .. } | FromGeneration::Ready { .. } if !self.machine.awaits(pid) => {
                 tracing::warn!(pid, "a generation asks for what it may ask for only while it starts");
             }
             FromGeneration::Listen { listeners } => self.hand_over(pid, &listeners),
             FromGeneration::Ready { admin, admin_token, announcement, replaced_ms, stopped_ms } => {
-                let patience = FromGeneration::patience(replaced_ms, stopped_ms);
+                let timeouts = FromGeneration::stop_timeouts(replaced_ms, stopped_ms);
                 match self.duties.open_admin_socket(admin.as_deref(), admin_token.as_deref(), &self.control) {
                     Ok(()) => {
                         if self.children.get(&pid).is_some_and(|child| child.number == 1) {
                             self.duties.announce(&announcement);
                         }
-                        self.handle(Event::Ready(pid, patience));
+                        self.handle(Event::Ready(pid, timeouts));
                     }
                     Err(reason) => self.give_up(pid, reason),
                 }
@@ -220,8 +220,8 @@ impl<D: Duties> Driver<D> {
     /// Gives sockets to a generation that starts.
     fn hand_over(&mut self, pid: u32, listeners: &[WantedListener]) {
         let Some(child) = self.children.get(&pid) else { return };
-        let patience = if child.number == 1 { BIND_PATIENCE } else { Duration::ZERO };
-        match self.held.provide(listeners, patience) {
+        let timeout = if child.number == 1 { BIND_TIMEOUT } else { Duration::ZERO };
+        match self.held.provide(listeners, timeout) {
             Ok(sockets) => {
                 if let Err(error) = child.hand_over(&sockets) {
                     self.give_up(pid, format!("its sockets cannot be handed over: {error}"));
@@ -242,8 +242,8 @@ impl<D: Duties> Driver<D> {
         while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
             let pid = pid.as_raw_nonzero().get().unsigned_abs();
             let Some(child) = self.children.get(&pid) else { continue };
-            for word in child.last_words() {
-                self.handle_word((pid, word));
+            for message in child.remaining_messages() {
+                self.handle_message((pid, message));
             }
             if let Some(report) = self.children.remove(&pid).and_then(|mut child| child.report.take()) {
                 self.duties.add(self.ended.get_or_insert(Value::Null), &report);
@@ -270,7 +270,7 @@ impl<D: Duties> Driver<D> {
                     tell_parent(&format!("RELOADING=1\nMONOTONIC_USEC={now}"));
                 }
                 Action::Serving(number, pid) => self.begin_serving(number, pid),
-                Action::Leave(pid, way) => self.tell_to_leave(pid, way),
+                Action::Leave(pid, way) => self.tell_to_stop(pid, way),
                 Action::Kill(pid) => kill(pid),
                 Action::Left(number, pid, Ending::Done) => tracing::info!(pid, "generation {number} has left"),
                 Action::Left(number, pid, ending) => {
@@ -310,7 +310,7 @@ impl<D: Duties> Driver<D> {
         };
         let command = self.duties.command();
         let program = command.get_program().to_owned();
-        let spawned = Child::spawn(command, number, &self.text, &self.overrides.remembered, self.heard.0.clone());
+        let spawned = Child::spawn(command, number, &self.text, &self.overrides.remembered, self.received.0.clone());
         let (pid, child) = spawned.map_err(|error| format!("cannot start {}: {error}", program.display()))?;
         self.children.insert(pid, child);
         Ok(pid)
@@ -342,7 +342,7 @@ impl<D: Duties> Driver<D> {
         self.events.last_failure = Some(failure);
     }
 
-    fn tell_to_leave(&self, pid: u32, way: Way) {
+    fn tell_to_stop(&self, pid: u32, way: Way) {
         let word = match way {
             Way::Replaced => ToGeneration::Leave { replaced: true },
             Way::Stopped => ToGeneration::Leave { replaced: false },
@@ -381,7 +381,7 @@ fn kill(pid: u32) {
 }
 
 /// Words that wait to be heard: generations that say more have to wait.
-const WORDS_AHEAD: usize = 64;
+const MESSAGES_AHEAD: usize = 64;
 
 /// The generation of a master that was killed lets go of its addresses as soon as it notices.
-const BIND_PATIENCE: Duration = Duration::from_secs(2);
+const BIND_TIMEOUT: Duration = Duration::from_secs(2);

@@ -13,7 +13,7 @@ use serde_json::Value;
 use serow_net::channel::Channel;
 
 use super::{
-    messages::{FromGeneration, ToGeneration, WantedListener, read, say},
+    messages::{FromGeneration, ToGeneration, WantedListener, read, send},
     reports,
 };
 use crate::signals::leave_to_parent;
@@ -90,7 +90,7 @@ impl Parent {
         leave_to_parent()?;
         let parent = Self { channel };
         loop {
-            let (word, mut descriptors) = parent.hear()?;
+            let (word, mut descriptors) = parent.receive()?;
             if let (ToGeneration::Begin { overrides }, Some(text)) = (word, descriptors.pop()) {
                 let mut file = File::from(text);
                 let mut text = Vec::new();
@@ -109,9 +109,9 @@ impl Parent {
     pub fn listen(&self, listeners: Vec<WantedListener>) -> io::Result<Vec<Vec<OwnedFd>>> {
         let mut sockets: Vec<Vec<OwnedFd>> = listeners.iter().map(|_| Vec::new()).collect();
         let mut complete = listeners.is_empty();
-        say(&self.channel, &FromGeneration::Listen { listeners })?;
+        send(&self.channel, &FromGeneration::Listen { listeners })?;
         while !complete {
-            match self.hear()? {
+            match self.receive()? {
                 (ToGeneration::Sockets { listeners, complete: last }, descriptors) => {
                     for (listener, descriptor) in listeners.into_iter().zip(descriptors) {
                         if let Some(place) = sockets.get_mut(listener) {
@@ -134,7 +134,7 @@ impl Parent {
             end -= 1;
         }
         // A master that is gone need not know.
-        let _ = say(&self.channel, &FromGeneration::Failed { reason: reason[..end].to_owned() });
+        let _ = send(&self.channel, &FromGeneration::Failed { reason: reason[..end].to_owned() });
     }
 
     /// Says that this process serves, and does what the master says from now on, on a thread of its own.
@@ -142,20 +142,20 @@ impl Parent {
     /// # Errors
     ///
     /// When the master is gone, or the system refuses a thread.
-    pub fn ready(self, terms: Terms, orders: impl Orders) -> io::Result<Farewell> {
+    pub fn ready(self, terms: Terms, orders: impl Orders) -> io::Result<FinalReport> {
         let Terms { admin, admin_token, announcement, replaced, stopped } = terms;
         let milliseconds = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         let (replaced_ms, stopped_ms) = (milliseconds(replaced), milliseconds(stopped));
         let ready = FromGeneration::Ready { admin, admin_token, announcement, replaced_ms, stopped_ms };
-        say(&self.channel, &ready)?;
+        send(&self.channel, &ready)?;
         let channel = Channel::inherited(&self.channel)?;
         thread::Builder::new().name("serow-master".to_owned()).spawn(move || self.obey(orders))?;
-        Ok(Farewell { channel })
+        Ok(FinalReport { channel })
     }
 
     fn obey(self, mut orders: impl Orders) {
         loop {
-            match self.hear() {
+            match self.receive() {
                 Ok((ToGeneration::Leave { replaced: true }, _)) => orders.leave(StopReason::Replaced),
                 Ok((ToGeneration::Leave { replaced: false }, _)) => orders.leave(StopReason::Stopped),
                 Ok((ToGeneration::End, _)) => orders.end(),
@@ -166,7 +166,7 @@ impl Parent {
                 }
                 Ok((ToGeneration::Command { number, command }, _)) => {
                     let outcome = orders.command(&command);
-                    let _ = say(&self.channel, &FromGeneration::CommandDone { number, outcome });
+                    let _ = send(&self.channel, &FromGeneration::CommandDone { number, outcome });
                 }
                 Ok(_) => {}
                 Err(_) => return orders.leave(StopReason::Orphaned),
@@ -175,7 +175,7 @@ impl Parent {
     }
 
     /// The next word; an error once the master is gone.
-    fn hear(&self) -> io::Result<(ToGeneration, Vec<OwnedFd>)> {
+    fn receive(&self) -> io::Result<(ToGeneration, Vec<OwnedFd>)> {
         let message = self.channel.receive()?.ok_or_else(|| io::Error::other("the master is gone"))?;
         Ok((read(&message)?, message.descriptors))
     }
@@ -183,13 +183,13 @@ impl Parent {
 
 /// The way to the master, for a last word.
 #[derive(Debug)]
-pub struct Farewell {
+pub struct FinalReport {
     channel: Channel,
 }
 
-impl Farewell {
+impl FinalReport {
     /// Says how this process was in the end, so that nothing it counted is lost.
-    pub fn say(&self, report: Value) {
+    pub fn send(&self, report: Value) {
         let _ = reports::send(&self.channel, report);
     }
 }

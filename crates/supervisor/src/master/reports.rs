@@ -10,13 +10,13 @@ use rustix::fs::{MemfdFlags, fcntl_get_seals, fstat, memfd_create};
 use serde_json::Value;
 use serow_net::channel::Channel;
 
-use super::messages::{FromGeneration, say};
+use super::messages::{self, FromGeneration};
 
 /// Sends a report.
 pub(super) fn send(channel: &Channel, report: Value) -> io::Result<()> {
     let text = serde_json::to_vec(&report)?;
     if text.len() <= MAX_IN_MESSAGE {
-        return say(channel, &FromGeneration::Report { report });
+        return messages::send(channel, &FromGeneration::Report { report });
     }
     let mut file = File::from(memfd_create("serow-report", MemfdFlags::CLOEXEC)?);
     file.write_all(&text)?;
@@ -50,7 +50,6 @@ const LARGEST: i64 = 16 << 20;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::master::messages;
 
     #[test]
     fn reports_of_any_length() {
