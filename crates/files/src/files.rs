@@ -104,8 +104,8 @@ impl Clone for Files {
 }
 
 impl std::fmt::Debug for Files {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Files").field("root", &self.site.root).finish_non_exhaustive()
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Files").field("root", &self.site.root).finish_non_exhaustive()
     }
 }
 

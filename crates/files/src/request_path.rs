@@ -89,8 +89,8 @@ pub(crate) enum PathRefused {
 }
 
 impl fmt::Display for PathRefused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
             Self::Malformed => "the path holds NUL, '..' or a broken percent-encoding",
             Self::Absent => "the path names something hidden or impossible",
         })

@@ -266,8 +266,8 @@ impl Connection {
 }
 
 impl fmt::Display for OpenError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
             Self::WouldBlock => "the server allows no more streams at once",
             Self::GoAway => "the connection takes no more requests",
             Self::Usage => "the request cannot be sent on this connection",

@@ -101,8 +101,8 @@ pub fn decimal(mut number: u64, digits: &mut [u8; 20]) -> &[u8] {
 }
 
 impl fmt::Display for InvalidLength {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Content-Length is malformed or repeated")
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Content-Length is malformed or repeated")
     }
 }
 

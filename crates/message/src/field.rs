@@ -243,8 +243,8 @@ pub enum InvalidHeader {
 }
 
 impl fmt::Display for InvalidHeader {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
             Self::Name => "the name of a header field must be a token (letters, digits and !#$%&'*+-.^_`|~)",
             Self::Value => "the value of a header field must not hold control characters",
             Self::TooLarge => "the header field is too large",

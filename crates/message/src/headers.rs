@@ -256,8 +256,9 @@ impl<'a> IntoIterator for &'a Headers {
 }
 
 impl fmt::Debug for Headers {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_map()
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_map()
             .entries(
                 self.iter()
                     .map(|(name, value)| (name.escape_ascii(), value.escape_ascii()))

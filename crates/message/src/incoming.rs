@@ -217,8 +217,8 @@ impl Drop for BodySender {
 }
 
 impl fmt::Display for IncomingError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
             Self::Disconnected => "the peer left before the body was whole",
             Self::Malformed => "the peer sent a malformed body",
             Self::TimedOut => "the peer sent the body too slowly",

@@ -95,8 +95,8 @@ fn byte(digits: [u8; 2]) -> Option<u8> {
 pub struct BrokenEncoding;
 
 impl fmt::Display for BrokenEncoding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a percent sign must have two hexadecimal digits behind it")
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a percent sign must have two hexadecimal digits behind it")
     }
 }
 

@@ -14,8 +14,8 @@ pub enum UsageError {
 }
 
 impl fmt::Display for UsageError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
             Self::OutOfTurn => "a part of a message was sent out of turn",
             Self::TooManyBytes => "the body has more bytes than were announced",
             Self::TooFewBytes => "the body has fewer bytes than were announced",

@@ -96,8 +96,8 @@ pub enum InvalidResponse {
 }
 
 impl fmt::Display for InvalidResponse {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
             Self::Status => "not the status of a response: write one from 200 to 599",
             Self::Body => "a response with the status 204, 205 or 304 has no body: leave it out",
             Self::MediaType(_) => "a media type must not hold control characters: write it as in text/plain",

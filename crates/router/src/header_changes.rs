@@ -128,18 +128,18 @@ impl From<InvalidHeader> for ChangeProblem {
 }
 
 impl fmt::Display for ChangeProblem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Text(error) => error.fmt(f),
-            Self::Framing => f.write_str("the server itself sets this field: leave it out"),
-            Self::Twice => f.write_str("the field is there twice: set it once"),
+            Self::Text(error) => error.fmt(formatter),
+            Self::Framing => formatter.write_str("the server itself sets this field: leave it out"),
+            Self::Twice => formatter.write_str("the field is there twice: set it once"),
         }
     }
 }
 
 impl fmt::Display for InvalidChange {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}: {}", self.name, self.problem)
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{:?}: {}", self.name, self.problem)
     }
 }
 

@@ -60,10 +60,10 @@ impl FromStr for HostPattern {
 }
 
 impl fmt::Display for HostPattern {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Hosts::One(host) => f.write_str(host),
-            Hosts::Below(parent) => write!(f, "*.{parent}"),
+            Hosts::One(host) => formatter.write_str(host),
+            Hosts::Below(parent) => write!(formatter, "*.{parent}"),
         }
     }
 }
@@ -128,8 +128,8 @@ pub enum InvalidHost {
 }
 
 impl fmt::Display for InvalidHost {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
             Self::Empty => "no host is empty: for all hosts that no other site has, leave out the list of hosts",
             Self::Port => "hosts are compared without their port: leave it out",
             Self::Unicode => {

@@ -122,8 +122,8 @@ pub enum InvalidRedirect {
 }
 
 impl fmt::Display for InvalidRedirect {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
             Self::Status => "not the status of a redirect: write 301, 302, 303, 307 or 308",
             Self::Destination => {
                 "not a destination: write a path as in /new/*, or a whole URL as in https://example.com/*"

@@ -221,11 +221,13 @@ impl Ended {
 }
 
 impl std::fmt::Display for Ended {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Quietly(reason) | Self::Refused(reason) => f.write_str(reason),
-            Self::TransportError(TransportError::Lost(error) | TransportError::Unfinished(error)) => error.fmt(f),
-            Self::TransportError(TransportError::TimedOut) => f.write_str("nothing came in time"),
+            Self::Quietly(reason) | Self::Refused(reason) => formatter.write_str(reason),
+            Self::TransportError(TransportError::Lost(error) | TransportError::Unfinished(error)) => {
+                error.fmt(formatter)
+            }
+            Self::TransportError(TransportError::TimedOut) => formatter.write_str("nothing came in time"),
         }
     }
 }

@@ -117,11 +117,11 @@ pub fn run(settings: &MasterSettings, duties: impl Duties) -> Result<(), MasterE
 }
 
 impl fmt::Display for MasterError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotStarted(reason) => f.write_str(reason),
-            Self::PidFile(error) => error.fmt(f),
-            Self::System(error) => write!(f, "the system refuses what a master needs: {error}"),
+            Self::NotStarted(reason) => formatter.write_str(reason),
+            Self::PidFile(error) => error.fmt(formatter),
+            Self::System(error) => write!(formatter, "the system refuses what a master needs: {error}"),
         }
     }
 }
