@@ -33,7 +33,6 @@ mod priority;
 mod refusal;
 mod target;
 mod usage_error;
-pub mod websocket;
 pub mod weight;
 
 pub use constant_field::ConstantField;
@@ -73,6 +72,8 @@ mod request;
 mod response;
 #[cfg(feature = "std")]
 mod upgrade;
+#[cfg(feature = "std")]
+pub mod websocket;
 
 #[cfg(feature = "std")]
 pub use self::{
