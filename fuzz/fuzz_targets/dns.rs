@@ -28,7 +28,7 @@ fuzz_target!(|input: (u8, u16, &[u8])| {
             (Data::Address(address), Kind::A) => assert!(address.is_ipv4()),
             (Data::Address(address), Kind::Aaaa) => assert!(address.is_ipv6()),
             (Data::Service { host, .. }, Kind::Srv) => {
-                assert!(host.len() <= LONGEST_NAME);
+                assert!(host.len() <= MAX_NAME_LENGTH);
                 assert!(!host.bytes().any(|byte| byte.is_ascii_uppercase()), "{host:?}");
             }
             found => panic!("{found:?}"),
@@ -42,4 +42,4 @@ const RESPONSE: u16 = 0x8000;
 /// A name that points to another, type, class, time and length (RFC 1035 §4.1.3, §4.1.4).
 const SHORTEST_RECORD: usize = 12;
 /// Without the dot at the end (RFC 1035 §2.3.4).
-const LONGEST_NAME: usize = 253;
+const MAX_NAME_LENGTH: usize = 253;

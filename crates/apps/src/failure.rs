@@ -2,7 +2,7 @@
 
 use std::io;
 
-use serow_message::{BoxError, Headers, Known, Response, StatusCode};
+use serow_message::{BoxError, Headers, KnownHeader, Response, StatusCode};
 use serow_proxy::failure_page;
 
 /// Why a request has no response of the application, or only a part of one.
@@ -56,7 +56,7 @@ impl Failure {
             Self::Application(text) if development => {
                 let mut page = String::from(PAGE[0]);
                 escape(text, &mut page);
-                Response::html(page + PAGE[1]).status(self.status()).with(Known::CacheControl, "no-store")
+                Response::html(page + PAGE[1]).status(self.status()).with(KnownHeader::CacheControl, "no-store")
             }
             _ => failure_page(self.status(), request),
         }

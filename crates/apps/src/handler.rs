@@ -95,7 +95,7 @@ async fn asked(shared: &Arc<Shared>, request: &mut Request) -> Result<Response, 
     }
     loop {
         match poll_fn(|context| waiting.poll_next(context)).await {
-            Event::Interim(status, headers) => request.interim().send(status, headers),
+            Event::Interim(status, headers) => request.informational().send(status, headers),
             Event::Head { status, headers, body, is_whole: true }
                 if !keeps_length(&request.method, status, &headers, &body) =>
             {

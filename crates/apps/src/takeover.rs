@@ -16,7 +16,7 @@ use http_body::{Frame, SizeHint};
 use serow_client::Http1;
 use serow_http1::{Event, Limits, Next, ReceivedResponse};
 use serow_message::{
-    Body, BodyLength, BoxError, Feeder, Headers, Incoming, IncomingError, Known, Method, OnUpgrade, Request,
+    Body, BodyLength, BodySender, BoxError, Headers, Incoming, IncomingError, KnownHeader, Method, OnUpgrade, Request,
     RequestHead, Response, StatusCode, UpgradedIo, Version, Wanted, content, hop_by_hop,
 };
 use serow_net::{Socket, Tunnel, Wire};
@@ -64,7 +64,7 @@ fn go_on(
     if status == StatusCode::SWITCHING_PROTOCOLS {
         join(upgrade.ok_or(UNASKED)?, socket);
     } else {
-        let announced = response.headers.get_str(Known::ContentLength).and_then(|length| length.parse().ok());
+        let announced = response.headers.get_str(KnownHeader::ContentLength).and_then(|length| length.parse().ok());
         response.body = Body::stream(Written { socket, announced, room: vec![0; PIECE].into_boxed_slice() });
     }
     Ok(response)
@@ -87,16 +87,16 @@ async fn written(wire: Wire, request: &mut Request) -> Result<Response, Failure>
     // The machine has to know what was asked; nothing of this is sent.
     let (method, target) = (request.method.clone(), request.target.clone());
     let mut asked = Headers::new();
-    if let Some(protocol) = request.headers.get(Known::Upgrade) {
+    if let Some(protocol) = request.headers.get(KnownHeader::Upgrade) {
         // It was valid in the request.
-        let _ = asked.append(Known::Upgrade, protocol);
+        let _ = asked.append(KnownHeader::Upgrade, protocol);
     }
     let head = RequestHead { method, target, version: Version::HTTP_11, headers: asked };
     connection.send_head(&head, BodyLength::Known(0)).map_err(|_| BROKEN)?;
     let ReceivedResponse { head, framing } = loop {
         match poll_fn(|context| connection.poll_receive(context)).await {
-            Ok(Event::Head(response)) if response.is_interim() => {
-                request.interim().send(response.head.status, response.head.headers);
+            Ok(Event::Head(response)) if response.is_informational() => {
+                request.informational().send(response.head.status, response.head.headers);
             }
             Ok(Event::Head(response)) => break response,
             Ok(Event::Data(_) | Event::End(_)) => {}
@@ -111,7 +111,7 @@ async fn written(wire: Wire, request: &mut Request) -> Result<Response, Failure>
     let keeps_length = request.method == Method::HEAD && content::is_possible(response.status);
     let named = hop_by_hop::Named::of(&response.headers);
     response.headers.retain_known(|name, known, _| match known {
-        Some(Known::ContentLength) => keeps_length,
+        Some(KnownHeader::ContentLength) => keeps_length,
         known => !named.covers(name, known),
     });
     let (feeder, incoming) = Incoming::channel(framing.length());
@@ -121,7 +121,7 @@ async fn written(wire: Wire, request: &mut Request) -> Result<Response, Failure>
 }
 
 /// Hands a body over as it is asked for.
-async fn feed(mut connection: Http1, feeder: Feeder) {
+async fn feed(mut connection: Http1, feeder: BodySender) {
     loop {
         if poll_fn(|context| feeder.poll_wanted(context)).await == Wanted::Nothing {
             return;

@@ -3,7 +3,7 @@
 mod conversation;
 mod heartbeat;
 
-use serow_message::{Headers, Known, Method, OnUpgrade, Request, Response, StatusCode, websocket};
+use serow_message::{Headers, KnownHeader, Method, OnUpgrade, Request, Response, StatusCode, websocket};
 use tokio::task::spawn_local;
 
 use self::conversation::Conversation;
@@ -26,7 +26,7 @@ pub(crate) enum Asking {
 
 /// Looks whether a request asks for a WebSocket (RFC 6455 §4.2.1). Over HTTP/2 it looks the same (RFC 8441 §5.1).
 pub(crate) fn asking(request: &mut Request) -> Asking {
-    let is_websocket = request.headers.list(Known::Upgrade).any(|name| name.eq_ignore_ascii_case(b"websocket"));
+    let is_websocket = request.headers.list(KnownHeader::Upgrade).any(|name| name.eq_ignore_ascii_case(b"websocket"));
     if !is_websocket || request.method != Method::GET {
         return Asking::No;
     }
@@ -45,7 +45,7 @@ pub(crate) fn asking(request: &mut Request) -> Asking {
 /// The application has accepted: agrees, and carries messages until one side closes.
 pub(crate) fn accept(asked: Asked, mut headers: Headers, waiting: Waiting) -> Response {
     // A constant and base64 are valid values.
-    let _ = headers.replace(Known::Upgrade, "websocket");
+    let _ = headers.replace(KnownHeader::Upgrade, "websocket");
     let _ = headers.replace("sec-websocket-accept", websocket::accept(&asked.key));
     spawn_local(async move {
         // Where the client has gone meanwhile, `waiting` is dropped, and the application hears of it.

@@ -9,7 +9,9 @@ use std::{
 
 use serow::Scheme;
 use serow_client::DialError;
-use serow_load::waterfall::{self, FetchError, Plan, Recording, Signals, Wish, WishError, read_wishes};
+use serow_load::waterfall::{
+    self, FetchError, Plan, Recording, ResourceSpec, ResourceSpecError, Signals, read_resource_specs,
+};
 use tokio::{
     runtime::Builder,
     signal::unix::{SignalKind, signal},
@@ -37,8 +39,9 @@ pub(crate) fn run(arguments: WaterfallArguments) -> Result<(), Failure> {
     let (drawing, request) = (arguments.drawing, arguments.request);
     let signals = request.signals.into();
     let texts = arguments.urls.iter().map(String::as_str);
-    let (origin, wishes) = read_wishes(texts).map_err(|error: WishError| Failure::Misuse(error.to_string()))?;
-    check(&wishes, signals)?;
+    let (origin, specs) =
+        read_resource_specs(texts).map_err(|error: ResourceSpecError| Failure::Misuse(error.to_string()))?;
+    check(&specs, signals)?;
     let dialers = target::dialers(&origin, &arguments.server, true, request.timeout.0)?;
     // Before a minute has been spent on it.
     let file = drawing.svg.map(Drawing::open).transpose()?;
@@ -46,7 +49,7 @@ pub(crate) fn run(arguments: WaterfallArguments) -> Result<(), Failure> {
     let plan = |dialer| Plan {
         origin: origin.clone(),
         dialer,
-        wishes: wishes.clone(),
+        specs: specs.clone(),
         headers: headers.clone(),
         signals,
         patience: request.timeout.0,
@@ -64,8 +67,8 @@ pub(crate) fn run(arguments: WaterfallArguments) -> Result<(), Failure> {
     }
 }
 
-fn check(wishes: &[Wish], signals: Signals) -> Result<(), Failure> {
-    if signals == Signals::Rfc7540 && wishes.iter().any(|wish| !wish.changes.is_empty()) {
+fn check(specs: &[ResourceSpec], signals: Signals) -> Result<(), Failure> {
+    if signals == Signals::Rfc7540 && specs.iter().any(|wish| !wish.changes.is_empty()) {
         let line = "at= is said by PRIORITY_UPDATE, which RFC 7540 does not have; leave out --signals rfc7540";
         return Err(Failure::Misuse(line.to_owned()));
     }

@@ -6,11 +6,11 @@ use std::{
 };
 
 use bytes::Bytes;
-use serow_http1::{Client, Event, Limits, Misuse, Next, ReceivedResponse};
+use serow_http1::{Client, Event, Limits, Next, ReceivedResponse, UsageError};
 use serow_message::{BodyLength, Headers, Method, RequestHead};
 use serow_net::{Buffers, Tunnel, Wire};
 
-use crate::{Broken, IdleHttp1, NotReusable, link::Link};
+use crate::{ClientError, IdleHttp1, NotReusable, buffered_wire::Link};
 
 /// A connection that speaks HTTP/1.1, for one exchange; [`Self::into_idle`] makes it one for the next. Requests may be sent
 /// ahead ([`Self::send_written`]).
@@ -31,7 +31,7 @@ impl Http1 {
     /// # Errors
     ///
     /// When a request was sent already, or a CONNECT is to have a body.
-    pub fn send_head(&mut self, head: &RequestHead, length: BodyLength) -> Result<bool, Misuse> {
+    pub fn send_head(&mut self, head: &RequestHead, length: BodyLength) -> Result<bool, UsageError> {
         self.machine.send_head(head, length, self.link.output())
     }
 
@@ -40,7 +40,7 @@ impl Http1 {
     /// # Errors
     ///
     /// Before the head, or more than was announced.
-    pub fn send_data(&mut self, data: &[u8]) -> Result<(), Misuse> {
+    pub fn send_data(&mut self, data: &[u8]) -> Result<(), UsageError> {
         self.machine.send_data(data, self.link.output())
     }
 
@@ -49,7 +49,7 @@ impl Http1 {
     /// # Errors
     ///
     /// Before the head, or fewer bytes than were announced.
-    pub fn send_end(&mut self, trailers: Option<&Headers>) -> Result<(), Misuse> {
+    pub fn send_end(&mut self, trailers: Option<&Headers>) -> Result<(), UsageError> {
         self.machine.send_end(trailers, self.link.output())
     }
 
@@ -67,7 +67,7 @@ impl Http1 {
     ///
     /// When the exchange before is not finished, or the connection ends with it.
     #[inline]
-    pub fn expect(&mut self, method: &Method) -> Result<(), Misuse> {
+    pub fn expect(&mut self, method: &Method) -> Result<(), UsageError> {
         self.machine.expect(method)
     }
 
@@ -84,7 +84,7 @@ impl Http1 {
     ///
     /// When the connection is broken.
     #[inline]
-    pub fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Broken>> {
+    pub fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<Result<(), ClientError>> {
         self.link.poll_flush(context)
     }
 
@@ -94,7 +94,7 @@ impl Http1 {
     ///
     /// When the connection is broken, or ends before the response is whole.
     #[inline]
-    pub fn poll_receive(&mut self, context: &mut Context<'_>) -> Poll<Result<Event<ReceivedResponse>, Broken>> {
+    pub fn poll_receive(&mut self, context: &mut Context<'_>) -> Poll<Result<Event<ReceivedResponse>, ClientError>> {
         loop {
             if let Some(event) = self.machine.receive(&mut self.link.input)? {
                 return Poll::Ready(Ok(event));
@@ -111,14 +111,14 @@ impl Http1 {
     ///
     /// When the server broke the rules.
     #[inline]
-    pub fn receive_received(&mut self) -> Result<Option<Event<ReceivedResponse>>, Broken> {
+    pub fn receive_received(&mut self) -> Result<Option<Event<ReceivedResponse>>, ClientError> {
         Ok(self.machine.receive(&mut self.link.input)?)
     }
 
-    fn handle_end(&mut self) -> Result<Event<ReceivedResponse>, Broken> {
-        let end = self.machine.handle_end()?.ok_or(Broken::Closed)?;
+    fn handle_end(&mut self) -> Result<Event<ReceivedResponse>, ClientError> {
+        let end = self.machine.handle_end()?.ok_or(ClientError::Closed)?;
         // RFC 9112 §9.8: a body that lasts until the end is whole only where TLS says so as well.
-        if self.link.wire.is_truncated() { Err(Broken::Truncated) } else { Ok(end) }
+        if self.link.wire.is_truncated() { Err(ClientError::Truncated) } else { Ok(end) }
     }
 
     /// What becomes of the connection when the exchange is over.
@@ -153,7 +153,7 @@ impl Http1 {
     }
 
     /// Receives while no response is due; 0 is the end.
-    pub(crate) fn poll_unsolicited(&mut self, context: &mut Context<'_>) -> Poll<Result<usize, Broken>> {
+    pub(crate) fn poll_unsolicited(&mut self, context: &mut Context<'_>) -> Poll<Result<usize, ClientError>> {
         self.link.poll_fill(context)
     }
 
@@ -164,7 +164,7 @@ impl Http1 {
         self.link.received()
     }
 
-    /// What was received and not understood: after a [`Broken::Http1`] it begins with what broke the rules.
+    /// What was received and not understood: after a [`ClientError::Http1`] it begins with what broke the rules.
     #[must_use]
     pub fn not_understood(&self) -> &[u8] {
         &self.link.input

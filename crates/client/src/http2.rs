@@ -10,11 +10,11 @@ use std::{
 
 use bytes::Bytes;
 use serow_http2::{Asking, Client, ClientEvent, ErrorCode, Limits, OpenError, StreamId};
-use serow_message::{BodyLength, Headers, Misuse, Priority, RequestHead};
+use serow_message::{BodyLength, Headers, Priority, RequestHead, UsageError};
 use serow_net::{Buffers, Wire};
 
 use self::bodies::Bodies;
-use crate::{Broken, link::Link};
+use crate::{ClientError, buffered_wire::Link};
 
 /// A connection that speaks HTTP/2: many exchanges at once, each on its stream.
 ///
@@ -93,7 +93,7 @@ impl Http2 {
     /// # Errors
     ///
     /// Where the one before has not been written, or more than was announced: then the stream is to be [`Self::reset`].
-    pub fn send_data(&mut self, stream: StreamId, piece: Bytes) -> Result<(), Misuse> {
+    pub fn send_data(&mut self, stream: StreamId, piece: Bytes) -> Result<(), UsageError> {
         let is_ready = !piece.is_empty();
         self.bodies.give(stream, piece)?;
         self.machine.set_ready(stream, is_ready);
@@ -105,7 +105,7 @@ impl Http2 {
     /// # Errors
     ///
     /// Where fewer bytes were given than announced: then the stream is to be [`Self::reset`].
-    pub fn send_end(&mut self, stream: StreamId, trailers: Option<Headers>) -> Result<(), Misuse> {
+    pub fn send_end(&mut self, stream: StreamId, trailers: Option<Headers>) -> Result<(), UsageError> {
         self.bodies.end(stream, trailers, &mut self.machine, self.link.output())
     }
 
@@ -114,7 +114,7 @@ impl Http2 {
     /// # Errors
     ///
     /// When the connection is broken.
-    pub fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Broken>> {
+    pub fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<Result<(), ClientError>> {
         loop {
             if self.machine.has_control() {
                 self.machine.write_control(self.link.output());
@@ -147,7 +147,7 @@ impl Http2 {
     ///
     /// When the connection is broken or over. What is to be told the server in that case leaves with a last
     /// [`Self::poll_flush`].
-    pub fn poll_receive(&mut self, context: &mut Context<'_>, now: Duration) -> Poll<Result<ClientEvent, Broken>> {
+    pub fn poll_receive(&mut self, context: &mut Context<'_>, now: Duration) -> Poll<Result<ClientEvent, ClientError>> {
         loop {
             if let Some(event) = self.machine.receive(&mut self.link.input, now)? {
                 // RFC 9113 §8.1: a response may be whole before its request; that may still be read.
@@ -157,7 +157,7 @@ impl Http2 {
                 return Poll::Ready(Ok(event));
             }
             if ready!(self.link.poll_fill(context))? == 0 {
-                return Poll::Ready(Err(Broken::Closed));
+                return Poll::Ready(Err(ClientError::Closed));
             }
         }
     }
@@ -231,7 +231,7 @@ impl Http2 {
         self.link.received()
     }
 
-    /// What was received and not understood: after a [`Broken::Http2`] it begins with what broke the rules.
+    /// What was received and not understood: after a [`ClientError::Http2`] it begins with what broke the rules.
     #[must_use]
     pub fn not_understood(&self) -> &[u8] {
         &self.link.input

@@ -6,21 +6,21 @@
 //! | opening a connection, and what is spoken on it | `dialer.rs` |
 //! | a connection of HTTP/1.1, of HTTP/2 | `http1.rs`, `http2.rs` |
 //! | a connection of HTTP/1.1 that waits for its next request | `idle.rs` |
-//! | the wire with its buffers, below both | `link.rs` |
-//! | why a connection is of no more use | `broken.rs` |
+//! | the wire with its buffers, below both | `buffered_wire.rs` |
+//! | why a connection is of no more use | `error.rs` |
 #![forbid(unsafe_code)]
 
-mod broken;
+mod buffered_wire;
 mod dialer;
+mod error;
 mod http1;
 mod http2;
 mod idle;
-mod link;
 mod origin;
 
 pub use self::{
-    broken::Broken,
     dialer::{ClientEncryption, DialError, Dialer},
+    error::ClientError,
     http1::Http1,
     http2::Http2,
     idle::{IdleHttp1, NotReusable},

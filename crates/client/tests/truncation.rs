@@ -5,7 +5,7 @@ use std::{future::poll_fn, net::TcpListener, os::fd::OwnedFd, rc::Rc, time::Dura
 
 use bytes::{Bytes, BytesMut};
 use serow_client::{
-    Broken, Buffers, ClientEncryption, Destination, Dialer, Http1, TlsClientSettings, TlsConnector, Trust,
+    Buffers, ClientEncryption, ClientError, Destination, Dialer, Http1, TlsClientSettings, TlsConnector, Trust,
 };
 use serow_http1::{Event, Limits};
 use serow_message::Method;
@@ -44,7 +44,7 @@ async fn serve(listener: TcpListener, response: &'static str, ending: Ending) {
 }
 
 /// The response as far as it is received; an error where it is not whole.
-async fn receive(destination: Destination) -> Result<Vec<u8>, Broken> {
+async fn receive(destination: Destination) -> Result<Vec<u8>, ClientError> {
     let connector = TlsConnector::new(TlsClientSettings { trust: Trust::Unchecked, ..TlsClientSettings::default() });
     let encryption =
         Some(ClientEncryption { connector: connector.unwrap(), server_name: "localhost".into(), protocol: None });
@@ -67,7 +67,7 @@ async fn receive(destination: Destination) -> Result<Vec<u8>, Broken> {
     }
 }
 
-fn received(response: &'static str, ending: Ending) -> Result<Vec<u8>, Broken> {
+fn received(response: &'static str, ending: Ending) -> Result<Vec<u8>, ClientError> {
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -82,7 +82,7 @@ fn a_body_that_lasts_until_the_end_needs_close_notify() {
     let response = "HTTP/1.1 200 OK\r\n\r\ntransfer 100 EUR to Bob";
     assert_eq!(received(response, Ending::CloseNotify).unwrap(), b"transfer 100 EUR to Bob");
     let cut = received(response, Ending::Fin);
-    assert!(matches!(cut, Err(Broken::Truncated)), "{cut:?}");
+    assert!(matches!(cut, Err(ClientError::Truncated)), "{cut:?}");
 }
 
 #[test]

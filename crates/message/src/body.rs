@@ -256,13 +256,13 @@ impl From<StreamBody> for Body {
 }
 
 impl fmt::Debug for Body {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
-            BodyKind::Empty => f.write_str("Empty"),
-            BodyKind::Bytes(bytes) => write!(f, "Bytes({})", bytes.len()),
-            BodyKind::File(range) => range.fmt(f),
-            BodyKind::Incoming(incoming) => write!(f, "Incoming({:?})", incoming.remaining()),
-            BodyKind::Stream(_) => f.write_str("Stream"),
+            BodyKind::Empty => formatter.write_str("Empty"),
+            BodyKind::Bytes(bytes) => write!(formatter, "Bytes({})", bytes.len()),
+            BodyKind::File(range) => range.fmt(formatter),
+            BodyKind::Incoming(incoming) => write!(formatter, "Incoming({:?})", incoming.remaining()),
+            BodyKind::Stream(_) => formatter.write_str("Stream"),
         }
     }
 }

@@ -4,7 +4,7 @@ use core::fmt;
 
 use http::StatusCode;
 
-use crate::{Headers, Known};
+use crate::{Headers, KnownHeader};
 
 /// The length of a body that is to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub struct InvalidLength;
 ///
 /// Anything else.
 pub fn length(headers: &Headers) -> Result<Option<u64>, InvalidLength> {
-    let mut values = headers.get_all(Known::ContentLength);
+    let mut values = headers.get_all(KnownHeader::ContentLength);
     let Some(value) = values.next() else { return Ok(None) };
     if values.next().is_some() || value.is_empty() {
         return Err(InvalidLength);
@@ -54,21 +54,21 @@ pub fn is_possible(status: StatusCode) -> bool {
 
 /// RFC 9110 §6.5.1: fields that frame or route a message, speak of this connection, or say who asks, have no meaning behind
 /// it. Whoever puts trailers among the other fields would take them for what was looked at before.
-pub const NO_TRAILERS: [Known; 14] = [
-    Known::ContentLength,
-    Known::TransferEncoding,
-    Known::Host,
-    Known::Connection,
-    Known::Trailer,
-    Known::Te,
-    Known::Authorization,
-    Known::ProxyAuthorization,
-    Known::Cookie,
-    Known::Forwarded,
-    Known::XForwardedFor,
-    Known::XForwardedHost,
-    Known::XForwardedProto,
-    Known::MaxForwards,
+pub const NO_TRAILERS: [KnownHeader; 14] = [
+    KnownHeader::ContentLength,
+    KnownHeader::TransferEncoding,
+    KnownHeader::Host,
+    KnownHeader::Connection,
+    KnownHeader::Trailer,
+    KnownHeader::Te,
+    KnownHeader::Authorization,
+    KnownHeader::ProxyAuthorization,
+    KnownHeader::Cookie,
+    KnownHeader::Forwarded,
+    KnownHeader::XForwardedFor,
+    KnownHeader::XForwardedHost,
+    KnownHeader::XForwardedProto,
+    KnownHeader::MaxForwards,
 ];
 
 /// Writes a number in decimal digits.
@@ -101,8 +101,8 @@ pub fn decimal(mut number: u64, digits: &mut [u8; 20]) -> &[u8] {
 }
 
 impl fmt::Display for InvalidLength {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Content-Length is malformed or repeated")
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Content-Length is malformed or repeated")
     }
 }
 
@@ -128,7 +128,7 @@ mod tests {
         ] {
             let mut headers = Headers::new();
             for value in values {
-                headers.append(Known::ContentLength, value).unwrap();
+                headers.append(KnownHeader::ContentLength, value).unwrap();
             }
             assert_eq!(length(&headers), expected, "{values:?}");
         }

@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Uri, request, response};
 
-use crate::{Body, BoxError, Connection, Headers, Interim, InvalidHeader, OnUpgrade, Request, Response, Target};
+use crate::{
+    Body, BoxError, Connection, Headers, InformationalSender, InvalidHeader, OnUpgrade, Request, Response, Target,
+};
 
 /// The future of an upgrade, riding in the extensions of an `http::Request`: those must be `Clone`, but it can be taken
 /// once only.
@@ -13,7 +15,7 @@ use crate::{Body, BoxError, Connection, Headers, Interim, InvalidHeader, OnUpgra
 struct RidingUpgrade(Arc<Mutex<Option<OnUpgrade>>>);
 
 impl From<Request> for http::Request<Body> {
-    /// Values share the received text. A handler behind finds [`Connection`] and [`Interim`] in the extensions.
+    /// Values share the received text. A handler behind finds [`Connection`] and [`InformationalSender`] in the extensions.
     fn from(request: Request) -> Self {
         let mut converted = Self::new(request.body);
         *converted.method_mut() = request.method;
@@ -22,7 +24,7 @@ impl From<Request> for http::Request<Body> {
         *converted.headers_mut() = request.headers.into();
         let mut extensions = request.extensions;
         extensions.insert(request.connection);
-        extensions.insert(request.interim);
+        extensions.insert(request.informational);
         if request.upgrade.is_some() {
             extensions.insert(RidingUpgrade(Arc::new(Mutex::new(request.upgrade))));
         }
@@ -43,7 +45,7 @@ where
         let target = Target::parse(std::format!("{uri}").into(), method == http::Method::CONNECT)?;
         let riding = extensions.remove::<RidingUpgrade>();
         let connection = extensions.remove::<Connection>();
-        let interim = extensions.remove::<Interim>();
+        let informational = extensions.remove::<InformationalSender>();
         let upgrade = riding.and_then(|riding| riding.0.lock().ok()?.take());
         Ok(Self {
             method,
@@ -53,7 +55,7 @@ where
             body: into_body(body),
             extensions,
             connection: connection.unwrap_or_default(),
-            interim: interim.unwrap_or_default(),
+            informational: informational.unwrap_or_default(),
             upgrade,
         })
     }

@@ -19,22 +19,22 @@ macro_rules! known_names {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u8)]
         #[allow(missing_docs, reason = "each variant is the field of that name")]
-        pub enum Known {
+        pub enum KnownHeader {
             $($variant,)*
         }
 
         /// All of them, in the order of their numbers.
-        const ALL: [Known; COUNT] = [$(Known::$variant),*];
+        const ALL: [KnownHeader; COUNT] = [$(KnownHeader::$variant),*];
 
         const NAMES: [&str; COUNT] = [$(text($name)),*];
 
-        const COUNT: usize = [$(Known::$variant),*].len();
+        const COUNT: usize = [$(KnownHeader::$variant),*].len();
 
         /// Recognises the usual spellings of a name.
         #[inline]
-        fn recognise_usual(name: &[u8]) -> Option<Known> {
+        fn recognise_usual(name: &[u8]) -> Option<KnownHeader> {
             match name {
-                $($name $(| $spelling)* => Some(Known::$variant),)*
+                $($name $(| $spelling)* => Some(KnownHeader::$variant),)*
                 _ => None,
             }
         }
@@ -109,7 +109,7 @@ known_names! {
 // A set of names fits one word.
 const _: () = assert!(COUNT <= 64);
 
-impl Known {
+impl KnownHeader {
     /// The name in lower case, as HTTP/2 writes it.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -183,24 +183,24 @@ const BY_LENGTH: [Candidates; LENGTHS] = {
     table
 };
 
-/// Something that names a header field: text in any case, a [`Known`] name, or one of `http`'s.
+/// Something that names a header field: text in any case, a [`KnownHeader`] name, or one of `http`'s.
 pub trait FieldName {
     /// The name's bytes.
     fn bytes(&self) -> &[u8];
 
     /// The well-known name this is, if it is one.
-    fn known(&self) -> Option<Known> {
-        Known::recognise(self.bytes())
+    fn known(&self) -> Option<KnownHeader> {
+        KnownHeader::recognise(self.bytes())
     }
 }
 
-impl FieldName for Known {
+impl FieldName for KnownHeader {
     fn bytes(&self) -> &[u8] {
         self.as_str().as_bytes()
     }
 
     #[inline]
-    fn known(&self) -> Option<Known> {
+    fn known(&self) -> Option<KnownHeader> {
         Some(*self)
     }
 }
@@ -243,8 +243,8 @@ pub enum InvalidHeader {
 }
 
 impl fmt::Display for InvalidHeader {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
             Self::Name => "the name of a header field must be a token (letters, digits and !#$%&'*+-.^_`|~)",
             Self::Value => "the value of a header field must not hold control characters",
             Self::TooLarge => "the header field is too large",
@@ -310,9 +310,9 @@ mod tests {
     fn every_known_name_is_recognised_in_any_case() {
         for (number, known) in ALL.into_iter().enumerate() {
             assert_eq!(known as usize, number);
-            assert_eq!(Known::recognise(known.as_str().as_bytes()), Some(known));
+            assert_eq!(KnownHeader::recognise(known.as_str().as_bytes()), Some(known));
             let upper = known.as_str().to_ascii_uppercase();
-            assert_eq!(Known::recognise(upper.as_bytes()), Some(known));
+            assert_eq!(KnownHeader::recognise(upper.as_bytes()), Some(known));
         }
     }
 
@@ -328,7 +328,7 @@ mod tests {
     #[test]
     fn other_names_are_not_recognised() {
         for name in ["", "x", "hos", "hosts", "content-lengthy", "strict-transport-security-and-more", "hos\u{7f}"] {
-            assert_eq!(Known::recognise(name.as_bytes()), None, "{name:?}");
+            assert_eq!(KnownHeader::recognise(name.as_bytes()), None, "{name:?}");
         }
     }
 

@@ -118,8 +118,8 @@ impl FileVersion {
 pub struct FileChanged;
 
 impl core::fmt::Display for FileChanged {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str("the file was changed while it was being sent")
+    fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        formatter.write_str("the file was changed while it was being sent")
     }
 }
 

@@ -15,7 +15,7 @@ use core::fmt;
 /// # Errors
 ///
 /// A percent sign without two hexadecimal digits behind it; nothing follows then.
-pub fn decode(encoded: &[u8]) -> impl Iterator<Item = Result<Octet, BrokenEncoding>> + '_ {
+pub fn decode(encoded: &[u8]) -> impl Iterator<Item = Result<Octet, PercentDecodeError>> + '_ {
     let mut rest = encoded;
     core::iter::from_fn(move || {
         let (&first, behind) = rest.split_first()?;
@@ -25,11 +25,11 @@ pub fn decode(encoded: &[u8]) -> impl Iterator<Item = Result<Octet, BrokenEncodi
         }
         let Some((digits, behind)) = behind.split_first_chunk() else {
             rest = &[];
-            return Some(Err(BrokenEncoding));
+            return Some(Err(PercentDecodeError));
         };
         let byte = byte(*digits);
         rest = if byte.is_some() { behind } else { &[] };
-        Some(byte.map(Octet::Encoded).ok_or(BrokenEncoding))
+        Some(byte.map(Octet::Encoded).ok_or(PercentDecodeError))
     })
 }
 
@@ -92,15 +92,15 @@ fn byte(digits: [u8; 2]) -> Option<u8> {
 
 /// A percent sign without two hexadecimal digits behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BrokenEncoding;
+pub struct PercentDecodeError;
 
-impl fmt::Display for BrokenEncoding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a percent sign must have two hexadecimal digits behind it")
+impl fmt::Display for PercentDecodeError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a percent sign must have two hexadecimal digits behind it")
     }
 }
 
-impl core::error::Error for BrokenEncoding {}
+impl core::error::Error for PercentDecodeError {}
 
 #[cfg(test)]
 mod tests {

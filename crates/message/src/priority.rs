@@ -7,7 +7,7 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::{Headers, Known};
+use crate::{Headers, KnownHeader};
 
 mod dictionary;
 
@@ -89,8 +89,8 @@ impl Default for Priority {
 }
 
 impl fmt::Display for Priority {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
     }
 }
 
@@ -114,7 +114,7 @@ impl PartialPriority {
     /// From the fields of a message; `None` where there is no such field. Several lines are one value (RFC 9651 §4.2).
     #[must_use]
     pub fn of_fields(headers: &Headers) -> Option<Self> {
-        let mut lines = headers.get_all(Known::Priority);
+        let mut lines = headers.get_all(KnownHeader::Priority);
         let first = lines.next()?;
         Some(match lines.next() {
             None => Self::parse(first),

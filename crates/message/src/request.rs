@@ -2,7 +2,7 @@
 
 use http::{Extensions, Method, Version};
 
-use crate::{Body, Connection, Headers, Interim, OnUpgrade, RequestHead, Target};
+use crate::{Body, Connection, Headers, InformationalSender, OnUpgrade, RequestHead, Target};
 
 /// A request, as a [`Handler`](crate::Handler) gets it.
 #[derive(Debug, Default)]
@@ -20,7 +20,7 @@ pub struct Request {
     /// What middleware adds for those behind it.
     pub extensions: Extensions,
     pub(crate) connection: Connection,
-    pub(crate) interim: Interim,
+    pub(crate) informational: InformationalSender,
     pub(crate) upgrade: Option<OnUpgrade>,
 }
 
@@ -37,7 +37,7 @@ impl Request {
             body,
             extensions: Extensions::new(),
             connection,
-            interim: Interim::default(),
+            informational: InformationalSender::default(),
             upgrade: None,
         }
     }
@@ -59,16 +59,16 @@ impl Request {
         &self.connection
     }
 
-    /// Where interim responses (103 Early Hints) are sent.
+    /// Where informational responses (103 Early Hints) are sent.
     #[must_use]
-    pub fn interim(&self) -> &Interim {
-        &self.interim
+    pub fn informational(&self) -> &InformationalSender {
+        &self.informational
     }
 
-    /// Where interim responses of this request go; set by the server.
+    /// Where informational responses of this request go; set by the server.
     #[must_use]
-    pub fn with_interim(mut self, interim: Interim) -> Self {
-        self.interim = interim;
+    pub fn with_informational(mut self, informational: InformationalSender) -> Self {
+        self.informational = informational;
         self
     }
 
@@ -101,6 +101,6 @@ impl Request {
     /// The host that is asked for: that of an absolute target, else the `Host` field (RFC 9112 §3.2.2).
     #[must_use]
     pub fn host(&self) -> Option<&str> {
-        self.target.authority().or_else(|| self.headers.get_str(crate::Known::Host))
+        self.target.authority().or_else(|| self.headers.get_str(crate::KnownHeader::Host))
     }
 }

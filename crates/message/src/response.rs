@@ -3,7 +3,7 @@
 use http::{Extensions, StatusCode};
 use std::{string::String, sync::LazyLock};
 
-use crate::{Body, FieldName, Headers, Known};
+use crate::{Body, FieldName, Headers, KnownHeader};
 
 /// A response, as a [`Handler`](crate::Handler) gives it.
 ///
@@ -87,7 +87,7 @@ impl Response {
 fn content_type(value: &str) -> Headers {
     let mut headers = Headers::new();
     // A constant of this file is a valid value.
-    let _ = headers.append(Known::ContentType, value);
+    let _ = headers.append(KnownHeader::ContentType, value);
     headers
 }
 

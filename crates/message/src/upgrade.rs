@@ -141,14 +141,14 @@ impl AsyncWrite for Upgraded {
 }
 
 impl fmt::Debug for Upgraded {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Upgraded").field("received", &self.received.len()).finish_non_exhaustive()
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Upgraded").field("received", &self.received.len()).finish_non_exhaustive()
     }
 }
 
 impl fmt::Display for UpgradeRefused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the response did not agree to the upgrade, or the connection was lost")
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("the response did not agree to the upgrade, or the connection was lost")
     }
 }
 

@@ -3,7 +3,7 @@
 use std::{collections::VecDeque, time::Instant};
 
 use bytes::{Bytes, BytesMut};
-use serow_message::{Body, Headers, Interim, ResponseHead, UpgradedIo};
+use serow_message::{Body, Headers, InformationalSender, ResponseHead, UpgradedIo};
 
 use crate::{server::Lease, trailed::with_trailers};
 
@@ -75,8 +75,8 @@ fn joined(first: Bytes, others: &VecDeque<Bytes>) -> Bytes {
     whole.freeze()
 }
 
-/// Interim responses that servers send for themselves stay here: 100 is answered by whoever reads the body.
-pub(crate) fn pass_on(interim: &Interim, head: ResponseHead) {
+/// Informational responses that servers send for themselves stay here: 100 is answered by whoever reads the body.
+pub(crate) fn pass_on(interim: &InformationalSender, head: ResponseHead) {
     let ResponseHead { status, mut headers, .. } = head;
     serow_message::hop_by_hop::remove(&mut headers);
     interim.send(status, headers);

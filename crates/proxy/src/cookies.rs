@@ -1,11 +1,11 @@
 //! The cookies of requests and responses (RFC 6265), as they are written.
 
-use serow_message::{Headers, Known};
+use serow_message::{Headers, KnownHeader};
 
 /// The values of the cookies of this name, in the order of the request: more than one where they were set for several paths.
 pub(crate) fn values<'a>(headers: &'a Headers, name: &str) -> impl Iterator<Item = &'a [u8]> {
     headers
-        .get_all(Known::Cookie)
+        .get_all(KnownHeader::Cookie)
         .flat_map(pairs)
         .filter_map(move |pair| Cookie::of_pair(pair).filter(|cookie| cookie.name == name.as_bytes()))
         .map(|cookie| cookie.value)
@@ -29,11 +29,11 @@ pub(crate) fn shorten(headers: &mut Headers, name: &str, length: impl Fn(&[u8]) 
 /// Replaces the values of the cookies of this name that a response sets; what is behind them stays.
 pub(crate) fn replace_set(headers: &mut Headers, name: &str, new: impl Fn(&[u8], &mut Vec<u8>)) {
     let is_ours = |line: &[u8]| Cookie::of_set(line).is_some_and(|cookie| cookie.name == name.as_bytes());
-    if !headers.get_all(Known::SetCookie).any(is_ours) {
+    if !headers.get_all(KnownHeader::SetCookie).any(is_ours) {
         return;
     }
     let lines: Vec<Vec<u8>> = headers
-        .get_all(Known::SetCookie)
+        .get_all(KnownHeader::SetCookie)
         .map(|line| match Cookie::of_set(line).filter(|_| is_ours(line)) {
             Some(cookie) => {
                 let mut changed = [name.as_bytes(), b"="].concat();
@@ -44,7 +44,7 @@ pub(crate) fn replace_set(headers: &mut Headers, name: &str, new: impl Fn(&[u8],
             None => line.to_vec(),
         })
         .collect();
-    replace_lines(headers, Known::SetCookie, lines);
+    replace_lines(headers, KnownHeader::SetCookie, lines);
 }
 
 /// A cookie as it stands in a field.
@@ -82,9 +82,9 @@ fn change(headers: &mut Headers, name: &str, new: impl for<'a> Fn(&'a [u8]) -> O
     if value(headers, name).is_none() {
         return;
     }
-    let lines = headers.get_all(Known::Cookie).map(|line| changed_line(line, name, &new));
+    let lines = headers.get_all(KnownHeader::Cookie).map(|line| changed_line(line, name, &new));
     let lines = lines.filter(|line| !line.is_empty()).collect();
-    replace_lines(headers, Known::Cookie, lines);
+    replace_lines(headers, KnownHeader::Cookie, lines);
 }
 
 fn changed_line(line: &[u8], name: &str, new: &impl for<'a> Fn(&'a [u8]) -> Option<&'a [u8]>) -> Vec<u8> {
@@ -106,7 +106,7 @@ fn changed_line(line: &[u8], name: &str, new: &impl for<'a> Fn(&'a [u8]) -> Opti
     changed
 }
 
-fn replace_lines(headers: &mut Headers, name: Known, lines: Vec<Vec<u8>>) {
+fn replace_lines(headers: &mut Headers, name: KnownHeader, lines: Vec<Vec<u8>>) {
     headers.remove(name);
     for line in lines {
         // Made of lines of this field, it may be one.
@@ -129,7 +129,7 @@ mod tests {
         headers
     }
 
-    fn lines(headers: &Headers, name: Known) -> Vec<String> {
+    fn lines(headers: &Headers, name: KnownHeader) -> Vec<String> {
         headers.get_all(name).map(|line| String::from_utf8_lossy(line).into_owned()).collect()
     }
 
@@ -175,11 +175,11 @@ mod tests {
         for (before, removed, shortened) in cases {
             let mut headers = request(before);
             remove(&mut headers, "route");
-            assert_eq!(lines(&headers, Known::Cookie), *removed, "{before:?}");
+            assert_eq!(lines(&headers, KnownHeader::Cookie), *removed, "{before:?}");
             assert!(headers.contains("host"));
             let mut headers = request(before);
             shorten(&mut headers, "route", |_| 2);
-            assert_eq!(lines(&headers, Known::Cookie), *shortened, "{before:?}");
+            assert_eq!(lines(&headers, KnownHeader::Cookie), *shortened, "{before:?}");
         }
     }
 
@@ -201,7 +201,7 @@ mod tests {
             replace_set(&mut headers, "route", |value, output| {
                 output.extend_from_slice(&[b"<", value, b">"].concat());
             });
-            assert_eq!(lines(&headers, Known::SetCookie), expected.unwrap_or(before), "{before:?}");
+            assert_eq!(lines(&headers, KnownHeader::SetCookie), expected.unwrap_or(before), "{before:?}");
         }
     }
     proptest! {

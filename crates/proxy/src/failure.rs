@@ -2,7 +2,7 @@
 
 use std::{fmt, rc::Rc, time::Duration};
 
-use serow_client::{Broken, DialError};
+use serow_client::{ClientError, DialError};
 use serow_message::{BoxError, StatusCode};
 
 /// Why an attempt came to nothing.
@@ -43,7 +43,7 @@ pub(crate) enum Cause {
     /// There is no connection; several may have waited for it.
     Dial(Rc<DialError>),
     /// The connection is of no more use, to all that were on it.
-    Broken(Rc<Broken>),
+    Broken(Rc<ClientError>),
     /// The server allows no more requests at a time on its connections, and none ended within this time.
     Busy(Duration),
     /// The response did not begin in time.

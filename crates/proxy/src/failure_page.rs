@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use serow_message::{Body, Headers, Known, Response, StatusCode, weight::weighted};
+use serow_message::{Body, Headers, KnownHeader, Response, StatusCode, weight::weighted};
 
 use crate::{request_head, settings::ForwardingSettings};
 
@@ -59,7 +59,7 @@ impl fmt::Display for Reason {
 
 fn unchanged(reason: Reason, request: &Headers) -> Response {
     let status = reason.status();
-    if let Some(content_type) = request.get(Known::ContentType).filter(|value| is_grpc(value)) {
+    if let Some(content_type) = request.get(KnownHeader::ContentType).filter(|value| is_grpc(value)) {
         return grpc(reason, content_type);
     }
     if status.is_success() {
@@ -67,12 +67,12 @@ fn unchanged(reason: Reason, request: &Headers) -> Response {
     }
     let form = Form::of(request);
     let response = Response::new(status)
-        .with(Known::ContentType, form.media_type())
+        .with(KnownHeader::ContentType, form.media_type())
         // RFC 9110 §15.1: some of these might be kept otherwise.
-        .with(Known::CacheControl, "no-store")
+        .with(KnownHeader::CacheControl, "no-store")
         .body(form.body(reason));
     match status {
-        StatusCode::SERVICE_UNAVAILABLE => response.with(Known::RetryAfter, RETRY_AFTER),
+        StatusCode::SERVICE_UNAVAILABLE => response.with(KnownHeader::RetryAfter, RETRY_AFTER),
         _ => response,
     }
 }
@@ -89,7 +89,7 @@ impl Form {
     /// What the client prefers of those it names; text, where it takes anything, since that is a program's habit.
     fn of(request: &Headers) -> Self {
         let quality = |wanted: &[&str]| {
-            let members = request.list(Known::Accept).map(weighted);
+            let members = request.list(KnownHeader::Accept).map(weighted);
             let named = members.filter(|(name, _)| wanted.iter().any(|one| name.eq_ignore_ascii_case(one.as_bytes())));
             named.map(|(_, quality)| quality).max().unwrap_or(0)
         };
@@ -161,7 +161,7 @@ fn grpc(reason: Reason, content_type: &[u8]) -> Response {
     };
     let mut response = Response::new(StatusCode::OK);
     // It was received as the value of a field.
-    let _ = response.headers.append(Known::ContentType, content_type);
+    let _ = response.headers.append(KnownHeader::ContentType, content_type);
     response.with("grpc-status", code).with("grpc-message", detail(reason))
 }
 
@@ -231,8 +231,8 @@ mod tests {
     fn pages() {
         let answer = unchanged(StatusCode::BAD_GATEWAY.into(), &accept("text/html"));
         assert_eq!(answer.status, StatusCode::BAD_GATEWAY);
-        assert_eq!(answer.headers.get_str(Known::ContentType), Some("text/html; charset=utf-8"));
-        assert!(!answer.headers.contains(Known::RetryAfter));
+        assert_eq!(answer.headers.get_str(KnownHeader::ContentType), Some("text/html; charset=utf-8"));
+        assert!(!answer.headers.contains(KnownHeader::RetryAfter));
         let page = text(answer);
         assert!(page.contains("<title>502 Bad Gateway</title>") && page.contains("<h1>Bad Gateway</h1>"), "{page}");
         assert!(page.len() < 2048 && page.ends_with("</html>\n"));
@@ -240,14 +240,14 @@ mod tests {
         let answer = unchanged(StatusCode::GATEWAY_TIMEOUT.into(), &accept("application/json"));
         let expected = "{\"type\":\"about:blank\",\"title\":\"Gateway Timeout\",\"status\":504,\
                         \"detail\":\"The server behind this address took too long to answer.\"}\n";
-        assert_eq!(answer.headers.get_str(Known::ContentType), Some("application/problem+json"));
+        assert_eq!(answer.headers.get_str(KnownHeader::ContentType), Some("application/problem+json"));
         assert_eq!(text(answer), expected);
 
         let answer = unchanged(StatusCode::SERVICE_UNAVAILABLE.into(), &Headers::new());
-        assert_eq!(answer.headers.get_str(Known::RetryAfter), Some("5"));
+        assert_eq!(answer.headers.get_str(KnownHeader::RetryAfter), Some("5"));
         assert!(text(answer).starts_with("503 Service Unavailable: All servers are busy"));
         let answer = unchanged(Reason::NoServer, &Headers::new());
-        assert_eq!(answer.headers.get_str(Known::RetryAfter), Some("5"));
+        assert_eq!(answer.headers.get_str(KnownHeader::RetryAfter), Some("5"));
         assert!(text(answer).starts_with("503 Service Unavailable: No server is available"));
 
         let answer = unchanged(StatusCode::NO_CONTENT.into(), &accept("text/html"));
@@ -269,14 +269,14 @@ mod tests {
         let cases = [(502, "14"), (503, "14"), (504, "4"), (400, "13"), (501, "12"), (507, "8"), (413, "8")];
         for (status, code) in cases {
             let mut headers = accept("text/html");
-            headers.append(Known::ContentType, "application/grpc+proto").unwrap();
+            headers.append(KnownHeader::ContentType, "application/grpc+proto").unwrap();
             let answer = unchanged(StatusCode::from_u16(status).unwrap().into(), &headers);
             assert_eq!(
                 (answer.status, answer.headers.get_str("grpc-status")),
                 (StatusCode::OK, Some(code)),
                 "{status}"
             );
-            assert_eq!(answer.headers.get_str(Known::ContentType), Some("application/grpc+proto"));
+            assert_eq!(answer.headers.get_str(KnownHeader::ContentType), Some("application/grpc+proto"));
             let message = answer.headers.get_str("grpc-message").unwrap();
             assert!(!message.contains('%') && message.is_ascii() && answer.body.is_end());
         }

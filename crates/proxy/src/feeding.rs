@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serow_message::{Feeder, IncomingError};
+use serow_message::{BodySender, IncomingError};
 use tokio::time::timeout_at;
 
 use crate::{
@@ -65,7 +65,7 @@ impl Cut {
     }
 
     /// Tells the client, the log and the server's counters.
-    pub(crate) fn tell(self, feeder: &Feeder, local: &Local, server: &Server, asked: &Asked) {
+    pub(crate) fn tell(self, feeder: &BodySender, local: &Local, server: &Server, asked: &Asked) {
         let upstream = &local.upstream.settings().name;
         server.counters.cut.add(1);
         if self.blame == Blame::Server {

@@ -1,7 +1,7 @@
 //! Which names header fields of requests may have: CGI and its descendants make variables of them, in which `X_User`, `X.User`
 //! and `X-User` are the same.
 
-use serow_message::{Headers, Known, hop_by_hop};
+use serow_message::{Headers, KnownHeader, hop_by_hop};
 
 use crate::trust::Trust;
 
@@ -26,7 +26,7 @@ pub enum FieldNames {
 impl FieldNames {
     /// Whether a field of this name goes on to servers.
     #[inline]
-    pub(crate) fn allow(self, name: &[u8], known: Option<Known>) -> bool {
+    pub(crate) fn allow(self, name: &[u8], known: Option<KnownHeader>) -> bool {
         known.is_some() || (is_unambiguous(name) && !name.eq_ignore_ascii_case(b"proxy")) || self.allow_other(name)
     }
 
@@ -80,7 +80,7 @@ fn is_unambiguous(name: &[u8]) -> bool {
 fn passes_for_another(name: &[u8]) -> bool {
     let hyphenated: Vec<u8> =
         name.iter().map(|byte| if byte.is_ascii_alphanumeric() { byte.to_ascii_lowercase() } else { b'-' }).collect();
-    Known::recognise(&hyphenated).is_some() || hop_by_hop::tells_of_client(&hyphenated)
+    KnownHeader::recognise(&hyphenated).is_some() || hop_by_hop::tells_of_client(&hyphenated)
 }
 
 /// Whether CGI makes the same variable of both names.
@@ -115,7 +115,7 @@ mod tests {
             ("proxy-authorization", true, true),
         ];
         for (name, by_default, kept) in cases {
-            let known = Known::recognise(name.as_bytes());
+            let known = KnownHeader::recognise(name.as_bytes());
             assert_eq!(FieldNames::Unambiguous.allow(name.as_bytes(), known), by_default, "{name}");
             assert_eq!(FieldNames::Any.allow(name.as_bytes(), known), kept, "{name}");
         }

@@ -5,7 +5,7 @@ use std::{
     net::{IpAddr, Ipv6Addr},
 };
 
-use serow_message::{Connection, Headers, Known, Peer, Scheme};
+use serow_message::{Connection, Headers, KnownHeader, Peer, Scheme};
 use smallvec::SmallVec;
 
 use crate::trust::Trust;
@@ -49,13 +49,13 @@ impl Forwarded {
         let mut account = Account { trusted, standard, ..Account::default() };
         if x {
             account.x_for = x_for(before, peer);
-            account.x_proto = (!before.contains(Known::XForwardedProto)).then(|| proto(connection.scheme()));
-            if !before.contains(Known::XForwardedHost) {
-                account.x_host = headers.get(Known::Host).unwrap_or_default().into();
+            account.x_proto = (!before.contains(KnownHeader::XForwardedProto)).then(|| proto(connection.scheme()));
+            if !before.contains(KnownHeader::XForwardedHost) {
+                account.x_host = headers.get(KnownHeader::Host).unwrap_or_default().into();
             }
         }
         if standard {
-            let host = headers.get(Known::Host).unwrap_or_default();
+            let host = headers.get(KnownHeader::Host).unwrap_or_default();
             account.forwarded = element(before, peer, connection.scheme(), host);
         }
         account
@@ -86,21 +86,21 @@ impl Account {
     /// Whether this field of the request is replaced by what we say, or not believed. Of somebody who is not trusted that is
     /// all such fields, also those that are not written here: servers believe what they get from us.
     #[inline]
-    pub(crate) fn replaces(&self, name: &[u8], known: Option<Known>) -> bool {
+    pub(crate) fn replaces(&self, name: &[u8], known: Option<KnownHeader>) -> bool {
         match known {
-            Some(Known::XForwardedFor) => !self.trusted || !self.x_for.is_empty(),
-            Some(Known::Forwarded) => !self.trusted || self.standard,
+            Some(KnownHeader::XForwardedFor) => !self.trusted || !self.x_for.is_empty(),
+            Some(KnownHeader::Forwarded) => !self.trusted || self.standard,
             _ => !self.trusted && Trust::concerns(name, known),
         }
     }
 
     /// The fields that are to be added. All of their values were received as a part of a field before, or are made here.
-    pub(crate) fn fields(&self) -> [(Known, Option<&[u8]>); 4] {
+    pub(crate) fn fields(&self) -> [(KnownHeader, Option<&[u8]>); 4] {
         [
-            (Known::XForwardedFor, said(&self.x_for)),
-            (Known::XForwardedProto, self.x_proto.map(str::as_bytes)),
-            (Known::XForwardedHost, said(&self.x_host)),
-            (Known::Forwarded, said(&self.forwarded)),
+            (KnownHeader::XForwardedFor, said(&self.x_for)),
+            (KnownHeader::XForwardedProto, self.x_proto.map(str::as_bytes)),
+            (KnownHeader::XForwardedHost, said(&self.x_host)),
+            (KnownHeader::Forwarded, said(&self.forwarded)),
         ]
     }
 }
@@ -113,7 +113,7 @@ fn said(text: &Text) -> Option<&[u8]> {
 /// which is no client but a proxy of this machine, nothing is said.
 fn x_for(before: &Headers, peer: Peer) -> Text {
     let Peer::Tcp(address) = peer else { return Text::new() };
-    let mut value = joined(before, Known::XForwardedFor);
+    let mut value = joined(before, KnownHeader::XForwardedFor);
     write_address(address.ip().to_canonical(), &mut value);
     value
 }
@@ -121,7 +121,7 @@ fn x_for(before: &Headers, peer: Peer) -> Text {
 /// The element of this hop in Forwarded, behind those that stood there (RFC 7239 §4). The port of the client is nobody's
 /// business, and who we are is in `Via`.
 fn element(before: &Headers, peer: Peer, scheme: Scheme, host: &[u8]) -> Text {
-    let mut value = joined(before, Known::Forwarded);
+    let mut value = joined(before, KnownHeader::Forwarded);
     value.extend_from_slice(b"for=");
     match peer {
         Peer::Tcp(address) => match address.ip().to_canonical() {
@@ -150,7 +150,7 @@ fn element(before: &Headers, peer: Peer, scheme: Scheme, host: &[u8]) -> Text {
 }
 
 /// All lines of a field as one list, with a comma behind it if it is not empty.
-fn joined(headers: &Headers, name: Known) -> Text {
+fn joined(headers: &Headers, name: KnownHeader) -> Text {
     let mut value = Text::new();
     for line in headers.get_all(name).filter(|line| !line.is_empty()) {
         value.extend_from_slice(line);

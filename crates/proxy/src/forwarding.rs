@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serow_message::{Connection, Interim, Method, Request, Response, StatusCode};
+use serow_message::{Connection, InformationalSender, Method, Request, Response, StatusCode};
 use tokio::time::timeout_at;
 
 use self::crashed::Crashes;
@@ -42,7 +42,7 @@ pub(crate) struct Forwarding<'a> {
     pub(crate) has_body: bool,
     /// The body, where it was taken whole.
     pub(crate) whole: Option<Whole>,
-    pub(crate) interim: Interim,
+    pub(crate) interim: InformationalSender,
     /// The connection that the request came on.
     pub(crate) client: Connection,
     session: Option<Session>,
@@ -84,7 +84,7 @@ impl<'a> Forwarding<'a> {
         };
         let sticky = local.members.borrow().sticky.clone();
         let session = sticky.map(|sticky| Session::take(sticky, &mut request, &settings.forwarded));
-        let interim = request.interim().clone();
+        let interim = request.informational().clone();
         let client = request.connection().clone();
         let body = std::mem::take(&mut request.body);
         let head = request_head::outgoing(&mut request, settings)

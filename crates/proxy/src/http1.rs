@@ -10,9 +10,11 @@ use std::{
     time::Instant,
 };
 
-use serow_client::{Broken, Http1};
+use serow_client::{ClientError, Http1};
 use serow_http1::{Event, Framing, ReceivedResponse};
-use serow_message::{Body, BodyLength, BoxError, Feeder, Incoming, Interim, RequestHead, StatusCode, Wanted};
+use serow_message::{
+    Body, BodyLength, BodySender, BoxError, Incoming, InformationalSender, RequestHead, StatusCode, Wanted,
+};
 
 use crate::{
     answer::{Answer, Content, Received, pass_on},
@@ -50,7 +52,7 @@ enum Outgoing {
     /// All of it was handed to the connection.
     Whole,
     /// The server takes no more; what it says about that is waited for.
-    Refused(Broken),
+    Refused(ClientError),
 }
 
 impl Exchange {
@@ -73,7 +75,7 @@ impl Exchange {
         &mut self,
         head: &RequestHead,
         body: &mut RequestBody,
-        interim: &Interim,
+        interim: &InformationalSender,
     ) -> Result<ReceivedResponse, Failure> {
         let length = body.length().map_or(BodyLength::Unknown, BodyLength::Known);
         let has_body = self
@@ -113,14 +115,20 @@ impl Exchange {
         Ok(Answer { head, content: Content::Body(body), asked })
     }
 
-    fn poll_head(&mut self, context: &mut Context<'_>, interim: &Interim) -> Poll<Result<ReceivedResponse, Failure>> {
+    fn poll_head(
+        &mut self,
+        context: &mut Context<'_>,
+        interim: &InformationalSender,
+    ) -> Poll<Result<ReceivedResponse, Failure>> {
         loop {
             match self.poll_send(context) {
                 Ok(waiting) => self.patience.wait_for(waiting),
                 Err(error) => return Poll::Ready(Err(Failure::of_exchange(Cause::Body(error), Processed::Maybe))),
             }
             match self.connection.poll_receive(context) {
-                Poll::Ready(Ok(Event::Head(response))) if response.is_interim() => pass_on(interim, response.head),
+                Poll::Ready(Ok(Event::Head(response))) if response.is_informational() => {
+                    pass_on(interim, response.head)
+                }
                 Poll::Ready(Ok(Event::Head(response))) => return Poll::Ready(Ok(response)),
                 // There is none before a head.
                 Poll::Ready(Ok(Event::Data(_) | Event::End(_))) => {}
@@ -167,9 +175,9 @@ impl Exchange {
     }
 
     /// What a connection that broke before the response says of the request.
-    fn broken(&mut self, broken: Broken) -> Failure {
+    fn broken(&mut self, broken: ClientError) -> Failure {
         let nothing_came = self.connection.received() == self.received_before;
-        let closed = matches!(broken, Broken::Closed | Broken::Lost(_));
+        let closed = matches!(broken, ClientError::Closed | ClientError::Lost(_));
         let processed = if self.is_reused && closed && nothing_came { Processed::Unlikely } else { Processed::Maybe };
         let cause = match std::mem::replace(&mut self.request, Outgoing::Whole) {
             Outgoing::Refused(first) => first,
@@ -179,7 +187,7 @@ impl Exchange {
     }
 
     /// The body behind the head. What came along with the head is taken at once: most responses are whole by then.
-    fn into_body(mut self, framing: Framing, request: &request_head::Outgoing) -> Result<Body, Broken> {
+    fn into_body(mut self, framing: Framing, request: &request_head::Outgoing) -> Result<Body, ClientError> {
         let mut received = Received::default();
         while let Some(event) = self.connection.receive_received()? {
             match event {
@@ -202,7 +210,7 @@ impl Exchange {
     }
 
     /// Hands the response over as it is asked for.
-    async fn feed(mut self, mut received: Received, feeder: Feeder, asked: Asked) {
+    async fn feed(mut self, mut received: Received, feeder: BodySender, asked: Asked) {
         let until = self.until;
         match fed_by(until, poll_fn(|context| self.poll_feed(&mut received, &feeder, context))).await {
             Ok(Fed::Whole) => self.finish(),
@@ -214,7 +222,7 @@ impl Exchange {
     fn poll_feed(
         &mut self,
         received: &mut Received,
-        feeder: &Feeder,
+        feeder: &BodySender,
         context: &mut Context<'_>,
     ) -> Poll<Result<Fed, Cut>> {
         loop {

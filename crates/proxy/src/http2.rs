@@ -23,7 +23,7 @@ mod stream;
 mod tunnel;
 
 use serow_http2::Limits;
-use serow_message::{Interim, RequestHead};
+use serow_message::{InformationalSender, RequestHead};
 
 use crate::request_body::RequestBody;
 
@@ -35,7 +35,7 @@ pub(crate) struct Asked<'a> {
     pub(crate) head: &'a RequestHead,
     pub(crate) body: &'a RequestBody,
     /// Where interim responses go.
-    pub(crate) interim: &'a Interim,
+    pub(crate) interim: &'a InformationalSender,
     /// For an extended CONNECT (RFC 8441 §4).
     pub(crate) protocol: Option<&'a str>,
 }

@@ -3,7 +3,8 @@
 use std::mem;
 
 use serow_message::{
-    ConstantField, Headers, Known, Method, OnUpgrade, Request, RequestHead, StatusCode, Target, Version, hop_by_hop,
+    ConstantField, Headers, KnownHeader, Method, OnUpgrade, Request, RequestHead, StatusCode, Target, Version,
+    hop_by_hop,
 };
 
 use crate::{
@@ -61,19 +62,19 @@ pub(crate) fn outgoing(request: &mut Request, settings: &ForwardingSettings) -> 
     let mut headers = mem::take(&mut request.headers);
     if let Some(authority) = authority {
         // RFC 9112 §3.2.2: what `Host` says beside an absolute target is of no account.
-        let _ = headers.replace(Known::Host, authority);
+        let _ = headers.replace(KnownHeader::Host, authority);
     }
     let protocols = upgrade.is_some().then(|| protocols(&headers)).flatten();
     if protocols.is_none() {
         upgrade = None;
     }
-    let takes_trailers =
-        headers.contains(Known::Te) && headers.list(Known::Te).any(|coding| coding.eq_ignore_ascii_case(b"trailers"));
+    let takes_trailers = headers.contains(KnownHeader::Te)
+        && headers.list(KnownHeader::Te).any(|coding| coding.eq_ignore_ascii_case(b"trailers"));
     let account = settings.forwarded.account(&headers, request.connection());
     let named = hop_by_hop::Named::of(&headers);
     headers.retain_known(|name, known, _| {
         settings.field_names.allow(name, known)
-            && !(named.covers(name, known) || known == Some(Known::Expect) || account.replaces(name, known))
+            && !(named.covers(name, known) || known == Some(KnownHeader::Expect) || account.replaces(name, known))
     });
     // All of it is a part of a field before.
     let _ = headers.append_present(&account.fields());
@@ -82,10 +83,10 @@ pub(crate) fn outgoing(request: &mut Request, settings: &ForwardingSettings) -> 
         headers.append_constant(&TRAILERS);
     }
     if let Some(protocols) = protocols {
-        let _ = headers.append(Known::Upgrade, protocols);
+        let _ = headers.append(KnownHeader::Upgrade, protocols);
     }
     if let Some(hops) = hops {
-        let _ = headers.replace(Known::MaxForwards, hops.to_string());
+        let _ = headers.replace(KnownHeader::MaxForwards, hops.to_string());
     }
     let host = decide_host(&mut headers, settings);
     let head = RequestHead { method: request.method.clone(), target, version: Version::HTTP_11, headers };
@@ -98,7 +99,7 @@ impl Outgoing {
     pub(crate) fn head_for(&mut self, server: &ServerAddress) -> &RequestHead {
         if self.host == Host::OfServer {
             // An address is a valid value.
-            let _ = self.head.headers.replace(Known::Host, server.authority());
+            let _ = self.head.headers.replace(KnownHeader::Host, server.authority());
         }
         &self.head
     }
@@ -128,7 +129,7 @@ impl Outgoing {
 /// server for itself, since HTTP/1.1 needs one.
 fn decide_host(headers: &mut Headers, settings: &ForwardingSettings) -> Host {
     if let HostSetting::Fixed(host) = &settings.host {
-        let _ = headers.replace(Known::Host, host);
+        let _ = headers.replace(KnownHeader::Host, host);
     }
     for (name, _) in &settings.request_headers {
         settings.field_names.remove_look_alikes(name, headers);
@@ -136,7 +137,7 @@ fn decide_host(headers: &mut Headers, settings: &ForwardingSettings) -> Host {
     apply(&settings.request_headers, headers);
     match settings.host {
         HostSetting::Server => Host::OfServer,
-        HostSetting::Keep | HostSetting::Fixed(_) if headers.contains(Known::Host) => Host::Same,
+        HostSetting::Keep | HostSetting::Fixed(_) if headers.contains(KnownHeader::Host) => Host::Same,
         HostSetting::Keep | HostSetting::Fixed(_) => Host::OfServer,
     }
 }
@@ -145,8 +146,8 @@ fn decide_host(headers: &mut Headers, settings: &ForwardingSettings) -> Host {
 /// left as they are: they follow from what is sent.
 pub(crate) fn apply(rules: &[(String, String)], headers: &mut Headers) {
     for (name, value) in rules {
-        let known = Known::recognise(name.as_bytes());
-        if known.is_some_and(|known| hop_by_hop::NAMES.contains(&known) || known == Known::ContentLength) {
+        let known = KnownHeader::recognise(name.as_bytes());
+        if known.is_some_and(|known| hop_by_hop::NAMES.contains(&known) || known == KnownHeader::ContentLength) {
             continue;
         }
         // Names and values were tried when they were read.
@@ -159,10 +160,11 @@ pub(crate) fn apply(rules: &[(String, String)], headers: &mut Headers) {
 
 /// How many further hops a request allows, this one taken away, where it says that (RFC 9110 §7.6.2).
 fn hops_left(request: &Request) -> Result<Option<u32>, StatusCode> {
-    if !request.headers.contains(Known::MaxForwards) || !matches!(request.method, Method::OPTIONS | Method::TRACE) {
+    if !request.headers.contains(KnownHeader::MaxForwards) || !matches!(request.method, Method::OPTIONS | Method::TRACE)
+    {
         return Ok(None);
     }
-    let allowed = request.headers.get_str(Known::MaxForwards).and_then(|text| text.parse().ok());
+    let allowed = request.headers.get_str(KnownHeader::MaxForwards).and_then(|text| text.parse().ok());
     match allowed {
         Some(0) if request.method == Method::OPTIONS => Err(StatusCode::NO_CONTENT),
         // What a client sends is not shown to it again: there may be cookies in it that its scripts must not see.
@@ -178,12 +180,12 @@ fn protocols(headers: &Headers) -> Option<Vec<u8>> {
         let name = protocol.split(|&byte| byte == b'/').next().unwrap_or_default();
         !["h2", "h2c", "http", "tls"].iter().any(|refused| name.eq_ignore_ascii_case(refused.as_bytes()))
     };
-    let passed: Vec<&[u8]> = headers.list(Known::Upgrade).filter(is_passed).collect();
+    let passed: Vec<&[u8]> = headers.list(KnownHeader::Upgrade).filter(is_passed).collect();
     (!passed.is_empty()).then(|| passed.join(&b", "[..]))
 }
 
 /// The client takes trailers (RFC 9110 §10.1.4).
-const TRAILERS: ConstantField = ConstantField::new(Known::Te, "te: trailers\r\n");
+const TRAILERS: ConstantField = ConstantField::new(KnownHeader::Te, "te: trailers\r\n");
 
 #[cfg(test)]
 mod tests;

@@ -224,7 +224,7 @@ mod tests {
     }
     #[test]
     fn failures_and_what_was_wrong() {
-        use serow_client::{Broken, DialError};
+        use serow_client::{ClientError, DialError};
         let time = std::time::Duration::from_secs(1);
         let refused = Failure::of_exchange(Cause::Reset("REFUSED_STREAM".to_owned()), Processed::Never);
         assert_eq!(Fault::from(&refused), Fault::Refused);
@@ -232,7 +232,7 @@ mod tests {
             (Cause::Dial(DialError::TimedOut(time).into()), Fault::Connect),
             (Cause::Busy(time), Fault::Connect),
             (Cause::TimedOut(time), Fault::TimedOut),
-            (Cause::Broken(Broken::Closed.into()), Fault::Broken),
+            (Cause::Broken(ClientError::Closed.into()), Fault::Broken),
             (Cause::Reset("INTERNAL_ERROR".to_owned()), Fault::Broken),
             (Cause::Body("gone".into()), Fault::Request),
             (Cause::Unsayable("too long".to_owned()), Fault::Request),

@@ -7,7 +7,7 @@ mod tests;
 
 use std::{fmt::Write, sync::Arc, time::Duration};
 
-use serow_message::{Headers, Known, Scheme};
+use serow_message::{Headers, KnownHeader, Scheme};
 
 use self::server_name::ServerName;
 pub(crate) use self::session::Session;
@@ -133,7 +133,7 @@ impl Sticky {
         let secure = if scheme == Scheme::Https { "; Secure" } else { "" };
         let parts = [self.settings.cookie.as_str(), "=", name.as_str(), &self.attributes, secure];
         // Settings that no cookie can have are refused before; if not, there is none.
-        let _ = headers.append(Known::SetCookie, parts.concat());
+        let _ = headers.append(KnownHeader::SetCookie, parts.concat());
     }
 
     /// How much of a value is not the server's. A client may have it from the time before there was a prefix; a digest can be

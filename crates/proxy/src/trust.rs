@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use serow_message::{Connection, Headers, Known, Peer, Scheme, hop_by_hop};
+use serow_message::{Connection, Headers, KnownHeader, Peer, Scheme, hop_by_hop};
 
 use crate::network::Network;
 
@@ -44,11 +44,14 @@ impl Trust {
     /// Whether peers tell in this field who the client is, or how it asked. Of somebody who is not trusted no such field counts.
     #[inline]
     #[must_use]
-    pub fn concerns(name: &[u8], known: Option<Known>) -> bool {
+    pub fn concerns(name: &[u8], known: Option<KnownHeader>) -> bool {
         match known {
             Some(known) => matches!(
                 known,
-                Known::XForwardedFor | Known::XForwardedProto | Known::XForwardedHost | Known::Forwarded
+                KnownHeader::XForwardedFor
+                    | KnownHeader::XForwardedProto
+                    | KnownHeader::XForwardedHost
+                    | KnownHeader::Forwarded
             ),
             None => hop_by_hop::tells_of_client(name),
         }
@@ -62,11 +65,11 @@ impl Trust {
             Peer::Tcp(address) => Some(address.ip().to_canonical()),
             Peer::Unix => None,
         };
-        if !headers.contains(Known::XForwardedFor) || !self.covers(connection.peer()) {
+        if !headers.contains(KnownHeader::XForwardedFor) || !self.covers(connection.peer()) {
             return peer;
         }
         let mut client = peer;
-        let named: Vec<&[u8]> = headers.list(Known::XForwardedFor).collect();
+        let named: Vec<&[u8]> = headers.list(KnownHeader::XForwardedFor).collect();
         for text in named.into_iter().rev() {
             // Who wrote something else than an address is believed no further.
             let Some(address) = address(text) else { break };
@@ -82,7 +85,7 @@ impl Trust {
     /// X-Forwarded-Proto says first.
     #[must_use]
     pub fn client_scheme(&self, headers: &Headers, connection: &Connection) -> Scheme {
-        let told = headers.list(Known::XForwardedProto).next().filter(|_| self.covers(connection.peer()));
+        let told = headers.list(KnownHeader::XForwardedProto).next().filter(|_| self.covers(connection.peer()));
         match told {
             Some(b"https") => Scheme::Https,
             Some(b"http") => Scheme::Http,
@@ -202,7 +205,7 @@ mod tests {
             ("via", false),
         ];
         for (name, expected) in cases {
-            assert_eq!(Trust::concerns(name.as_bytes(), Known::recognise(name.as_bytes())), expected, "{name}");
+            assert_eq!(Trust::concerns(name.as_bytes(), KnownHeader::recognise(name.as_bytes())), expected, "{name}");
         }
     }
 }

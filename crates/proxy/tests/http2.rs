@@ -121,7 +121,7 @@ fn heads_alone_and_heads_before_the_head() {
     let origin = Origin::serve(|request: Request| async move {
         let mut hints = Headers::new();
         hints.append("link", "</style.css>; rel=preload").unwrap();
-        request.interim().send(StatusCode::EARLY_HINTS, hints);
+        request.informational().send(StatusCode::EARLY_HINTS, hints);
         tokio::task::yield_now().await;
         Response::text("a text")
     });

@@ -51,7 +51,7 @@ async fn serve<H: Handler>(
     worker.begin_draining();
     let all_left = async {
         while accepting.join_next().await.is_some() {}
-        worker.counters.population.wait_until(|count| count == 0).await;
+        worker.counters.connections.wait_until(|count| count == 0).await;
     };
     let mut all_left = std::pin::pin!(all_left);
     loop {
@@ -63,7 +63,7 @@ async fn serve<H: Handler>(
         tokio::select! {
             () = &mut all_left => return Ok(()),
             () = tokio::time::sleep(grace) => {
-                let connections = worker.counters.population.count();
+                let connections = worker.counters.connections.count();
                 tracing::warn!(connections, "the grace time is over: cutting what still runs");
                 return Ok(());
             }
@@ -158,8 +158,8 @@ async fn take_in<H: Handler>(
 }
 
 fn start<H: Handler>(worker: &Rc<Worker<H>>, accepted: Accepted, tls: Option<&TlsAcceptor>) {
-    let inhabitant = worker.enter();
+    let guard = worker.enter();
     worker.counters.accepted.add(1);
     worker.counters.accepted_tls.add(tls.is_some().into());
-    spawn_local(connection::serve(Rc::clone(worker), accepted, tls.cloned(), inhabitant));
+    spawn_local(connection::serve(Rc::clone(worker), accepted, tls.cloned(), guard));
 }

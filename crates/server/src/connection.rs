@@ -10,10 +10,11 @@ use serow_net::{
 };
 
 use crate::{
-    ProxyProtocol, Versions, http1, http2,
-    population::Inhabitant,
+    ProxyProtocol, Versions,
+    connection_counter::ConnectionGuard,
+    http1, http2,
     status::Counters,
-    transport::{Broken, Transport},
+    transport::{Transport, TransportError},
     worker::Worker,
 };
 
@@ -22,7 +23,7 @@ pub(crate) async fn serve<H: Handler>(
     worker: Rc<Worker<H>>,
     accepted: Accepted,
     tls: Option<TlsAcceptor>,
-    inhabitant: Inhabitant,
+    guard: ConnectionGuard,
 ) {
     let peer = match accepted.peer {
         serow_net::Peer::Tcp(address) => Peer::Tcp(address),
@@ -49,9 +50,9 @@ pub(crate) async fn serve<H: Handler>(
     all.add(1);
     let _open = open.enter();
     match begun.version {
-        SpokenVersion::Http1 => http1::serve(worker, transport, begun.connection, inhabitant).await,
+        SpokenVersion::Http1 => http1::serve(worker, transport, begun.connection, guard).await,
         // Boxed, so that connections of HTTP/1 do not carry the room for it.
-        SpokenVersion::Http2 => Box::pin(http2::serve(worker, transport, begun.connection, inhabitant)).await,
+        SpokenVersion::Http2 => Box::pin(http2::serve(worker, transport, begun.connection, guard)).await,
     }
 }
 
@@ -74,7 +75,7 @@ enum Ended {
     Quietly(&'static str),
     /// It does not begin as it must.
     Refused(&'static str),
-    Broken(Broken),
+    TransportError(TransportError),
 }
 
 /// Receives what comes before the first request.
@@ -191,15 +192,15 @@ async fn receive<H: Handler, T>(
                 Poll::Ready(Ok(1..)) if was_silent => transport.allow_idle(worker.settings.timeouts.head),
                 Poll::Ready(Ok(1..)) => {}
                 Poll::Ready(Ok(0)) => return Poll::Ready(Err(Ended::Quietly("the client left"))),
-                Poll::Ready(Err(broken)) => return Poll::Ready(Err(Ended::Broken(broken))),
+                Poll::Ready(Err(broken)) => return Poll::Ready(Err(Ended::TransportError(broken))),
                 Poll::Pending if was_silent && worker.is_draining() && !transport.wire.is_within_handshake() => {
-                    let parted = transport.poll_parting(context);
+                    let parted = transport.poll_drain_grace(context);
                     return parted.map(|()| Err(Ended::Quietly("the server stops")));
                 }
                 Poll::Pending => {
-                    transport.patience.stop_parting(worker.settings.timeouts.head);
-                    let overdue = transport.patience.poll_overdue(context);
-                    return overdue.map(|()| Err(Ended::Broken(Broken::TimedOut)));
+                    transport.deadline.end_drain_grace(worker.settings.timeouts.head);
+                    let overdue = transport.deadline.poll_overdue(context);
+                    return overdue.map(|()| Err(Ended::TransportError(TransportError::TimedOut)));
                 }
             }
         }
@@ -213,18 +214,20 @@ impl Ended {
         match (self, session) {
             (Self::Quietly(_), _) => {}
             (Self::Refused(_), _) => counters.refused.add(1),
-            (Self::Broken(_), Some(session)) if !session.is_established() => counters.handshakes_failed.add(1),
-            (Self::Broken(_), _) => {}
+            (Self::TransportError(_), Some(session)) if !session.is_established() => counters.handshakes_failed.add(1),
+            (Self::TransportError(_), _) => {}
         }
     }
 }
 
 impl std::fmt::Display for Ended {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Quietly(reason) | Self::Refused(reason) => f.write_str(reason),
-            Self::Broken(Broken::Lost(error) | Broken::Unfinished(error)) => error.fmt(f),
-            Self::Broken(Broken::TimedOut) => f.write_str("nothing came in time"),
+            Self::Quietly(reason) | Self::Refused(reason) => formatter.write_str(reason),
+            Self::TransportError(TransportError::Lost(error) | TransportError::Unfinished(error)) => {
+                error.fmt(formatter)
+            }
+            Self::TransportError(TransportError::TimedOut) => formatter.write_str("nothing came in time"),
         }
     }
 }

@@ -20,13 +20,13 @@ pub enum Error {
 }
 
 impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Address(error) => error.fmt(f),
-            Self::Bind(error) => error.fmt(f),
-            Self::Tls(error) => error.fmt(f),
-            Self::System(error) => write!(f, "the system refuses what a server needs: {error}"),
-            Self::InRuntime => f.write_str(
+            Self::Address(error) => error.fmt(formatter),
+            Self::Bind(error) => error.fmt(formatter),
+            Self::Tls(error) => error.fmt(formatter),
+            Self::System(error) => write!(formatter, "the system refuses what a server needs: {error}"),
+            Self::InRuntime => formatter.write_str(
                 "run() blocks, and was called in a tokio runtime: call serve(handler).await instead, or run() in a main \
                  without #[tokio::main]",
             ),

@@ -17,31 +17,32 @@
 #![forbid(unsafe_code)]
 
 mod accepting;
-mod access;
+mod access_log;
 mod connection;
+mod connection_counter;
+mod connection_deadline;
 mod error;
 mod exchange;
 mod http1;
 mod http2;
-mod leaving;
 mod oversized;
-mod patience;
-mod population;
 mod server;
 mod settings;
+mod shared_ports;
 mod signals;
 mod status;
 mod stop;
+mod stop_warning;
 mod transport;
-mod unfinished;
 mod worker;
 
 pub use bytes::Bytes;
 pub use serow_message::{
     Body, BodyKind, BoxError, BoxedHandler, Connection, Encryption, Extensions, FieldName, FileChanged, FileRange,
-    FileVersion, Handler, HandlerExt, HandlerService, Headers, Incoming, IncomingError, Interim, InvalidHeader, Known,
-    Method, OnUpgrade, Peer, PeerCredentials, Priority, Request, RequestHead, Response, Scheme, ServiceHandler,
-    StatusCode, Target, TargetForm, UpgradeRefused, Upgraded, Version, is_token_byte, websocket,
+    FileVersion, Handler, HandlerExt, HandlerService, Headers, Incoming, IncomingError, InformationalSender,
+    InvalidHeader, KnownHeader, Method, OnUpgrade, Peer, PeerCredentials, Priority, Request, RequestHead, Response,
+    Scheme, ServiceHandler, StatusCode, Target, TargetForm, UpgradeRefused, Upgraded, Version, is_token_byte,
+    websocket,
 };
 pub use serow_net::{
     Address, AddressError, BindError, ListenOptions,
@@ -53,7 +54,7 @@ pub use serow_net::{
 };
 
 pub use self::{
-    access::{AccessLog, Served, ServedStream},
+    access_log::{AccessLog, Served, ServedStream},
     error::Error,
     server::{BoundServer, Server},
     settings::{Limits, ProxyProtocol, Timeouts, Versions},

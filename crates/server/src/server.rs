@@ -20,12 +20,12 @@ use tokio::runtime::Handle;
 use crate::{
     AccessLog, Error, Limits, ProxyProtocol, Stopper, Timeouts, Versions,
     accepting::{self, Endpoint},
-    leaving::leave,
-    population::Population,
+    connection_counter::ConnectionCounter,
     settings::Settings,
+    shared_ports::leave,
     signals::Signals,
     status::Status,
-    unfinished,
+    stop_warning,
     worker::{LogMaker, Worker},
 };
 
@@ -303,7 +303,7 @@ impl BoundServer {
         let Self { endpoints, departure, settings, log, signals, stopper, status } = self;
         let mut threads = Vec::with_capacity(endpoints.len());
         let mut spawned = Ok(());
-        let limited = (settings.limits.connections > 0).then(Population::default);
+        let limited = (settings.limits.connections > 0).then(ConnectionCounter::default);
         for (number, (endpoints, counters)) in endpoints.into_iter().zip(status.workers()).enumerate() {
             let (handler, log, stop) = (handler.clone(), log.clone(), stopper.watch());
             let (limited, stopper) = (limited.clone(), stopper.clone());
@@ -327,7 +327,7 @@ impl BoundServer {
         }
         let grace = settings.timeouts.grace;
         let leaving = leave(departure, &stopper, &status, grace);
-        let telling = unfinished::tell(&stopper, &status, grace);
+        let telling = stop_warning::tell(&stopper, &status, grace);
         let aside = async { _ = tokio::join!(leaving, telling) };
         wait(threads, signals, &stopper, aside)?;
         Ok(spawned?)

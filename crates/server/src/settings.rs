@@ -65,13 +65,13 @@ impl Default for Limits {
 impl Limits {
     pub(crate) fn http1(&self) -> serow_http1::Limits {
         let Self { body, head, fields, target, .. } = *self;
-        let target = target.min(LONGEST_TARGET);
+        let target = target.min(MAX_TARGET_LENGTH);
         serow_http1::Limits { body, head, fields, target, ..serow_http1::Limits::default() }
     }
 
     pub(crate) fn http2(&self) -> serow_http2::Limits {
         let Self { body, head, fields, target, .. } = *self;
-        let target = target.min(LONGEST_TARGET);
+        let target = target.min(MAX_TARGET_LENGTH);
         serow_http2::Limits { body, head, fields, target, ..serow_http2::Limits::default() }
     }
 }
@@ -80,7 +80,7 @@ impl Limits {
 const MAX_BODY: u64 = 10 << 20;
 
 /// What `http::Uri` takes: a longer one could not be handed to a service.
-const LONGEST_TARGET: usize = u16::MAX as usize - 1;
+const MAX_TARGET_LENGTH: usize = u16::MAX as usize - 1;
 
 /// Whether connections begin with a PROXY header (HAProxy's protocol, versions 1 and 2), in which a proxy in front says
 /// who the client is.

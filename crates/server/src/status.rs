@@ -121,7 +121,7 @@ impl ConnectionCounts {
         self.accepted += accepted;
         self.tls += tls;
         self.plain += accepted.saturating_sub(tls);
-        self.open += counters.population.count() as u64;
+        self.open += counters.connections.count() as u64;
         self.open_http1 += counters.open_http1.count();
         self.open_http2 += counters.open_http2.count();
         self.http1 += counters.begun_http1.count();

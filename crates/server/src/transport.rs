@@ -13,7 +13,7 @@ use serow_message::{FileChanged, FileRange, Handler};
 use serow_net::{More, Socket, Wire, tls::TlsSession};
 use tokio::task::yield_now;
 
-use crate::{patience::Patience, worker::Worker};
+use crate::{connection_deadline::ConnectionDeadline, worker::Worker};
 
 /// The wire of one connection. It holds buffers only while there is something in them.
 pub(crate) struct Transport<H> {
@@ -25,14 +25,14 @@ pub(crate) struct Transport<H> {
     pub(crate) output: Vec<u8>,
     /// How much of the output has been sent.
     sent: usize,
-    pub(crate) patience: Patience,
+    pub(crate) deadline: ConnectionDeadline,
     /// Bytes sent since this task gave the others of its thread their turn.
     sent_in_turn: usize,
 }
 
 /// Why the connection is of no more use.
 #[derive(Debug)]
-pub(crate) enum Broken {
+pub(crate) enum TransportError {
     /// The peer closed it, or it failed.
     Lost(io::Error),
     /// The peer took too long.
@@ -50,14 +50,14 @@ enum Turn {
 
 impl<H: Handler> Transport<H> {
     pub(crate) fn new(worker: Rc<Worker<H>>, socket: Socket) -> Self {
-        let patience = Patience::new(worker.deadlines.register());
+        let deadline = ConnectionDeadline::new(worker.deadlines.register());
         Self {
             worker,
             wire: Wire::new(socket),
             input: BytesMut::new(),
             output: Vec::new(),
             sent: 0,
-            patience,
+            deadline,
             sent_in_turn: 0,
         }
     }
@@ -65,67 +65,67 @@ impl<H: Handler> Transport<H> {
     /// The peer has this long from now.
     #[inline]
     pub(crate) fn allow(&mut self, time: Duration) {
-        self.patience.allow(time);
+        self.deadline.allow(time);
     }
 
     /// The peer, which nothing is done for, has this long from now; less where others wait for room.
     #[inline]
     pub(crate) fn allow_idle(&mut self, time: Duration) {
-        self.patience.allow_idle(time);
+        self.deadline.allow_idle(time);
     }
 
     /// The peer is not waited for.
     #[inline]
     pub(crate) fn allow_any_time(&mut self) {
-        self.patience.allow_any_time();
+        self.deadline.allow_any_time();
     }
 
     /// Ready when the peer has said nothing for a moment more, and the connection is to end. Its time begins with the first
     /// call.
-    pub(crate) fn poll_parting(&mut self, context: &mut Context<'_>) -> Poll<()> {
+    pub(crate) fn poll_drain_grace(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let socket = self.wire.socket();
         // A unix socket has none.
         let round_trip = || socket.tcp_info().map_or(0, |info| info.round_trip);
-        self.patience.poll_parting(context, || Duration::from_micros(round_trip().into()))
+        self.deadline.poll_drain_grace(context, || Duration::from_micros(round_trip().into()))
     }
 
     /// Ready when the peer does not take what is sent; to be called while it does not.
     pub(crate) fn poll_unread(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        self.patience.poll_sending(context, self.worker.settings.timeouts.body)
+        self.deadline.poll_sending(context, self.worker.settings.timeouts.body)
     }
 
     /// Ready when the peer does not send the body that somebody waits for.
     pub(crate) fn poll_unsent(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let worker = &*self.worker;
-        self.patience.poll_receiving(context, worker.settings.timeouts.body, &worker.clock)
+        self.deadline.poll_receiving(context, worker.settings.timeouts.body, &worker.clock)
     }
 
     /// So many bytes of a body have come.
     pub(crate) fn note_received(&mut self, bytes: usize) {
         let worker = &*self.worker;
-        self.patience.note_received(bytes, worker.settings.timeouts.body, &worker.clock);
+        self.deadline.note_received(bytes, worker.settings.timeouts.body, &worker.clock);
     }
 
     /// Nobody waits for the body just now.
     pub(crate) fn pause_receiving(&mut self) {
-        self.patience.pause(&self.worker.clock);
+        self.deadline.pause(&self.worker.clock);
     }
 
     /// So many bytes have left.
     #[inline]
     fn note_sent(&mut self, bytes: usize) {
         self.sent_in_turn += bytes;
-        self.patience.note_sent(bytes, self.worker.settings.timeouts.body);
+        self.deadline.note_sent(bytes, self.worker.settings.timeouts.body);
     }
 
     /// Receives more into the input; 0 is the end.
     #[inline]
-    pub(crate) fn poll_fill(&mut self, context: &mut Context<'_>) -> Poll<Result<usize, Broken>> {
+    pub(crate) fn poll_fill(&mut self, context: &mut Context<'_>) -> Poll<Result<usize, TransportError>> {
         let received = self.wire.poll_receive(context, &mut self.input, &self.worker.buffers);
         if received.is_pending() {
             self.rest();
         }
-        received.map_err(Broken::Lost)
+        received.map_err(TransportError::Lost)
     }
 
     /// Gives back the buffers that are empty.
@@ -168,29 +168,30 @@ impl<H: Handler> Transport<H> {
 
     /// Sends the output; how long that may take is the caller's business.
     #[inline]
-    pub(crate) fn poll_flush(&mut self, context: &mut Context<'_>, more: More) -> Poll<Result<(), Broken>> {
+    pub(crate) fn poll_flush(&mut self, context: &mut Context<'_>, more: More) -> Poll<Result<(), TransportError>> {
         while self.sent < self.output.len() {
             let rest = &self.output[self.sent..];
-            let sent = ready!(self.wire.poll_send(context, rest, more, &self.worker.buffers)).map_err(Broken::Lost)?;
+            let sent =
+                ready!(self.wire.poll_send(context, rest, more, &self.worker.buffers)).map_err(TransportError::Lost)?;
             self.sent += sent;
             self.note_sent(sent);
         }
         if more == More::Nothing {
-            ready!(self.wire.poll_flush(context)).map_err(Broken::Lost)?;
+            ready!(self.wire.poll_flush(context)).map_err(TransportError::Lost)?;
         }
         // Where there was nothing to send, the peer may still owe it to take what the kernel holds (see `http2::pace`).
         if !self.output.is_empty() {
             self.output.clear();
             self.sent = 0;
-            self.patience.note_all_sent();
+            self.deadline.note_all_sent();
         }
         Poll::Ready(Ok(()))
     }
 
     /// Sends the output, if the kernel takes all of it without waiting; says whether it did.
     #[inline]
-    pub(crate) fn send_at_once(&mut self) -> Result<bool, Broken> {
-        self.sent += self.wire.send(&self.output[self.sent..]).map_err(Broken::Lost)?;
+    pub(crate) fn send_at_once(&mut self) -> Result<bool, TransportError> {
+        self.sent += self.wire.send(&self.output[self.sent..]).map_err(TransportError::Lost)?;
         if self.sent < self.output.len() {
             return Ok(false);
         }
@@ -201,7 +202,7 @@ impl<H: Handler> Transport<H> {
 
     /// Sends the output, within the time for bodies.
     #[inline]
-    pub(crate) async fn flush(&mut self, more: More) -> Result<(), Broken> {
+    pub(crate) async fn flush(&mut self, more: More) -> Result<(), TransportError> {
         if !self.output.is_empty() {
             self.sending(|transport, context| transport.poll_flush(context, more).map_ok(|()| Turn::Done)).await?;
         }
@@ -210,7 +211,7 @@ impl<H: Handler> Transport<H> {
 
     /// Sends the output and these bytes behind it, in as few calls as the kernel allows. What could not be sent stays in
     /// `bytes`.
-    pub(crate) async fn flush_with(&mut self, bytes: &mut Bytes) -> Result<(), Broken> {
+    pub(crate) async fn flush_with(&mut self, bytes: &mut Bytes) -> Result<(), TransportError> {
         self.sending(|transport, context| {
             while !bytes.is_empty() {
                 if transport.has_had_its_turn() {
@@ -220,7 +221,7 @@ impl<H: Handler> Transport<H> {
                 let head_length = head.len();
                 let buffers = &transport.worker.buffers;
                 let sent = ready!(transport.wire.poll_send_pieces(context, [head, &bytes[..]], buffers))
-                    .map_err(Broken::Lost)?;
+                    .map_err(TransportError::Lost)?;
                 transport.sent += sent.min(head_length);
                 let of_body = sent.saturating_sub(head_length);
                 bytes.advance(of_body);
@@ -235,23 +236,23 @@ impl<H: Handler> Transport<H> {
     /// Sends the output and a range of a file behind it. What could not be sent stays in `range`.
     ///
     /// The last bytes leave only after another look at the file: if it is no longer the version that was promised, the
-    /// response stays unfinished, and no client takes a mixture for whole.
-    pub(crate) async fn flush_with_file(&mut self, range: &mut FileRange) -> Result<(), Broken> {
+    /// response stays stop_warning, and no client takes a mixture for whole.
+    pub(crate) async fn flush_with_file(&mut self, range: &mut FileRange) -> Result<(), TransportError> {
         if self.wire.is_encrypted() {
             return self.flush_with_copied_file(range).await;
         }
         self.flush(More::Follows).await?;
         if range.version.is_some() {
             self.send_file(range, range.length.min(HELD_BACK)).await?;
-            range.check().map_err(Broken::Unfinished)?;
+            range.check().map_err(TransportError::Unfinished)?;
         }
         self.send_file(range, 0).await
     }
 
     /// What is encrypted has to be read first.
-    async fn flush_with_copied_file(&mut self, range: &mut FileRange) -> Result<(), Broken> {
+    async fn flush_with_copied_file(&mut self, range: &mut FileRange) -> Result<(), TransportError> {
         while range.length > 0 {
-            let length = range.read_into(self.output(), COPIED_AT_ONCE).map_err(Broken::Unfinished)?;
+            let length = range.read_into(self.output(), COPIED_AT_ONCE).map_err(TransportError::Unfinished)?;
             self.flush(More::Nothing).await?;
             self.worker.counters.body_bytes_sent.add(length as u64);
             self.give_way().await;
@@ -260,7 +261,7 @@ impl<H: Handler> Transport<H> {
     }
 
     /// Sends of the range what goes beyond `rest`.
-    async fn send_file(&mut self, range: &mut FileRange, rest: u64) -> Result<(), Broken> {
+    async fn send_file(&mut self, range: &mut FileRange, rest: u64) -> Result<(), TransportError> {
         let file: &std::fs::File = &range.file;
         let (offset, length) = (&mut range.offset, &mut range.length);
         self.sending(|transport, context| {
@@ -269,9 +270,9 @@ impl<H: Handler> Transport<H> {
                     return Poll::Ready(Ok(Turn::Over));
                 }
                 let sent = ready!(transport.wire.socket().poll_send_file(context, file, offset, *length - rest))
-                    .map_err(Broken::Lost)?;
+                    .map_err(TransportError::Lost)?;
                 if sent == 0 {
-                    return Poll::Ready(Err(Broken::Unfinished(FileChanged.into())));
+                    return Poll::Ready(Err(TransportError::Unfinished(FileChanged.into())));
                 }
                 *length -= sent as u64;
                 transport.note_sent(sent);
@@ -286,11 +287,11 @@ impl<H: Handler> Transport<H> {
     #[inline]
     async fn sending(
         &mut self,
-        mut poll: impl FnMut(&mut Self, &mut Context<'_>) -> Poll<Result<Turn, Broken>>,
-    ) -> Result<(), Broken> {
+        mut poll: impl FnMut(&mut Self, &mut Context<'_>) -> Poll<Result<Turn, TransportError>>,
+    ) -> Result<(), TransportError> {
         loop {
             let turn = poll_fn(|context| match poll(self, context) {
-                Poll::Pending => self.poll_unread(context).map(|()| Err(Broken::TimedOut)),
+                Poll::Pending => self.poll_unread(context).map(|()| Err(TransportError::TimedOut)),
                 ready => ready,
             });
             match turn.await? {
@@ -298,7 +299,7 @@ impl<H: Handler> Transport<H> {
                 Turn::Over => yield_now().await,
             }
         }
-        self.patience.note_all_sent();
+        self.deadline.note_all_sent();
         Ok(())
     }
 
@@ -324,9 +325,9 @@ impl<H: Handler> Transport<H> {
     }
 
     /// Says that nothing more is sent. Over TLS, whoever is not told so must take the response for cut off (RFC 8446 §6.1).
-    pub(crate) async fn finish_sending(&mut self) -> Result<(), Broken> {
+    pub(crate) async fn finish_sending(&mut self) -> Result<(), TransportError> {
         self.sending(|transport, context| {
-            transport.wire.poll_shut_down(context).map_ok(|()| Turn::Done).map_err(Broken::Lost)
+            transport.wire.poll_shut_down(context).map_ok(|()| Turn::Done).map_err(TransportError::Lost)
         })
         .await
     }
@@ -345,7 +346,7 @@ impl<H: Handler> Transport<H> {
                 match self.poll_fill(context) {
                     Poll::Ready(Ok(1..)) => {}
                     Poll::Ready(_) => return Poll::Ready(()),
-                    Poll::Pending => return self.patience.poll_overdue(context),
+                    Poll::Pending => return self.deadline.poll_overdue(context),
                 }
             }
         })

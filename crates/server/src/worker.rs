@@ -7,7 +7,7 @@ use tokio::time::timeout;
 
 use crate::{
     AccessLog,
-    population::{Inhabitant, Population},
+    connection_counter::{ConnectionCounter, ConnectionGuard},
     settings::Settings,
     status::Counters,
 };
@@ -26,7 +26,7 @@ pub(crate) struct Worker<H> {
     /// What it counts, for whoever wants to know.
     pub(crate) counters: Arc<Counters>,
     /// The connections of all workers, where their number is limited.
-    limited: Option<Population>,
+    limited: Option<ConnectionCounter>,
     draining: Cell<bool>,
 }
 
@@ -35,7 +35,7 @@ impl<H> Worker<H> {
     pub(crate) fn new(
         handler: H,
         settings: Settings,
-        limited: Option<Population>,
+        limited: Option<ConnectionCounter>,
         log: Option<&LogMaker>,
         counters: Arc<Counters>,
     ) -> Self {
@@ -53,8 +53,8 @@ impl<H> Worker<H> {
     }
 
     /// One more connection.
-    pub(crate) fn enter(&self) -> Inhabitant {
-        self.counters.population.enter(self.limited.as_ref())
+    pub(crate) fn enter(&self) -> ConnectionGuard {
+        self.counters.connections.enter(self.limited.as_ref())
     }
 
     /// Whether there are as many connections as there may be.

@@ -1,6 +1,6 @@
 //! Status, fields and trailers as a worker writes them: with NULs between them.
 
-use serow_message::{Headers, Known, StatusCode};
+use serow_message::{Headers, KnownHeader, StatusCode};
 
 use super::Nonsense;
 
@@ -35,7 +35,7 @@ fn parse_fields(mut parts: Parts<'_>) -> Result<(Headers, &[u8]), Nonsense> {
 
 /// How long an application says that a body is.
 pub(crate) fn announced(headers: &Headers) -> Option<u64> {
-    headers.get_str(Known::ContentLength)?.parse().ok()
+    headers.get_str(KnownHeader::ContentLength)?.parse().ok()
 }
 
 /// Adds a field; one whose value has several lines is several fields (Rack 2's way of saying so).

@@ -1,6 +1,6 @@
 //! What is behind the door.
 
-use serow::{Handler, Known, Method, Request, Response, StatusCode};
+use serow::{Handler, KnownHeader, Method, Request, Response, StatusCode};
 
 use super::{
     audit::{Caller, Command},
@@ -55,12 +55,12 @@ impl Pages {
     /// Why a request must not change anything; nothing where it may.
     fn refusal(&self, request: &Request) -> Option<Response> {
         let Visitors::Machine { token } = &self.visitors else { return None };
-        let given = request.headers.get(Known::Authorization).and_then(|value| value.strip_prefix(b"Bearer "));
+        let given = request.headers.get(KnownHeader::Authorization).and_then(|value| value.strip_prefix(b"Bearer "));
         match token.is(given.unwrap_or_default()) {
             Some(true) => None,
             Some(false) => {
                 let mut refused = refusal(StatusCode::UNAUTHORIZED, WRONG_TOKEN);
-                set(&mut refused, Known::WwwAuthenticate, "Bearer");
+                set(&mut refused, KnownHeader::WwwAuthenticate, "Bearer");
                 Some(refused)
             }
             None => Some(refusal(StatusCode::FORBIDDEN, WITHOUT_TOKEN)),
@@ -144,7 +144,7 @@ impl Pages {
         };
         let (media_type, answer) = inquiry.answer(&status);
         let mut response = text(media_type, &answer);
-        set(&mut response, Known::ContentSecurityPolicy, POLICY);
+        set(&mut response, KnownHeader::ContentSecurityPolicy, POLICY);
         response
     }
 
@@ -164,8 +164,8 @@ impl Handler for Pages {
 
 fn text(media_type: &str, text: &str) -> Response {
     let mut response = Response::text(text.to_owned());
-    set(&mut response, Known::ContentType, media_type);
-    set(&mut response, Known::CacheControl, "no-store");
+    set(&mut response, KnownHeader::ContentType, media_type);
+    set(&mut response, KnownHeader::CacheControl, "no-store");
     response
 }
 
@@ -187,11 +187,11 @@ fn wrong_method(path: &str) -> Response {
 
 fn not_allowed(methods: &str) -> Response {
     let mut refused = Response::plain_status(StatusCode::METHOD_NOT_ALLOWED);
-    set(&mut refused, Known::Allow, methods);
+    set(&mut refused, KnownHeader::Allow, methods);
     refused
 }
 
-fn set(response: &mut Response, name: Known, value: &str) {
+fn set(response: &mut Response, name: KnownHeader, value: &str) {
     // Constants of this file are valid values.
     let _ = response.headers.insert(name, value);
 }

@@ -16,7 +16,7 @@ use std::{
 };
 
 use bytes::BytesMut;
-use serow::{Address, Headers, Known, Method, RequestHead, StatusCode, Target, Version};
+use serow::{Address, Headers, KnownHeader, Method, RequestHead, StatusCode, Target, Version};
 use serow_http1::{BodyLength, Client, Event, Limits};
 
 /// Why there is no answer.
@@ -63,10 +63,10 @@ impl Question {
         };
         let mut headers = Headers::new();
         // A constant of this file is a valid value.
-        let _ = headers.insert(Known::Host, "localhost");
+        let _ = headers.insert(KnownHeader::Host, "localhost");
         if let Some(token) = token {
             // What cannot be in a field is no server's token.
-            let _ = headers.insert(Known::Authorization, format!("Bearer {token}"));
+            let _ = headers.insert(KnownHeader::Authorization, format!("Bearer {token}"));
         }
         let target = Target::parse(path.into(), false).unwrap_or_default();
         RequestHead { method, target, version: Version::HTTP_11, headers }
@@ -146,7 +146,7 @@ fn exchange(mut stream: impl Read + Write, token: Option<&str>, question: &Quest
     let mut chunk = [0; 16 * 1024];
     loop {
         match client.receive(&mut input).map_err(|_| Reason::NotOurs)? {
-            Some(Event::Head(response)) if response.is_interim() => {}
+            Some(Event::Head(response)) if response.is_informational() => {}
             Some(Event::Head(response)) => status = response.head.status,
             Some(Event::Data(data)) => body.extend_from_slice(&data),
             Some(Event::End(_)) => return answer(status, body),

@@ -63,7 +63,7 @@ impl Subject {
         let done = match self {
             Self::Server { sources, .. } => wish.fulfil(&sources.upstreams),
             Self::Master(control) => match serde_json::to_value(&wish) {
-                Ok(value) => control.wish(value, wish.persist).await,
+                Ok(value) => control.command(value, wish.persist).await,
                 Err(error) => Err(error.to_string()),
             },
         };

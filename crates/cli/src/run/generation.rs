@@ -6,7 +6,7 @@ use serow::{Address, BoundServer, ListenOptions};
 use serow_apps::Workers;
 use serow_net::process::{Credentials, become_user, forbid_tracing};
 use serow_proxy::{SpoolSpace, Upkeep};
-use serow_supervisor::master::{Beginning, Parent, Terms, WantedListener};
+use serow_supervisor::master::{GenerationSetup, Parent, Terms, WantedListener};
 
 use super::orders::ServerOrders;
 use crate::{
@@ -25,14 +25,14 @@ use crate::{
 
 /// Serves what the settings say that the master hands over, until it says otherwise.
 pub(super) fn run(file: &Path) -> ExitCode {
-    let (parent, beginning) = match Parent::meet() {
+    let (parent, setup) = match Parent::meet() {
         Ok(met) => met,
         Err(error) => {
             let line = format!("--generation is for 'serow run' itself, which starts such processes ({error})");
             return exit_code(Err(Failure::Misuse(line)));
         }
     };
-    match Generation::prepare(file, beginning, &parent) {
+    match Generation::prepare(file, setup, &parent) {
         Ok(generation) => exit_code(generation.serve(parent)),
         Err(reason) => {
             parent.fail(&reason);
@@ -57,8 +57,8 @@ struct Generation {
 }
 
 impl Generation {
-    fn prepare(file: &Path, beginning: Beginning, parent: &Parent) -> Result<Self, String> {
-        let Beginning { text, wishes } = beginning;
+    fn prepare(file: &Path, setup: GenerationSetup, parent: &Parent) -> Result<Self, String> {
+        let GenerationSetup { text, overrides } = setup;
         let mut configuration = configuration::of_bytes(file, text).map_err(|error| error.to_string())?;
         // Copies of a program are servers as well, for the status and for those who drain one.
         configuration.upstreams.extend(configuration.applications.iter().filter_map(Application::upstream).cloned());
@@ -93,7 +93,7 @@ impl Generation {
         let upkeep = Upkeep::start(configuration.upstreams.clone()).map_err(|error| Failure::System(error).line())?;
         let workers = run_applications(&configuration.applications)?;
         // The servers of names are known by now.
-        Wish::fulfil_remembered(&wishes, &configuration.upstreams);
+        Wish::fulfil_remembered(&overrides, &configuration.upstreams);
         Ok(Self { configuration, admin, server, log, sandbox, upkeep, workers })
     }
 
@@ -116,12 +116,12 @@ impl Generation {
             replaced: reload_grace,
             stopped: settings.grace,
         };
-        let farewell = parent.ready(terms, orders).map_err(Failure::System)?;
+        let final_report = parent.ready(terms, orders).map_err(Failure::System)?;
         let outcome = encryption::run(settings.encryption, server, router);
         drop(upkeep);
         drop(workers);
         log.finish();
-        farewell.say(sources.document());
+        final_report.send(sources.document());
         outcome.map_err(Failure::from)
     }
 }

@@ -55,7 +55,12 @@ impl Duties for Household {
         command
     }
 
-    fn open_door(&mut self, address: Option<&str>, token: Option<&str>, control: &Control) -> Result<(), String> {
+    fn open_admin_socket(
+        &mut self,
+        address: Option<&str>,
+        token: Option<&str>,
+        control: &Control,
+    ) -> Result<(), String> {
         let address = address.map(str::parse::<AdminAddress>).transpose().map_err(|error| format!("admin: {error}"))?;
         let opened = match (&self.door, &address) {
             (Some(door), Some(address)) if door.is_at(address) => {

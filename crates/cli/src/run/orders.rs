@@ -6,7 +6,7 @@ use rustix::process::{Signal, getpid, kill_process};
 use serde::Deserialize;
 use serde_json::Value;
 use serow::Stopper;
-use serow_supervisor::master::{Orders, Why};
+use serow_supervisor::master::{Orders, StopReason};
 
 use crate::{
     admin::{Sources, Wish},
@@ -24,14 +24,14 @@ pub(super) struct ServerOrders {
 }
 
 impl Orders for ServerOrders {
-    fn leave(&mut self, why: Why) {
-        if why == Why::Orphaned {
+    fn leave(&mut self, reason: StopReason) {
+        if reason == StopReason::Orphaned {
             tracing::error!("the master is gone: finishing what runs, then ending");
         }
-        match why {
+        match reason {
             // What goes on for ever may go on beside the other generation.
-            Why::Replaced => self.stopper.hand_over_within(self.replaced),
-            Why::Stopped | Why::Orphaned => {
+            StopReason::Replaced => self.stopper.hand_over_within(self.replaced),
+            StopReason::Stopped | StopReason::Orphaned => {
                 self.sources.applications.iter().for_each(Application::close_websockets);
                 self.stopper.stop_within(self.stopped);
             }
@@ -51,8 +51,8 @@ impl Orders for ServerOrders {
         self.sources.document()
     }
 
-    fn wish(&mut self, wish: &Value) -> Result<String, String> {
-        let wish = Wish::deserialize(wish).map_err(|error| error.to_string())?;
+    fn command(&mut self, command: &Value) -> Result<String, String> {
+        let wish = Wish::deserialize(command).map_err(|error| error.to_string())?;
         wish.fulfil(&self.sources.upstreams)
     }
 }

@@ -165,6 +165,6 @@ fn encrypted_connections_are_told() {
     let account = forwarded(ForwardedFields::Both, NONE).account(&given, &connection("192.0.2.1", Scheme::Https));
     let mut after = given;
     after.append_present(&account.fields()).unwrap();
-    assert_eq!(after.get_str(Known::XForwardedProto), Some("https"));
-    assert_eq!(after.get_str(Known::Forwarded), Some("for=192.0.2.1;proto=https;host=a"));
+    assert_eq!(after.get_str(KnownHeader::XForwardedProto), Some("https"));
+    assert_eq!(after.get_str(KnownHeader::Forwarded), Some("for=192.0.2.1;proto=https;host=a"));
 }

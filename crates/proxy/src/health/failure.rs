@@ -2,7 +2,7 @@
 
 use std::{fmt, ops::RangeInclusive, time::Duration};
 
-use serow_client::{Broken, DialError};
+use serow_client::{ClientError, DialError};
 use serow_http2::ErrorCode;
 use serow_message::StatusCode;
 
@@ -14,7 +14,7 @@ pub(super) enum CheckFailure {
     /// It took too long, all of it.
     TimedOut(Duration),
     /// The connection was of no more use before the response was there.
-    Broken(Broken),
+    Broken(ClientError),
     /// The server cut the exchange off (RFC 9113 §6.4).
     Reset(ErrorCode),
     /// The server takes no requests on a new connection.

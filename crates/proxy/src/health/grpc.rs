@@ -5,7 +5,7 @@ use std::rc::Rc;
 use bytes::{BufMut, Bytes, BytesMut};
 use serow_client::Buffers;
 use serow_http2::ClientEvent;
-use serow_message::{Headers, Known, Method, RequestHead, Scheme, StatusCode, Target, Version};
+use serow_message::{Headers, KnownHeader, Method, RequestHead, Scheme, StatusCode, Target, Version};
 use serow_net::Wire;
 
 use super::{
@@ -25,7 +25,7 @@ pub(super) async fn ask(
     let mut body = BytesMut::new();
     loop {
         match exchange.receive().await? {
-            ClientEvent::Response(response) if response.is_interim() => {}
+            ClientEvent::Response(response) if response.is_informational() => {}
             ClientEvent::Response(response) => {
                 if response.head.status != StatusCode::OK {
                     return Err(CheckFailure::Status(response.head.status, vec![200..=200]));
@@ -52,10 +52,10 @@ fn head(authority: &str) -> Result<RequestHead, CheckFailure> {
     let target = Bytes::from_static(b"/grpc.health.v1.Health/Check");
     let target = Target::parse(target, false).map_err(|_| CheckFailure::Unsayable)?;
     let mut headers = Headers::new();
-    headers.insert(Known::Host, authority).map_err(unsayable)?;
-    headers.insert(Known::ContentType, "application/grpc").map_err(unsayable)?;
-    headers.insert(Known::Te, "trailers").map_err(unsayable)?;
-    headers.insert(Known::UserAgent, AGENT).map_err(unsayable)?;
+    headers.insert(KnownHeader::Host, authority).map_err(unsayable)?;
+    headers.insert(KnownHeader::ContentType, "application/grpc").map_err(unsayable)?;
+    headers.insert(KnownHeader::Te, "trailers").map_err(unsayable)?;
+    headers.insert(KnownHeader::UserAgent, AGENT).map_err(unsayable)?;
     Ok(RequestHead { method: Method::POST, target, version: Version::HTTP_11, headers })
 }
 

@@ -3,10 +3,10 @@
 use std::{future::poll_fn, rc::Rc, task::Poll};
 
 use bytes::Bytes;
-use serow_client::{Broken, Buffers, Http1, Http2};
+use serow_client::{Buffers, ClientError, Http1, Http2};
 use serow_http1::Event;
 use serow_http2::{Asking, ClientEvent, OpenError};
-use serow_message::{Headers, Known, Method, RequestHead, Scheme, Target, Version};
+use serow_message::{Headers, KnownHeader, Method, RequestHead, Scheme, Target, Version};
 use serow_net::{Wire, monotonic};
 
 use super::{
@@ -41,7 +41,7 @@ impl Question<'_> {
         loop {
             let event = poll_fn(|context| connection.poll_receive(context)).await.map_err(CheckFailure::Broken)?;
             let progress = match event {
-                Event::Head(response) if response.is_interim() => Progress::Unfinished,
+                Event::Head(response) if response.is_informational() => Progress::Unfinished,
                 Event::Head(response) => expectation.handle_head(&response.head)?,
                 Event::Data(data) => expectation.handle_data(&data)?,
                 Event::End(_) => return expectation.handle_end(),
@@ -58,7 +58,7 @@ impl Question<'_> {
         let mut expectation = Expectation::new(self.check);
         loop {
             let progress = match exchange.receive().await? {
-                ClientEvent::Response(response) if response.is_interim() => Progress::Unfinished,
+                ClientEvent::Response(response) if response.is_informational() => Progress::Unfinished,
                 ClientEvent::Response(response) => match expectation.handle_head(&response.head)? {
                     Progress::Unfinished if !response.has_body => return expectation.handle_end(),
                     progress => progress,
@@ -77,7 +77,7 @@ impl Question<'_> {
     /// The request as it is sent over HTTP/1.1.
     fn text(&self) -> Result<String, CheckFailure> {
         let head = self.head()?;
-        let host = head.headers.get_str(Known::Host).ok_or(CheckFailure::Unsayable)?;
+        let host = head.headers.get_str(KnownHeader::Host).ok_or(CheckFailure::Unsayable)?;
         let target = head.target.as_str();
         Ok(format!("GET {target} HTTP/1.1\r\nhost: {host}\r\nuser-agent: {AGENT}\r\nconnection: close\r\n\r\n"))
     }
@@ -86,8 +86,8 @@ impl Question<'_> {
         let unsayable = |_| CheckFailure::Unsayable;
         let target = Target::parse(self.check.path.clone().into(), false).map_err(|_| CheckFailure::Unsayable)?;
         let mut headers = Headers::new();
-        headers.insert(Known::Host, self.check.host.as_ref().unwrap_or(&self.authority)).map_err(unsayable)?;
-        headers.insert(Known::UserAgent, AGENT).map_err(unsayable)?;
+        headers.insert(KnownHeader::Host, self.check.host.as_ref().unwrap_or(&self.authority)).map_err(unsayable)?;
+        headers.insert(KnownHeader::UserAgent, AGENT).map_err(unsayable)?;
         Ok(RequestHead { method: Method::GET, target, version: Version::HTTP_11, headers })
     }
 }
@@ -109,8 +109,8 @@ impl Exchange {
         let mut connection = Http2::new(wire, buffers, serow_http2::Limits::default(), monotonic());
         let scheme = if scheme == Scheme::Https { "https" } else { "http" };
         connection.open(head, body, Asking { scheme, ..Asking::default() }).map_err(|error| match error {
-            OpenError::WouldBlock | OpenError::Leaving => CheckFailure::Refused,
-            OpenError::Misuse => CheckFailure::Unsayable,
+            OpenError::WouldBlock | OpenError::GoAway => CheckFailure::Refused,
+            OpenError::Usage => CheckFailure::Unsayable,
         })?;
         Ok(Self { connection })
     }
@@ -126,7 +126,7 @@ impl Exchange {
             }
             event
         });
-        let event = event.await.map_err(|broken: Broken| CheckFailure::Broken(broken))?;
+        let event = event.await.map_err(|broken: ClientError| CheckFailure::Broken(broken))?;
         if let ClientEvent::Data { stream, data } = &event {
             self.connection.note_consumed(*stream, data.len());
         }

@@ -10,9 +10,9 @@ use std::{
 };
 
 use bytes::Bytes;
-use serow_client::{Broken, Http2};
+use serow_client::{ClientError, Http2};
 use serow_http2::{Asking, BodyOrder, ClientEvent, ErrorCode, OpenError, StreamId};
-use serow_message::{BodyLength, Headers, Misuse};
+use serow_message::{BodyLength, Headers, UsageError};
 use serow_net::{Deadline, Moment, Wire};
 
 use super::{
@@ -102,13 +102,13 @@ impl Connection {
         self.state.borrow().link.wants_data(stream)
     }
 
-    pub(super) fn send_data(&self, stream: StreamId, piece: Bytes) -> Result<(), Misuse> {
+    pub(super) fn send_data(&self, stream: StreamId, piece: Bytes) -> Result<(), UsageError> {
         let mut state = self.state.borrow_mut();
         state.wake();
         state.link.send_data(stream, piece)
     }
 
-    pub(super) fn send_end(&self, stream: StreamId, trailers: Option<Headers>) -> Result<(), Misuse> {
+    pub(super) fn send_end(&self, stream: StreamId, trailers: Option<Headers>) -> Result<(), UsageError> {
         let mut state = self.state.borrow_mut();
         state.wake();
         state.link.send_end(stream, trailers)
@@ -154,7 +154,7 @@ impl State {
         deadline: &Deadline,
         keep: Duration,
         now: Moment,
-    ) -> Poll<Result<(), Broken>> {
+    ) -> Poll<Result<(), ClientError>> {
         match &mut self.task {
             Some(task) if task.will_wake(context.waker()) => {}
             slot => *slot = Some(context.waker().clone()),
@@ -182,14 +182,14 @@ impl State {
                     return Poll::Pending;
                 }
                 Verdict::Ask => self.link.send_ping(),
-                Verdict::Dead => return Poll::Ready(Err(Broken::Lost(io::ErrorKind::TimedOut.into()))),
+                Verdict::Dead => return Poll::Ready(Err(ClientError::Lost(io::ErrorKind::TimedOut.into()))),
                 Verdict::Idle => self.link.begin_shutdown(),
             }
         }
     }
 
     /// Takes what has come, and no more at once than lets the others of the thread have their turn.
-    fn receive(&mut self, context: &mut Context<'_>, now: Duration) -> Result<(), Broken> {
+    fn receive(&mut self, context: &mut Context<'_>, now: Duration) -> Result<(), ClientError> {
         let most = self.link.received() + RECEIVED_AT_ONCE;
         while let Poll::Ready(event) = self.link.poll_receive(context, now) {
             self.handle(event?);
@@ -204,7 +204,7 @@ impl State {
     fn handle(&mut self, event: ClientEvent) {
         match event {
             ClientEvent::Response(response) => {
-                self.finished += u64::from(!response.has_body && !response.is_interim());
+                self.finished += u64::from(!response.has_body && !response.is_informational());
                 if let Some(slot) = self.slot(response.stream) {
                     slot.put_head(response);
                 }
@@ -244,7 +244,7 @@ impl State {
     }
 
     /// The connection is of no more use.
-    fn lose_all(&mut self, broken: Broken) {
+    fn lose_all(&mut self, broken: ClientError) {
         let broken = Rc::new(broken);
         for (_, slot) in &self.slots {
             slot.put_loss(Lost::Broken(Rc::clone(&broken)));

@@ -119,8 +119,8 @@ impl Connections {
         for connection in &*self.open.borrow() {
             match connection.open(asked, scheme) {
                 Ok(stream) => return Ok(Some(stream)),
-                Err(OpenError::WouldBlock | OpenError::Leaving) => {}
-                Err(error @ OpenError::Misuse) => return Err(Failure::unsayable(error.to_string())),
+                Err(OpenError::WouldBlock | OpenError::GoAway) => {}
+                Err(error @ OpenError::Usage) => return Err(Failure::unsayable(error.to_string())),
             }
         }
         Ok(None)

@@ -11,7 +11,7 @@ use std::{
 };
 
 use serow_http2::ReceivedResponse;
-use serow_message::{Body, BoxError, Feeder, Incoming, Wanted};
+use serow_message::{Body, BodySender, BoxError, Incoming, Wanted};
 
 use super::{
     slot::Next,
@@ -132,7 +132,7 @@ impl Exchange {
     }
 
     /// Hands the response over as it is asked for.
-    async fn feed(mut self, mut request: RequestBody, feeder: Feeder, asked: Asked) {
+    async fn feed(mut self, mut request: RequestBody, feeder: BodySender, asked: Asked) {
         let until = self.until;
         match fed_by(until, poll_fn(|context| self.poll_feed(&mut request, &feeder, context))).await {
             Ok(Fed::Whole) => self.send_rest(request).await,
@@ -144,7 +144,7 @@ impl Exchange {
     fn poll_feed(
         &mut self,
         request: &mut RequestBody,
-        feeder: &Feeder,
+        feeder: &BodySender,
         context: &mut Context<'_>,
     ) -> Poll<Result<Fed, Cut>> {
         self.stream.watch(context);

@@ -8,9 +8,9 @@ use std::{
 };
 
 use bytes::Bytes;
-use serow_client::Broken;
+use serow_client::ClientError;
 use serow_http2::{ErrorCode, ReceivedResponse};
-use serow_message::{Headers, Interim};
+use serow_message::{Headers, InformationalSender};
 
 use crate::answer::{Received, pass_on};
 
@@ -19,7 +19,7 @@ use crate::answer::{Received, pass_on};
 pub(super) struct Slot {
     state: RefCell<State>,
     /// Where interim responses go.
-    interim: Interim,
+    interim: InformationalSender,
 }
 
 #[derive(Default)]
@@ -37,7 +37,7 @@ pub(super) enum Lost {
     /// The server cut it off.
     Reset(ErrorCode),
     /// The connection is of no more use.
-    Broken(Rc<Broken>),
+    Broken(Rc<ClientError>),
 }
 
 impl fmt::Display for Lost {
@@ -60,12 +60,12 @@ pub(super) enum Next {
 }
 
 impl Slot {
-    pub(super) fn new(interim: Interim) -> Self {
+    pub(super) fn new(interim: InformationalSender) -> Self {
         Self { state: RefCell::default(), interim }
     }
 
     pub(super) fn put_head(&self, response: ReceivedResponse) {
-        if response.is_interim() {
+        if response.is_informational() {
             return pass_on(&self.interim, response.head);
         }
         let mut state = self.state.borrow_mut();

@@ -6,9 +6,9 @@ use std::{
 };
 
 use bytes::Bytes;
-use serow_client::Broken;
+use serow_client::ClientError;
 use serow_http2::{ErrorCode, ReceivedResponse, StreamId};
-use serow_message::{BoxError, Misuse};
+use serow_message::{BoxError, UsageError};
 
 use super::{
     connection::Connection,
@@ -92,7 +92,7 @@ impl Stream {
     }
 
     /// Sends a piece of a tunnel; an empty one ends it.
-    pub(super) fn send(&mut self, piece: Bytes) -> Result<(), Misuse> {
+    pub(super) fn send(&mut self, piece: Bytes) -> Result<(), UsageError> {
         if piece.is_empty() {
             self.request = Request::Ended;
             return self.connection.send_end(self.id, None);
@@ -143,7 +143,7 @@ impl Stream {
             }
             Lost::Reset(_) => Failure::of_exchange(Cause::Reset(lost.to_string()), Processed::Maybe),
             Lost::Broken(broken) => {
-                let closed = matches!(**broken, Broken::Closed | Broken::Lost(_));
+                let closed = matches!(**broken, ClientError::Closed | ClientError::Lost(_));
                 let nothing_came = self.received_before == Some(self.connection.received());
                 let processed = if closed && nothing_came { Processed::Unlikely } else { Processed::Maybe };
                 Failure::of_exchange(Cause::Broken(Rc::clone(broken)), processed)

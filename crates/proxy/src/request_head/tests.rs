@@ -159,9 +159,9 @@ fn upgrades() {
         let (_ours, theirs) = PendingUpgrade::channel();
         let mut request = request("GET /", Version::HTTP_11, &fields).with_upgrade(theirs);
         let outgoing = outgoing(&mut request, &silent()).unwrap();
-        assert_eq!(outgoing.head.headers.get_str(Known::Upgrade), after, "{before}");
+        assert_eq!(outgoing.head.headers.get_str(KnownHeader::Upgrade), after, "{before}");
         assert_eq!(outgoing.upgrade.is_some(), after.is_some());
-        assert!(!outgoing.head.headers.contains_any(&[Known::Connection, Known::Http2Settings]));
+        assert!(!outgoing.head.headers.contains_any(&[KnownHeader::Connection, KnownHeader::Http2Settings]));
     }
 }
 
@@ -201,7 +201,7 @@ fn hosts() {
         let settings = ForwardingSettings { host: host.clone(), ..silent() };
         let mut outgoing = outgoing(&mut request(line, Version::HTTP_10, fields), &settings).unwrap();
         let hosts = |head: &RequestHead| -> Vec<_> {
-            head.headers.get_all(Known::Host).map(|host| str::from_utf8(host).unwrap().to_owned()).collect()
+            head.headers.get_all(KnownHeader::Host).map(|host| str::from_utf8(host).unwrap().to_owned()).collect()
         };
         assert_eq!(hosts(outgoing.head_for(&server("other:1"))).len(), 1);
         assert_eq!(hosts(outgoing.head_for(&server(address))), [expected], "{line} {host:?}");

@@ -13,9 +13,9 @@ use serow_net::More;
 
 use super::{exchanges::Exchanges, pace::Pace, waiting::Waiting};
 use crate::{
-    access::Journal,
+    access_log::RequestLog,
     status::StreamTally,
-    transport::{Broken, Transport},
+    transport::{Transport, TransportError},
     worker::Worker,
 };
 
@@ -25,7 +25,7 @@ pub(super) struct Http2<H, C, F> {
     pub(super) transport: Transport<H>,
     pub(super) machine: Server,
     pub(super) connection: Connection,
-    pub(super) journal: Journal,
+    pub(super) request_log: RequestLog,
     pub(super) call: C,
     pub(super) exchanges: Exchanges<F>,
     pub(super) waiting: Waiting,
@@ -38,7 +38,7 @@ pub(super) enum End {
     /// In order, or with the reason told: all that is to be sent has been made.
     Close,
     /// The peer is gone, or does not read.
-    Cut(Broken),
+    Cut(TransportError),
 }
 
 impl<H, C, F> Http2<H, C, F>
@@ -54,8 +54,8 @@ where
         let pace = Pace::new(worker.settings.pacing);
         let exchanges = Exchanges::new();
         let tally = StreamTally::new(&worker.counters);
-        let (journal, waiting) = (Journal::default(), Waiting::Head);
-        Self { worker, transport, machine, connection, journal, call, exchanges, waiting, pace, tally }
+        let (request_log, waiting) = (RequestLog::default(), Waiting::Head);
+        Self { worker, transport, machine, connection, request_log, call, exchanges, waiting, pace, tally }
     }
 
     /// Works until there is nothing to do but to wait. Ready at the connection's end.
@@ -67,7 +67,7 @@ where
             self.machine.begin_shutdown();
         }
         loop {
-            if self.handle_input() == Understood::Broken {
+            if self.handle_input() == Understood::TransportError {
                 return Poll::Ready(End::Close);
             }
             self.poll_woken();
@@ -83,7 +83,7 @@ where
                 Poll::Ready(Ok(1..)) => continue,
                 Poll::Ready(Ok(0)) if self.machine.active_streams() == 0 => return Poll::Ready(End::Close),
                 Poll::Ready(Ok(_)) => {
-                    return Poll::Ready(End::Cut(Broken::Lost(std::io::ErrorKind::UnexpectedEof.into())));
+                    return Poll::Ready(End::Cut(TransportError::Lost(std::io::ErrorKind::UnexpectedEof.into())));
                 }
                 Poll::Ready(Err(broken)) => return Poll::Ready(End::Cut(broken)),
                 Poll::Pending => {}
@@ -120,11 +120,13 @@ where
     }
 
     /// The peer is gone.
-    pub(super) fn cut(&mut self, broken: &Broken) {
+    pub(super) fn cut(&mut self, broken: &TransportError) {
         let peer = self.connection.peer();
         match broken {
-            Broken::Lost(error) | Broken::Unfinished(error) => tracing::debug!(?peer, %error, "a connection was lost"),
-            Broken::TimedOut => tracing::debug!(?peer, "a peer took too long"),
+            TransportError::Lost(error) | TransportError::Unfinished(error) => {
+                tracing::debug!(?peer, %error, "a connection was lost")
+            }
+            TransportError::TimedOut => tracing::debug!(?peer, "a peer took too long"),
         }
         self.give_up_all();
         self.transport.cut();
@@ -144,5 +146,5 @@ pub(super) enum Understood {
     /// As much as is there.
     All,
     /// The peer broke the protocol, and will be told.
-    Broken,
+    TransportError,
 }

@@ -10,18 +10,18 @@ use std::{
 use bytes::Bytes;
 use serow_http2::{ErrorCode, ReceivedRequest, StreamId};
 use serow_message::{
-    Body, Feeder, FileRange, Handler, Headers, Incoming, PendingUpgrade, Request, Response, StatusCode,
+    Body, BodySender, FileRange, Handler, Headers, Incoming, PendingUpgrade, Request, Response, StatusCode,
 };
 
 use super::{connection::Http2, sending::give_way, tunnel::Tunnel, waiting::Waiting, websocket};
-use crate::{access::Record, exchange::Sent, patience::Patience, worker::Worker};
+use crate::{access_log::RequestLogEntry, connection_deadline::ConnectionDeadline, exchange::Sent, worker::Worker};
 
 /// An exchange that is not over.
 pub(super) struct Exchange {
     pub(super) stream: StreamId,
     pub(super) stage: Stage,
-    /// The feeding end of the request's body, while somebody may read it.
-    pub(super) feeder: Option<Feeder>,
+    /// The forwarding end of the request's body, while somebody may read it.
+    pub(super) sender: Option<BodySender>,
     /// What has come of the body and nobody has read yet; as much as the windows allow.
     pub(super) received: VecDeque<Bytes>,
     /// How the body ended, once it has, until the reader is told.
@@ -31,9 +31,9 @@ pub(super) struct Exchange {
     pub(super) is_websocket: bool,
     pub(super) sent: Sent,
     /// Boxed, so that idle streams are small where there is no log.
-    pub(super) record: Option<Box<Record>>,
+    pub(super) record: Option<Box<RequestLogEntry>>,
     /// The client's time for this stream; made when it is first waited for.
-    pub(super) patience: Option<Patience>,
+    pub(super) deadline: Option<ConnectionDeadline>,
 }
 
 /// How far the response is.
@@ -68,14 +68,14 @@ impl Exchange {
     pub(super) fn note_sent<H>(&mut self, bytes: usize, worker: &Worker<H>) {
         self.sent.body_bytes += bytes as u64;
         worker.counters.body_bytes_sent.add(bytes as u64);
-        if let Some(patience) = &mut self.patience {
-            patience.note_sent(bytes, worker.settings.timeouts.body);
+        if let Some(deadline) = &mut self.deadline {
+            deadline.note_sent(bytes, worker.settings.timeouts.body);
         }
     }
 
     /// Whether the client took too long to take of the response what it asked for.
     fn has_waited_in_vain(&self) -> bool {
-        self.patience.as_ref().is_some_and(Patience::has_waited_to_send_in_vain)
+        self.deadline.as_ref().is_some_and(ConnectionDeadline::has_waited_to_send_in_vain)
     }
 }
 
@@ -100,17 +100,17 @@ where
         self.worker.counters.requests_http2.add(1);
         self.waiting = Waiting::Undecided;
         let record = self.worker.log.is_some().then(|| {
-            let mut record = Box::new(self.journal.begin(Some(&head), &self.connection));
+            let mut record = Box::new(self.request_log.begin(Some(&head), &self.connection));
             record.note_stream(stream.get(), self.machine.priority(stream));
             record
         });
         let is_websocket = protocol.is_some_and(|protocol| websocket::present(&protocol, &mut head));
         // What follows a CONNECT is the tunnel's.
-        let (feeder, body) = match has_body && !is_connect {
+        let (sender, body) = match has_body && !is_connect {
             false => (None, Body::empty()),
             true => {
-                let (feeder, incoming) = Incoming::channel(length);
-                (Some(feeder), incoming.into())
+                let (sender, incoming) = Incoming::channel(length);
+                (Some(sender), incoming.into())
             }
         };
         let mut request = Request::new(head, body, self.connection.clone());
@@ -123,17 +123,17 @@ where
         let index = self.exchanges.add(Exchange {
             stream,
             stage: Stage::Handling,
-            feeder,
+            sender,
             received: VecDeque::new(),
             ended: None,
             upgrade,
             is_websocket,
             sent: Sent::default(),
             record,
-            patience: None,
+            deadline: None,
         });
         let Some(place) = self.exchanges.place(index) else { return };
-        let request = request.with_interim(place.interim.sender());
+        let request = request.with_informational(place.informational.sender());
         let handler = &self.call;
         match catch_unwind(AssertUnwindSafe(|| handler(request))) {
             Ok(call) => self.exchanges.begin_call(index, call),
@@ -160,7 +160,7 @@ where
                 if self.machine.waits_for_window(exchange.stream) {
                     return self.give_up(index, ErrorCode::CANCEL);
                 }
-                exchange.patience = None;
+                exchange.deadline = None;
             }
             let step = match place.exchange.as_ref().map(|exchange| &exchange.stage) {
                 Some(Stage::Handling) => self.poll_call(index, &mut context),
@@ -170,7 +170,7 @@ where
                 None => return,
             };
             if let Step::Wait = step
-                && !self.feed(index, &mut context)
+                && !self.forward_body(index, &mut context)
             {
                 return;
             }
@@ -188,7 +188,7 @@ where
                 return Step::Wait;
             }
         };
-        self.send_interim(index, polled.is_pending().then_some(context));
+        self.send_informational(index, polled.is_pending().then_some(context));
         match polled {
             Poll::Ready(response) => {
                 self.exchanges.end_call(index);
@@ -199,18 +199,18 @@ where
         }
     }
 
-    /// Passes on the interim responses that wait.
-    fn send_interim(&mut self, index: usize, context: Option<&mut Context<'_>>) {
+    /// Passes on the informational responses that wait.
+    fn send_informational(&mut self, index: usize, context: Option<&mut Context<'_>>) {
         let Some(place) = self.exchanges.place(index) else { return };
         let heads = match context {
-            Some(context) => place.interim.poll_take(context),
-            None if place.interim.has_waiting() => place.interim.take(),
+            Some(context) => place.informational.poll_take(context),
+            None if place.informational.has_waiting() => place.informational.take(),
             None => return,
         };
         let Some(stream) = place.exchange.as_ref().map(|exchange| exchange.stream) else { return };
         for head in heads {
             // Out of turn, it would be behind the response: too late to be of use.
-            let _ = self.machine.send_interim(stream, &head);
+            let _ = self.machine.send_informational(stream, &head);
         }
     }
 

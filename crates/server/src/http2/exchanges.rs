@@ -7,7 +7,7 @@ use std::{
 };
 
 use serow_http2::StreamId;
-use serow_message::InterimQueue;
+use serow_message::InformationalQueue;
 
 use super::exchange::Exchange;
 
@@ -36,7 +36,7 @@ pub(super) struct Place<F> {
     /// The handler at work.
     pub(super) call: Option<Call<F>>,
     pub(super) waker: Waker,
-    pub(super) interim: InterimQueue,
+    pub(super) informational: InformationalQueue,
 }
 
 impl<F> Exchanges<F> {
@@ -73,14 +73,14 @@ impl<F> Exchanges<F> {
             let index = self.places.len() as u32;
             let waker = Waker::from(Arc::new(ExchangeWaker { index, woken: Arc::clone(&self.woken) }));
             self.woken.lock().is_woken.push(false);
-            self.places.push(Place { exchange: None, call: None, waker, interim: InterimQueue::default() });
+            self.places.push(Place { exchange: None, call: None, waker, informational: InformationalQueue::default() });
             index
         });
         let place = &mut self.places[index as usize];
         place.exchange = Some(exchange);
-        if !place.interim.is_free() {
+        if !place.informational.is_free() {
             // Somebody still holds on to an earlier request: its hints must not reach this one.
-            place.interim = InterimQueue::default();
+            place.informational = InformationalQueue::default();
         }
         // Streams are opened in ascending order.
         let at = match self.streams.last() {

@@ -61,7 +61,7 @@ impl Pace {
         context: &mut Context<'_>,
         histogram: &DelayHistogram,
     ) -> Poll<io::Result<usize>> {
-        for _ in 0..MOST_LOOKS {
+        for _ in 0..MAX_LOOKS {
             let now = self.now();
             if self.pacer.needs_sample(now) {
                 self.sample(wire, now, histogram);
@@ -139,7 +139,7 @@ impl Pace {
 }
 
 /// Looks at the kernel in one go: room is found at the first or the second.
-const MOST_LOOKS: usize = 4;
+const MAX_LOOKS: usize = 4;
 
 /// How finely the delay of the last bytes is measured, and how soon a disagreement is looked at again.
 const SOON: Duration = Duration::from_millis(5);

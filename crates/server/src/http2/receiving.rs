@@ -30,7 +30,7 @@ where
                     if let ProtocolError::Connection { code, .. } = error {
                         self.worker.counters.note_connection_error(code);
                     }
-                    return Understood::Broken;
+                    return Understood::TransportError;
                 }
             }
         }
@@ -54,8 +54,8 @@ where
         let Some(index) = self.exchanges.find(stream) else { return };
         let time = self.worker.settings.timeouts.body;
         let Some(exchange) = self.exchanges.get(index) else { return };
-        if let Some(patience) = &mut exchange.patience {
-            patience.note_received(data.len(), time, &self.worker.clock);
+        if let Some(deadline) = &mut exchange.deadline {
+            deadline.note_received(data.len(), time, &self.worker.clock);
         }
         exchange.received.push_back(data);
         self.poll_exchange(index);
@@ -75,8 +75,8 @@ where
             ErrorCode::PROTOCOL_ERROR => IncomingError::Malformed,
             _ => IncomingError::Disconnected,
         };
-        if let Some(feeder) = &exchange.feeder {
-            feeder.fail(error);
+        if let Some(sender) = &exchange.sender {
+            sender.fail(error);
         }
         let whole = matches!(exchange.stage, Stage::Answered);
         self.log(exchange, whole);
@@ -92,8 +92,8 @@ where
         }
         match self.exchanges.find(stream).and_then(|index| self.exchanges.remove(index)) {
             Some(mut exchange) => {
-                if let Some(feeder) = &exchange.feeder {
-                    feeder.fail(IncomingError::TooLarge);
+                if let Some(sender) = &exchange.sender {
+                    sender.fail(IncomingError::TooLarge);
                 }
                 if !exchange.sent.has_begun {
                     (exchange.sent.status, exchange.sent.has_begun) = (status, true);
@@ -103,7 +103,7 @@ where
             None => {
                 self.worker.counters.note_refused_http2(status);
                 if let Some(log) = &self.worker.log {
-                    let mut record = self.journal.begin(head.as_ref(), &self.connection);
+                    let mut record = self.request_log.begin(head.as_ref(), &self.connection);
                     record.note_stream(stream.get(), self.machine.priority(stream));
                     record.write(&**log, Sent::refusal(status), true);
                 }

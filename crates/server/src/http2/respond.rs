@@ -3,7 +3,7 @@
 use std::future::Future;
 
 use serow_http2::ErrorCode;
-use serow_message::{Body, BodyKind, BodyLength, Handler, Misuse, Request, Response, StatusCode};
+use serow_message::{Body, BodyKind, BodyLength, Handler, Request, Response, StatusCode, UsageError};
 
 use super::{
     connection::Http2,
@@ -23,7 +23,7 @@ where
         let Some(exchange) = self.exchanges.get(index) else { return };
         let stream = exchange.stream;
         let Response { mut status, mut headers, body, mut extensions } = response;
-        if exchange.feeder.as_ref().is_some_and(|feeder| !feeder.is_abandoned()) {
+        if exchange.sender.as_ref().is_some_and(|sender| !sender.is_abandoned()) {
             // The response may be made of the body, or somebody reads it elsewhere: no later time to ask for it.
             self.machine.send_continue(stream);
         }
@@ -56,7 +56,7 @@ where
 
     /// The handler's response is none: the client is told that it is not to blame.
     #[cold]
-    fn reject(&mut self, index: usize, status: StatusCode, misuse: Misuse) {
+    fn reject(&mut self, index: usize, status: StatusCode, misuse: UsageError) {
         tracing::error!(%status, error = %misuse, "the service gave a response that cannot be sent");
         if status == StatusCode::INTERNAL_SERVER_ERROR {
             return self.give_up(index, ErrorCode::INTERNAL_ERROR);

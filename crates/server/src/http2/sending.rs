@@ -11,12 +11,12 @@ use std::{
 
 use bytes::Buf;
 use serow_http2::{ErrorCode, StreamId, Turn};
-use serow_message::{FileRange, Handler, Misuse, Priority, Request, Response};
+use serow_message::{FileRange, Handler, Priority, Request, Response, UsageError};
 use serow_net::{More, pacing::Demand};
 use tokio::task::yield_now;
 
 use super::{connection::Http2, exchange::Stage};
-use crate::transport::Broken;
+use crate::transport::TransportError;
 
 impl<H, C, F> Http2<H, C, F>
 where
@@ -25,7 +25,7 @@ where
     F: Future<Output = Response>,
 {
     /// Sends until nothing is left that may be sent, or the kernel takes no more.
-    pub(super) fn poll_send(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Broken>> {
+    pub(super) fn poll_send(&mut self, context: &mut Context<'_>) -> Poll<Result<(), TransportError>> {
         loop {
             let flushed = self.transport.poll_flush(context, More::Nothing);
             self.pace.note_sent(&self.transport.wire, flushed.is_pending());
@@ -41,7 +41,7 @@ where
                 let histogram = &self.worker.counters.queue_delay;
                 match self.pace.poll_room(demand, &mut self.transport.wire, context, histogram) {
                     Poll::Ready(Ok(room)) => self.take_turns(demand, room.min(SENT_AT_ONCE)),
-                    Poll::Ready(Err(error)) => return Poll::Ready(Err(Broken::Lost(error))),
+                    Poll::Ready(Err(error)) => return Poll::Ready(Err(TransportError::Lost(error))),
                     Poll::Pending if self.transport.output.is_empty() => return Poll::Pending,
                     // What wants no order leaves at once.
                     Poll::Pending => {}
@@ -155,7 +155,7 @@ where
                 .write_data(stream, &streaming.piece[..length], false, output)
                 .and_then(|()| self.machine.write_trailers(stream, trailers, output)),
             // More than was announced.
-            _ if !is_last_piece && self.machine.has_sent_length(stream) => Err(Misuse::TooManyBytes),
+            _ if !is_last_piece && self.machine.has_sent_length(stream) => Err(UsageError::TooManyBytes),
             _ if length == 0 && !end => Ok(()),
             _ => self.machine.write_data(stream, &streaming.piece[..length], end, output),
         };
@@ -176,7 +176,7 @@ where
     pub(super) fn answered(&mut self, index: usize) {
         let Some(exchange) = self.exchanges.get(index) else { return };
         exchange.stage = Stage::Answered;
-        if exchange.feeder.as_ref().is_none_or(serow_message::Feeder::is_abandoned) {
+        if exchange.sender.as_ref().is_none_or(serow_message::BodySender::is_abandoned) {
             self.abandon_if_unread(index);
             self.conclude(index);
         }
@@ -185,7 +185,7 @@ where
     /// The rest of a body that nobody reads is not waited for.
     fn abandon_if_unread(&mut self, index: usize) {
         let Some(exchange) = self.exchanges.get(index) else { return };
-        if exchange.feeder.take().is_some() {
+        if exchange.sender.take().is_some() {
             self.machine.abandon_body(exchange.stream);
         }
     }
@@ -198,7 +198,7 @@ where
     }
 
     /// The handler's body is not what it said.
-    fn break_off(&mut self, index: usize, misuse: Misuse) {
+    fn break_off(&mut self, index: usize, misuse: UsageError) {
         tracing::warn!(peer = ?self.connection.peer(), error = %misuse, "a response could not be finished");
         self.give_up(index, ErrorCode::INTERNAL_ERROR);
     }

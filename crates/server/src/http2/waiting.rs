@@ -10,7 +10,7 @@ use serow_http2::ErrorCode;
 use serow_message::{Handler, Request, Response};
 
 use super::connection::{End, Http2};
-use crate::transport::Broken;
+use crate::transport::TransportError;
 
 /// What the client is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub(super) enum Waiting {
     /// That it takes what is sent.
     Room,
     /// A last request, since the connection is to end.
-    Parting,
+    DrainGrace,
     /// Nothing: the exchanges are at work.
     Nothing,
     /// To be found out, since a request has come: it may have been answered already.
@@ -42,7 +42,7 @@ where
         let waiting = self.waits_for(blocked);
         if waiting == Waiting::Room {
             self.waiting = waiting;
-            return self.transport.poll_unread(context).map(|()| End::Cut(Broken::TimedOut));
+            return self.transport.poll_unread(context).map(|()| End::Cut(TransportError::TimedOut));
         }
         if waiting != self.waiting {
             self.waiting = waiting;
@@ -52,17 +52,17 @@ where
                 Waiting::Head => self.transport.allow(timeouts.head),
                 Waiting::Request => self.transport.allow_idle(timeouts.idle),
                 Waiting::Rest => self.transport.allow(REST),
-                Waiting::Room | Waiting::Parting | Waiting::Undecided => {}
+                Waiting::Room | Waiting::DrainGrace | Waiting::Undecided => {}
                 Waiting::Nothing => self.transport.allow_any_time(),
             }
         }
-        if waiting == Waiting::Parting {
-            ready!(self.transport.poll_parting(context));
+        if waiting == Waiting::DrainGrace {
+            ready!(self.transport.poll_drain_grace(context));
             // The client does not answer. What it sends from now on, it may send again elsewhere (RFC 9113 §6.8).
             self.machine.finish_shutdown();
             return Poll::Ready(End::Close);
         }
-        if waiting == Waiting::Rest && self.transport.patience.poll_overdue(context).is_ready() {
+        if waiting == Waiting::Rest && self.transport.deadline.poll_overdue(context).is_ready() {
             self.machine.reset_unfinished_requests();
             self.waiting = Waiting::Undecided;
             context.waker().wake_by_ref();
@@ -73,7 +73,7 @@ where
             self.machine.release_memory();
         }
         // Also when there is no deadline: the worker wakes those who wait here when it begins to drain.
-        self.transport.patience.poll_overdue(context).map(|()| {
+        self.transport.deadline.poll_overdue(context).map(|()| {
             let code = if waiting == Waiting::Head { ErrorCode::ENHANCE_YOUR_CALM } else { ErrorCode::NO_ERROR };
             self.worker.counters.note_connection_error(code);
             self.machine.fail(code, "nothing came in time");
@@ -82,7 +82,7 @@ where
     }
 
     /// Begins the time of those who may not send until the client opens a window (CVE-2019-9517: large responses are asked
-    /// for and not taken). A window that opens byte by byte is no more patience than a socket that drains so.
+    /// for and not taken). A window that opens byte by byte is no more deadline than a socket that drains so.
     pub(super) fn watch_windows(&mut self) {
         let time = self.worker.settings.timeouts.body;
         for stream in self.machine.waiting_for_window() {
@@ -92,7 +92,7 @@ where
             let mut context = Context::from_waker(&place.waker);
             if let Some(exchange) = &mut place.exchange {
                 // Whether it is over is looked at when the exchange is woken.
-                let _ = exchange.patience(&self.worker).poll_sending(&mut context, time);
+                let _ = exchange.deadline(&self.worker).poll_sending(&mut context, time);
             }
         }
     }
@@ -105,7 +105,7 @@ where
         } else if !self.exchanges.is_empty() {
             Waiting::Nothing
         } else if self.worker.is_draining() {
-            Waiting::Parting
+            Waiting::DrainGrace
         } else if self.machine.has_unfinished_requests() {
             Waiting::Rest
         } else {

@@ -1,6 +1,6 @@
 //! WebSocket over HTTP/2 (RFC 8441), shown to handlers as it is over HTTP/1.1: one way for both.
 
-use serow_message::{Headers, Known, Method, RequestHead, StatusCode};
+use serow_message::{Headers, KnownHeader, Method, RequestHead, StatusCode};
 
 /// Makes an extended CONNECT for this protocol the upgrade that HTTP/1.1 has for it (RFC 6455 §4.1). Says whether that is
 /// one; other protocols are left as they are.
@@ -9,7 +9,7 @@ pub(super) fn present(protocol: &[u8], head: &mut RequestHead) -> bool {
         return false;
     }
     head.method = Method::GET;
-    for (name, value) in [(Known::Connection, &b"upgrade"[..]), (Known::Upgrade, b"websocket")] {
+    for (name, value) in [(KnownHeader::Connection, &b"upgrade"[..]), (KnownHeader::Upgrade, b"websocket")] {
         // Constants of this file are valid values.
         let _ = head.headers.insert(name, value);
     }
@@ -51,7 +51,7 @@ mod tests {
         assert_eq!(head.method, Method::CONNECT);
         assert!(present(b"websocket", &mut head));
         assert_eq!(head.method, Method::GET);
-        assert_eq!(head.headers.get(Known::Upgrade), Some(&b"websocket"[..]));
+        assert_eq!(head.headers.get(KnownHeader::Upgrade), Some(&b"websocket"[..]));
         let mut headers = Headers::new();
         headers.append("upgrade", "websocket").unwrap();
         headers.append("sec-websocket-protocol", "chat").unwrap();

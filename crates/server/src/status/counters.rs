@@ -5,9 +5,9 @@ use serow_message::StatusCode;
 use serow_net::pacing::DelayHistogram;
 
 use super::counter::Counter;
-use crate::population::Population;
+use crate::connection_counter::ConnectionCounter;
 
-/// What a worker counts. Only its own thread writes here, but for the population. It begins on a cache line of its own, so
+/// What a worker counts. Only its own thread writes here, but for the connections. It begins on a cache line of its own, so
 /// that no core waits for another's numbers: 128 bytes, since processors fetch lines in pairs.
 #[derive(Debug, Default)]
 #[repr(align(128))]
@@ -37,7 +37,7 @@ pub(crate) struct Counters {
     pub(crate) held_back: Counter,
     pub(crate) queue_delay: DelayHistogram,
     /// The open connections, of which some may have been handed over to other threads.
-    pub(crate) population: Population,
+    pub(crate) connections: ConnectionCounter,
 }
 
 impl Counters {

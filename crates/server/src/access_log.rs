@@ -65,13 +65,13 @@ pub struct ServedStream {
 
 /// Numbers the requests of a connection for the log.
 #[derive(Default)]
-pub(crate) struct Journal {
+pub(crate) struct RequestLog {
     connection: u64,
     requests: u64,
 }
 
 /// What is kept of a request for the log.
-pub(crate) struct Record {
+pub(crate) struct RequestLogEntry {
     connection: Connection,
     connection_number: u64,
     request_number: u64,
@@ -82,14 +82,14 @@ pub(crate) struct Record {
     clock: Instant,
 }
 
-impl Journal {
+impl RequestLog {
     /// A request has come, or what might have been one.
-    pub(crate) fn begin(&mut self, request: Option<&RequestHead>, connection: &Connection) -> Record {
+    pub(crate) fn begin(&mut self, request: Option<&RequestHead>, connection: &Connection) -> RequestLogEntry {
         if self.requests == 0 {
             self.connection = NEXT_CONNECTION.fetch_add(1, Ordering::Relaxed);
         }
         self.requests += 1;
-        Record {
+        RequestLogEntry {
             connection: connection.clone(),
             connection_number: self.connection,
             request_number: self.requests,
@@ -102,7 +102,7 @@ impl Journal {
     }
 }
 
-impl Record {
+impl RequestLogEntry {
     /// The stream that carries it, and how urgent that is by now.
     pub(crate) fn note_stream(&mut self, number: u32, priority: Priority) {
         self.stream = Some(ServedStream { number, priority });

@@ -1,4 +1,4 @@
-//! Interim responses of a handler: 103 Early Hints (RFC 8297).
+//! Informational responses of a handler: 103 Early Hints (RFC 8297).
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::support::{Asked, BOTH, Running};
 fn hint(request: &Request, link: &str) {
     let mut hints = Headers::new();
     hints.append("link", link).unwrap();
-    request.interim().send(StatusCode::EARLY_HINTS, hints);
+    request.informational().send(StatusCode::EARLY_HINTS, hints);
 }
 
 /// Gives two hints, and the page when it is told to.
@@ -39,7 +39,7 @@ fn hints_leave_while_the_handler_works() {
         let mut client = server.connect_with(spoken);
         client.begin(&Asked::get("/"));
         for link in LINKS {
-            let hint = client.interim();
+            let hint = client.informational();
             assert_eq!((hint.status, hint.field("link")), (103, Some(link)), "{spoken:?}");
             assert_eq!(hint.field("content-length"), None);
         }
@@ -62,7 +62,7 @@ fn hints_of_a_handler_that_does_not_wait_come_before_its_response() {
         let mut client = server.connect_with(spoken);
         for _ in 0..2 {
             client.begin(&Asked::get("/hint"));
-            assert_eq!(client.interim().status, 103, "{spoken:?}");
+            assert_eq!(client.informational().status, 103, "{spoken:?}");
             assert_eq!(client.answer().text(), "page");
             // And never before another one.
             assert_eq!(client.get("/plain").text(), "page");

@@ -4,7 +4,7 @@ use std::{error::Error, fmt, io};
 
 /// Why a connection is of no more use.
 #[derive(Debug)]
-pub enum Broken {
+pub enum ClientError {
     /// It failed while something was received.
     Lost(io::Error),
     /// It failed while something was sent.
@@ -20,20 +20,20 @@ pub enum Broken {
     Http2(serow_http2::ProtocolError),
 }
 
-impl From<serow_http1::ProtocolError> for Broken {
+impl From<serow_http1::ProtocolError> for ClientError {
     fn from(error: serow_http1::ProtocolError) -> Self {
         // A message that the end of the connection cut off.
         if error == serow_http1::ProtocolError::Incomplete { Self::Closed } else { Self::Http1(error) }
     }
 }
 
-impl From<serow_http2::ProtocolError> for Broken {
+impl From<serow_http2::ProtocolError> for ClientError {
     fn from(error: serow_http2::ProtocolError) -> Self {
         Self::Http2(error)
     }
 }
 
-impl fmt::Display for Broken {
+impl fmt::Display for ClientError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Lost(error) => write!(formatter, "nothing more can be received: {error}"),
@@ -48,4 +48,4 @@ impl fmt::Display for Broken {
     }
 }
 
-impl Error for Broken {}
+impl Error for ClientError {}

@@ -10,7 +10,7 @@ use std::{
 };
 
 use serow_message::{
-    Body, Connection, Handler, Headers, Known, Method, Request, RequestHead, Response, Target, Version,
+    Body, Connection, Handler, Headers, KnownHeader, Method, Request, RequestHead, Response, Target, Version,
 };
 use serow_router::{Action, FixedResponse, HeaderChanges, Methods, Redirect, Route, Router, Site};
 
@@ -72,7 +72,7 @@ pub(crate) fn request(method: &str, target: &str, host: Option<&str>) -> Request
     let target = Target::parse(target.as_bytes().to_vec().into(), method == Method::CONNECT).unwrap();
     let mut headers = Headers::new();
     if let Some(host) = host {
-        headers.append(Known::Host, host).unwrap();
+        headers.append(KnownHeader::Host, host).unwrap();
     }
     let head = RequestHead { method, target, headers, version: Version::HTTP_11 };
     Request::new(head, Body::empty(), Connection::default())

@@ -7,7 +7,7 @@ use serow_message::Priority;
 
 /// A resource, and what is said of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wish {
+pub struct ResourceSpec {
     /// The path with its query.
     pub path: String,
     /// How urgent it is; `None` where nothing is said of that.
@@ -27,9 +27,9 @@ pub struct Change {
     pub priority: Priority,
 }
 
-/// Why a text is no wish.
+/// Why a text is no spec.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum WishError {
+pub enum ResourceSpecError {
     /// The URL is none.
     Url(OriginError),
     /// The first one has no server.
@@ -62,12 +62,12 @@ pub enum WishError {
 /// A comma of the URL itself is written `%2C` where what follows it looks like a word.
 ///
 /// ```
-/// use serow_load::waterfall::read_wishes;
+/// use serow_load::waterfall::read_resource_specs;
 ///
-/// let (origin, wishes) = read_wishes(["https://a/picture.png,u=5,at=10s,u=2", "/script.js,u=1,after=500ms"])?;
+/// let (origin, specs) = read_resource_specs(["https://a/picture.png,u=5,at=10s,u=2", "/script.js,u=1,after=500ms"])?;
 /// assert_eq!(origin.to_string(), "https://a");
-/// assert_eq!(wishes[1].path, "/script.js");
-/// # Ok::<(), serow_load::waterfall::WishError>(())
+/// assert_eq!(specs[1].path, "/script.js");
+/// # Ok::<(), serow_load::waterfall::ResourceSpecError>(())
 /// ```
 ///
 /// # Errors
@@ -77,27 +77,29 @@ pub enum WishError {
 /// # Panics
 ///
 /// Where there is no text at all.
-pub fn read_wishes<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<(Origin, Vec<Wish>), WishError> {
+pub fn read_resource_specs<'a>(
+    texts: impl IntoIterator<Item = &'a str>,
+) -> Result<(Origin, Vec<ResourceSpec>), ResourceSpecError> {
     let mut texts = texts.into_iter().map(split);
     let (first, words) = texts.next().expect("there is a text");
     if first.starts_with('/') {
-        return Err(WishError::NoServer(first.to_owned()));
+        return Err(ResourceSpecError::NoServer(first.to_owned()));
     }
-    let (origin, path) = Origin::of_url(first).map_err(WishError::Url)?;
-    let mut wishes = vec![wish(path, &words)?];
+    let (origin, path) = Origin::of_url(first).map_err(ResourceSpecError::Url)?;
+    let mut specs = vec![resource_spec(path, &words)?];
     for (url, words) in texts {
         let path = if url.starts_with('/') {
-            Origin::of_url(&format!("{origin}{url}")).map_err(WishError::Url)?.1
+            Origin::of_url(&format!("{origin}{url}")).map_err(ResourceSpecError::Url)?.1
         } else {
-            let (other, path) = Origin::of_url(url).map_err(WishError::Url)?;
+            let (other, path) = Origin::of_url(url).map_err(ResourceSpecError::Url)?;
             if other != origin {
-                return Err(WishError::OtherServer { url: url.to_owned(), origin: origin.to_string() });
+                return Err(ResourceSpecError::OtherServer { url: url.to_owned(), origin: origin.to_string() });
             }
             path
         };
-        wishes.push(wish(path, &words)?);
+        specs.push(resource_spec(path, &words)?);
     }
-    Ok((origin, wishes))
+    Ok((origin, specs))
 }
 
 /// The URL, and the words behind it.
@@ -118,23 +120,23 @@ fn is_word(text: &str) -> bool {
     is_name && (text == "i" || text.contains('=')) && !value.contains('/')
 }
 
-fn wish(path: String, words: &[&str]) -> Result<Wish, WishError> {
-    let mut wish = Wish { path, priority: None, after: Duration::ZERO, changes: Vec::new() };
+fn resource_spec(path: String, words: &[&str]) -> Result<ResourceSpec, ResourceSpecError> {
+    let mut spec = ResourceSpec { path, priority: None, after: Duration::ZERO, changes: Vec::new() };
     let mut priority = None;
     let mut at = None;
     for word in words {
-        let error = |problem| WishError::Word { word: (*word).to_owned(), problem };
+        let error = |problem| ResourceSpecError::Word { word: (*word).to_owned(), problem };
         let said = || priority.unwrap_or_default();
         match word.split_once('=').unwrap_or((word, "")) {
             ("u", urgency) => priority = Some(Priority { urgency: digit(urgency).ok_or(error(URGENCIES))?, ..said() }),
             ("i", "" | "?1") => priority = Some(Priority { incremental: true, ..said() }),
             ("i", "?0") => priority = Some(Priority { incremental: false, ..said() }),
             ("after", _) if at.is_some() => return Err(error("behind at=; it belongs before that")),
-            ("after", time) => wish.after = duration(time).ok_or(error(TIMES))?,
+            ("after", time) => spec.after = duration(time).ok_or(error(TIMES))?,
             ("at", time) => {
                 let moment = duration(time).ok_or(error(TIMES))?;
-                note(&mut wish, at, priority);
-                if moment <= at.unwrap_or(wish.after) {
+                note(&mut spec, at, priority);
+                if moment <= at.unwrap_or(spec.after) {
                     return Err(error("no later than what stands before it"));
                 }
                 at = Some(moment);
@@ -142,15 +144,15 @@ fn wish(path: String, words: &[&str]) -> Result<Wish, WishError> {
             _ => return Err(error(WORDS)),
         }
     }
-    note(&mut wish, at, priority);
-    Ok(wish)
+    note(&mut spec, at, priority);
+    Ok(spec)
 }
 
 /// What was said up to here: with the request, or at a moment.
-fn note(wish: &mut Wish, at: Option<Duration>, priority: Option<Priority>) {
+fn note(spec: &mut ResourceSpec, at: Option<Duration>, priority: Option<Priority>) {
     match (at, priority) {
-        (None, _) => wish.priority = priority,
-        (Some(at), Some(priority)) => wish.changes.push(Change { at, priority }),
+        (None, _) => spec.priority = priority,
+        (Some(at), Some(priority)) => spec.changes.push(Change { at, priority }),
         (Some(_), None) => {}
     }
 }
@@ -175,7 +177,7 @@ fn duration(text: &str) -> Option<Duration> {
     (seconds <= LONGEST).then(|| Duration::from_nanos((seconds * 1e9).round() as u64))
 }
 
-impl fmt::Display for WishError {
+impl fmt::Display for ResourceSpecError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Url(error) => error.fmt(formatter),
@@ -190,7 +192,7 @@ impl fmt::Display for WishError {
     }
 }
 
-impl Error for WishError {}
+impl Error for ResourceSpecError {}
 
 const URGENCIES: &str = "not one of u=0 (most urgent) to u=7";
 const TIMES: &str = "without a time: write one of up to a day, as in 500ms 0.2s 10s 1m";

@@ -1,6 +1,6 @@
-//! Interim responses of a handler: 103 Early Hints (RFC 8297), on several streams at once.
+//! Informational responses of a handler: 103 Early Hints (RFC 8297), on several streams at once.
 
-use crate::interim::{LINKS, hinting_server};
+use crate::informational::{LINKS, hinting_server};
 
 #[test]
 fn hints_of_each_stream_leave_while_its_handler_works() {
@@ -9,7 +9,7 @@ fn hints_of_each_stream_leave_while_its_handler_works() {
     let streams = [client.ask("/"), client.ask("/")];
     for stream in streams {
         for link in LINKS {
-            let hint = client.interim(stream);
+            let hint = client.informational(stream);
             assert_eq!((hint.status, hint.field("link")), (103, Some(link)));
         }
     }

@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 
 /// How many connections there are. Shared with connections that were handed over and may live on another thread.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Population {
+pub(crate) struct ConnectionCounter {
     shared: Arc<Shared>,
 }
 
@@ -25,19 +25,19 @@ struct Shared {
 
 /// One connection, as long as it lives.
 #[derive(Debug)]
-pub(crate) struct Inhabitant {
+pub(crate) struct ConnectionGuard {
     worker: Arc<Shared>,
     all: Option<Arc<Shared>>,
 }
 
-impl Population {
+impl ConnectionCounter {
     /// One more, here and among `all`.
-    pub(crate) fn enter(&self, all: Option<&Self>) -> Inhabitant {
-        let add = |population: &Self| {
-            population.shared.count.fetch_add(1, Ordering::Relaxed);
-            Arc::clone(&population.shared)
+    pub(crate) fn enter(&self, all: Option<&Self>) -> ConnectionGuard {
+        let add = |connections: &Self| {
+            connections.shared.count.fetch_add(1, Ordering::Relaxed);
+            Arc::clone(&connections.shared)
         };
-        Inhabitant { worker: add(self), all: all.map(add) }
+        ConnectionGuard { worker: add(self), all: all.map(add) }
     }
 
     /// How many there are.
@@ -69,7 +69,7 @@ impl Population {
     }
 }
 
-impl Drop for Inhabitant {
+impl Drop for ConnectionGuard {
     fn drop(&mut self) {
         for shared in self.all.iter().chain([&self.worker]) {
             shared.count.fetch_sub(1, Ordering::Relaxed);

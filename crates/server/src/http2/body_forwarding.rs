@@ -11,7 +11,7 @@ use super::{
     connection::Http2,
     exchange::{Exchange, Stage},
 };
-use crate::{patience::Patience, worker::Worker};
+use crate::{connection_deadline::ConnectionDeadline, worker::Worker};
 
 impl<H, C, F> Http2<H, C, F>
 where
@@ -20,32 +20,32 @@ where
     F: Future<Output = Response>,
 {
     /// Hands a piece of the body to its reader, if that asks for one; says whether the reader has something to look at.
-    pub(super) fn feed(&mut self, index: usize, context: &mut Context<'_>) -> bool {
+    pub(super) fn forward_body(&mut self, index: usize, context: &mut Context<'_>) -> bool {
         let Some(exchange) = self.exchanges.get(index) else { return false };
         let stream = exchange.stream;
-        let Some(feeder) = &exchange.feeder else { return false };
-        match feeder.poll_wanted(context) {
+        let Some(sender) = &exchange.sender else { return false };
+        match sender.poll_wanted(context) {
             Poll::Ready(Wanted::More) => {}
             Poll::Ready(Wanted::Nothing) => {
                 self.abandon(index);
                 return false;
             }
             Poll::Pending => {
-                if let Some(patience) = &mut exchange.patience {
-                    patience.pause(&self.worker.clock);
+                if let Some(deadline) = &mut exchange.deadline {
+                    deadline.pause(&self.worker.clock);
                 }
                 return false;
             }
         }
         if let Some(data) = exchange.received.pop_front() {
             self.machine.note_consumed(stream, data.len());
-            feeder.push(data, context);
+            sender.push(data, context);
             return true;
         }
         if let Some(trailers) = exchange.ended.take() {
-            feeder.finish(trailers);
-            exchange.feeder = None;
-            exchange.patience = None;
+            sender.finish(trailers);
+            exchange.sender = None;
+            exchange.deadline = None;
             if let Stage::Answered = exchange.stage {
                 self.conclude(index);
                 return false;
@@ -62,14 +62,14 @@ where
     fn await_body(&mut self, index: usize, context: &mut Context<'_>) -> bool {
         let time = self.worker.settings.timeouts.body;
         let Some(exchange) = self.exchanges.get(index) else { return false };
-        let patience = exchange.patience(&self.worker);
-        if patience.poll_receiving(context, time, &self.worker.clock).is_pending() {
+        let deadline = exchange.deadline(&self.worker);
+        if deadline.poll_receiving(context, time, &self.worker.clock).is_pending() {
             return false;
         }
-        if let Some(feeder) = exchange.feeder.take() {
-            feeder.fail(IncomingError::TimedOut);
+        if let Some(sender) = exchange.sender.take() {
+            sender.fail(IncomingError::TimedOut);
         }
-        exchange.patience = None;
+        exchange.deadline = None;
         // As over HTTP/1: who does not send what it announced is told so, if nothing else was said before.
         if let Stage::Handling = exchange.stage {
             self.exchanges.end_call(index);
@@ -82,10 +82,10 @@ where
     pub(super) fn abandon(&mut self, index: usize) {
         let Some(exchange) = self.exchanges.get(index) else { return };
         let stream = exchange.stream;
-        exchange.feeder = None;
+        exchange.sender = None;
         exchange.ended = None;
         exchange.received.clear();
-        exchange.patience = None;
+        exchange.deadline = None;
         let is_answered = matches!(exchange.stage, Stage::Answered);
         self.machine.abandon_body(stream);
         if is_answered {
@@ -96,7 +96,7 @@ where
 
 impl Exchange {
     /// The client's time for this stream.
-    pub(super) fn patience<H>(&mut self, worker: &Worker<H>) -> &mut Patience {
-        self.patience.get_or_insert_with(|| Patience::new(worker.deadlines.register()))
+    pub(super) fn deadline<H>(&mut self, worker: &Worker<H>) -> &mut ConnectionDeadline {
+        self.deadline.get_or_insert_with(|| ConnectionDeadline::new(worker.deadlines.register()))
     }
 }

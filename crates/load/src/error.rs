@@ -6,7 +6,7 @@ use crate::{BatchError, report, script::ScriptError};
 
 /// Why a run cannot go on: nothing that a single request meets, but what meets all of them.
 #[derive(Debug)]
-pub enum Failure {
+pub enum LoadError {
     /// The system refuses what a thread needs.
     System(io::Error),
     /// The script has a mistake.
@@ -24,7 +24,7 @@ pub enum Failure {
     },
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for LoadError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::System(error) => write!(formatter, "the system refuses what the run needs: {error}"),
@@ -45,15 +45,15 @@ impl fmt::Display for Failure {
     }
 }
 
-impl Error for Failure {}
+impl Error for LoadError {}
 
-impl From<ScriptError> for Failure {
+impl From<ScriptError> for LoadError {
     fn from(error: ScriptError) -> Self {
         Self::Script(error)
     }
 }
 
-impl From<io::Error> for Failure {
+impl From<io::Error> for LoadError {
     fn from(error: io::Error) -> Self {
         Self::System(error)
     }

@@ -1,10 +1,10 @@
 //! Sites that can never be reached as they are, or contradict themselves.
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
-mod asked;
+mod support;
 
-use asked::{Named, With, handle, redirect, respond, rewrite, site};
 use serow_router::{Route, Router, RouterError, Site};
+use support::{Named, With, handle, redirect, respond, rewrite, site};
 
 /// What is said of a site with these routes, behind another site.
 fn error(routes: Vec<Route<Named>>) -> Option<RouterError> {
@@ -118,5 +118,5 @@ fn hosts_of_two_sites() {
 #[test]
 fn a_site_without_routes_misses_everything() {
     let router = Router::<Named>::new(vec![Site::new(Vec::new())]).unwrap();
-    assert_eq!(asked::get(&router, "/").status, 404);
+    assert_eq!(support::get(&router, "/").status, 404);
 }

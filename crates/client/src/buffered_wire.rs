@@ -8,7 +8,7 @@ use std::{
 use bytes::{Buf, Bytes, BytesMut};
 use serow_net::{Buffers, INPUT_LENGTH, More, Wire};
 
-use crate::Broken;
+use crate::ClientError;
 
 /// The wire of one connection. It holds buffers only while there is something in them.
 pub(crate) struct Link {
@@ -80,25 +80,26 @@ impl Link {
 
     /// Ready when all has been sent.
     #[inline]
-    pub(crate) fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Broken>> {
+    pub(crate) fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<Result<(), ClientError>> {
         while self.sent < self.output.len() {
             let more = if self.behind.is_empty() { More::Nothing } else { More::Follows };
             let rest = &self.output[self.sent..];
-            self.sent += ready!(self.wire.poll_send(context, rest, more, &self.buffers)).map_err(Broken::Unsent)?;
+            self.sent +=
+                ready!(self.wire.poll_send(context, rest, more, &self.buffers)).map_err(ClientError::Unsent)?;
         }
         self.output.clear();
         self.sent = 0;
         while !self.behind.is_empty() {
             let sent = ready!(self.wire.poll_send(context, &self.behind, More::Nothing, &self.buffers))
-                .map_err(Broken::Unsent)?;
+                .map_err(ClientError::Unsent)?;
             self.behind.advance(sent);
         }
-        self.wire.poll_flush(context).map_err(Broken::Unsent)
+        self.wire.poll_flush(context).map_err(ClientError::Unsent)
     }
 
     /// Receives more into the input; 0 is the end.
     #[inline]
-    pub(crate) fn poll_fill(&mut self, context: &mut Context<'_>) -> Poll<Result<usize, Broken>> {
+    pub(crate) fn poll_fill(&mut self, context: &mut Context<'_>) -> Poll<Result<usize, ClientError>> {
         if self.coming == Coming::Much && self.input.capacity() - self.input.len() < INPUT_LENGTH / 2 {
             self.input.reserve(MUCH);
         }
@@ -110,7 +111,7 @@ impl Link {
                 }
                 Poll::Ready(Ok(count))
             }
-            Poll::Ready(Err(error)) => Poll::Ready(Err(Broken::Lost(error))),
+            Poll::Ready(Err(error)) => Poll::Ready(Err(ClientError::Lost(error))),
             Poll::Pending => {
                 self.coming = Coming::Little;
                 self.rest();

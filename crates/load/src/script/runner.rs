@@ -16,7 +16,7 @@ use super::{
 };
 
 /// The script in a worker's thread, which it never leaves.
-pub struct Performer {
+pub struct ScriptRunner {
     request: Function,
     response: Function,
     delay: Function,
@@ -31,7 +31,7 @@ pub struct Performer {
     inbox: Inbox,
 }
 
-impl Performer {
+impl ScriptRunner {
     pub(super) fn new(state: State, orders: Rc<Orders>, inbox: Inbox) -> mlua::Result<Self> {
         Ok(Self {
             request: state.hooks.get("request")?,

@@ -1,4 +1,4 @@
-//! Interim responses (1xx): what a handler says before its response, such as 103 Early Hints (RFC 8297).
+//! Informational responses (1xx): what a handler says before its response, such as 103 Early Hints (RFC 8297).
 
 use core::{
     sync::atomic::{AtomicBool, Ordering},
@@ -11,7 +11,7 @@ use http::{StatusCode, Version};
 
 use crate::{Headers, ResponseHead};
 
-/// The handler's end: sends interim responses ahead of the response.
+/// The handler's end: sends informational responses ahead of the response.
 ///
 /// ```
 /// use serow_message::{Headers, Request, Response, StatusCode};
@@ -19,18 +19,18 @@ use crate::{Headers, ResponseHead};
 /// async fn page(request: Request) -> Response {
 ///     let mut hints = Headers::new();
 ///     let _ = hints.append("link", "</style.css>; rel=preload; as=style");
-///     request.interim().send(StatusCode::EARLY_HINTS, hints);
+///     request.informational().send(StatusCode::EARLY_HINTS, hints);
 ///     Response::text("…")
 /// }
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Interim {
+pub struct InformationalSender {
     shared: Option<Arc<Shared>>,
 }
 
 /// The connection's end.
 #[derive(Clone, Debug, Default)]
-pub struct InterimQueue {
+pub struct InformationalQueue {
     shared: Arc<Shared>,
 }
 
@@ -47,8 +47,8 @@ struct Queue {
     connection: Option<Waker>,
 }
 
-impl Interim {
-    /// Queues an interim response; it is sent at once, as far as the peer takes it. A status outside 102–199 is
+impl InformationalSender {
+    /// Queues an informational response; it is sent at once, as far as the peer takes it. A status outside 102–199 is
     /// ignored: 100 is the server's own business (it answers `Expect` when the body is read), and 101 is a response.
     /// Nothing is sent to an HTTP/1.0 client, which would take it for the response (RFC 9110 §15.2).
     pub fn send(&self, status: StatusCode, headers: Headers) {
@@ -57,7 +57,7 @@ impl Interim {
         }
         if let Some(shared) = &self.shared {
             let mut queue = lock(&shared.queue);
-            if queue.heads.len() < MOST_WAITING {
+            if queue.heads.len() < MAX_WAITING {
                 queue.heads.push(ResponseHead { status, version: Version::HTTP_11, headers });
                 shared.has_waiting.store(true, Ordering::Release);
             }
@@ -68,11 +68,11 @@ impl Interim {
     }
 }
 
-impl InterimQueue {
+impl InformationalQueue {
     /// The handler's end.
     #[must_use]
-    pub fn sender(&self) -> Interim {
-        Interim { shared: Some(Arc::clone(&self.shared)) }
+    pub fn sender(&self) -> InformationalSender {
+        InformationalSender { shared: Some(Arc::clone(&self.shared)) }
     }
 
     /// Whether no handler holds the other end any more and none left something behind, so that the queue may serve the
@@ -83,7 +83,7 @@ impl InterimQueue {
         Arc::strong_count(&self.shared) == 1 && !self.has_waiting()
     }
 
-    /// Whether an interim response waits to be sent.
+    /// Whether an informational response waits to be sent.
     #[must_use]
     #[inline]
     pub fn has_waiting(&self) -> bool {
@@ -118,5 +118,5 @@ fn lock(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
     queue.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Interim responses that may wait for a peer that does not read: a handler in a loop must not fill the memory.
-const MOST_WAITING: usize = 64;
+/// Informational responses that may wait for a peer that does not read: a handler in a loop must not fill the memory.
+const MAX_WAITING: usize = 64;

@@ -69,7 +69,7 @@ fn room_is_what_the_server_allows() {
     client.reset(stream, ErrorCode::CANCEL);
     assert_eq!(client.check_room(), Ok(()));
     client.begin_shutdown();
-    assert_eq!(client.check_room(), Err(OpenError::Leaving));
+    assert_eq!(client.check_room(), Err(OpenError::GoAway));
 }
 
 /// Servers measure the link by a PING for each message that they get, and give windows back.

@@ -4,7 +4,7 @@ use core::fmt;
 
 /// The caller broke a rule: a defect of the program, never of the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Misuse {
+pub enum UsageError {
     /// A head, data or an end when it was not their turn.
     OutOfTurn,
     /// More bytes than the announced length.
@@ -13,9 +13,9 @@ pub enum Misuse {
     TooFewBytes,
 }
 
-impl fmt::Display for Misuse {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl fmt::Display for UsageError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
             Self::OutOfTurn => "a part of a message was sent out of turn",
             Self::TooManyBytes => "the body has more bytes than were announced",
             Self::TooFewBytes => "the body has fewer bytes than were announced",
@@ -23,4 +23,4 @@ impl fmt::Display for Misuse {
     }
 }
 
-impl core::error::Error for Misuse {}
+impl core::error::Error for UsageError {}

@@ -1,4 +1,4 @@
-//! What is under way on the streams of a connection.
+//! What is in flight on the streams of a connection.
 
 use std::{collections::VecDeque, rc::Rc, time::Duration};
 
@@ -6,7 +6,7 @@ use serow_http2::StreamId;
 
 use crate::{Batch, source::Kept};
 
-/// A request under way.
+/// A request in flight.
 pub(super) struct Request {
     /// Whether what comes of it is counted.
     pub(super) counts: bool,
@@ -33,14 +33,14 @@ pub(super) struct RequestSource {
 
 /// The requests of a connection. Streams are opened in the order of their numbers (RFC 9113 §5.1.1), so each is found by
 /// its distance from the oldest.
-pub(super) struct UnderWay {
+pub(super) struct InFlight {
     requests: VecDeque<Option<Request>>,
     /// The stream of the first of them.
     first: StreamId,
     count: usize,
 }
 
-impl UnderWay {
+impl InFlight {
     /// None, on a new connection.
     pub(super) fn new() -> Self {
         Self { requests: VecDeque::new(), first: StreamId::new(1), count: 0 }
@@ -108,10 +108,10 @@ mod tests {
 
     #[test]
     fn streams_end_in_any_order() {
-        let mut under_way = UnderWay::new();
-        (0..5).for_each(|number| under_way.push(request(number)));
+        let mut in_flight = InFlight::new();
+        (0..5).for_each(|number| in_flight.push(request(number)));
         let sent = |taken: Option<Request>| taken.map(|request| request.sent.as_secs());
-        let oldest = |under_way: &UnderWay| under_way.oldest().map(|(stream, sent)| (stream.get(), sent.as_secs()));
+        let oldest = |in_flight: &InFlight| in_flight.oldest().map(|(stream, sent)| (stream.get(), sent.as_secs()));
         // Numbers of streams, what was taken, and what is the oldest then.
         let cases = [
             (5, Some(2), Some((1, 0))),
@@ -123,11 +123,11 @@ mod tests {
             (7, Some(3), None),
         ];
         for (stream, expected, rest) in cases {
-            assert_eq!(sent(under_way.take(StreamId::new(stream))), expected, "{stream}");
-            assert_eq!(oldest(&under_way), rest, "{stream}");
+            assert_eq!(sent(in_flight.take(StreamId::new(stream))), expected, "{stream}");
+            assert_eq!(oldest(&in_flight), rest, "{stream}");
         }
-        assert_eq!(under_way.count(), 0);
-        under_way.push(request(9));
-        assert!(under_way.find(StreamId::new(11)).is_some());
+        assert_eq!(in_flight.count(), 0);
+        in_flight.push(request(9));
+        assert!(in_flight.find(StreamId::new(11)).is_some());
     }
 }

@@ -1,9 +1,9 @@
 //! HTTP/2 over a transport: many requests at once, each an exchange of its own, and one order in which they are sent.
 
+mod body_forwarding;
 mod connection;
 mod exchange;
 mod exchanges;
-mod feeding;
 mod pace;
 mod receiving;
 mod respond;
@@ -17,14 +17,14 @@ use std::{future::poll_fn, rc::Rc};
 use serow_message::{Connection, Handler};
 
 use self::connection::{End, Http2};
-use crate::{population::Inhabitant, transport::Transport, worker::Worker};
+use crate::{connection_counter::ConnectionGuard, transport::Transport, worker::Worker};
 
 /// Serves a connection until its end; it counts as one until then.
 pub(crate) async fn serve<H: Handler>(
     worker: Rc<Worker<H>>,
     transport: Transport<H>,
     connection: Connection,
-    _inhabitant: Inhabitant,
+    _inhabitant: ConnectionGuard,
 ) {
     let handler = &worker.handler;
     let mut http2 = Http2::new(Rc::clone(&worker), transport, connection, |request| handler.call(request));

@@ -10,7 +10,7 @@ use serow_net::{Clock, Deadline, Moment, deadlines::PRECISE_BELOW, monotonic};
 use crate::Timeouts;
 
 /// The deadline of a connection, and what it is for.
-pub(crate) struct Patience {
+pub(crate) struct ConnectionDeadline {
     deadline: Deadline,
     purpose: Purpose,
 }
@@ -21,7 +21,7 @@ enum Purpose {
     /// Nothing, or what somebody else sees to.
     Other,
     /// A last request of a connection that is to end.
-    Parting,
+    DrainGrace,
     /// Nothing: its response is being made.
     Making,
     /// Nothing but its response, which is being made, though it sends nothing more itself.
@@ -50,7 +50,7 @@ enum Since {
     Precise(Duration),
 }
 
-impl Patience {
+impl ConnectionDeadline {
     pub(crate) fn new(deadline: Deadline) -> Self {
         Self { deadline, purpose: Purpose::Other }
     }
@@ -84,21 +84,21 @@ impl Patience {
 
     /// Ready when the peer has said nothing for a moment more: for two of its round trips at least. Its time begins with
     /// the first call.
-    pub(crate) fn poll_parting(
+    pub(crate) fn poll_drain_grace(
         &mut self,
         context: &mut Context<'_>,
         round_trip: impl FnOnce() -> Duration,
     ) -> Poll<()> {
-        if self.purpose != Purpose::Parting {
-            self.deadline.set_roughly((2 * round_trip()).clamp(PARTING, LONGEST_PARTING));
-            self.purpose = Purpose::Parting;
+        if self.purpose != Purpose::DrainGrace {
+            self.deadline.set_roughly((2 * round_trip()).clamp(MIN_DRAIN_GRACE, MAX_DRAIN_GRACE));
+            self.purpose = Purpose::DrainGrace;
         }
         self.poll_overdue(context)
     }
 
     /// The peer has begun something after all, and has this long to finish it.
-    pub(crate) fn stop_parting(&mut self, time: Duration) {
-        if self.purpose == Purpose::Parting {
+    pub(crate) fn end_drain_grace(&mut self, time: Duration) {
+        if self.purpose == Purpose::DrainGrace {
             self.allow(time);
         }
     }
@@ -110,7 +110,7 @@ impl Patience {
         match self.purpose {
             Purpose::HalfClosed => return Poll::Ready(()),
             Purpose::Making => {}
-            Purpose::Other | Purpose::Parting | Purpose::Sending { .. } | Purpose::Receiving(_) => {
+            Purpose::Other | Purpose::DrainGrace | Purpose::Sending { .. } | Purpose::Receiving(_) => {
                 self.deadline.set_roughly(LONG_MAKING);
                 self.purpose = Purpose::Making;
             }
@@ -155,7 +155,7 @@ impl Patience {
                 }
             }
             Purpose::HalfClosed => self.allow_any_time(),
-            Purpose::Other | Purpose::Parting | Purpose::Making | Purpose::Receiving(_) => {}
+            Purpose::Other | Purpose::DrainGrace | Purpose::Making | Purpose::Receiving(_) => {}
         }
     }
 
@@ -220,11 +220,11 @@ impl Since {
 
 /// How long a connection without a request is kept at least when it is to end: a request that is on its way is answered,
 /// and not lost. Covers a stutter of a client near by.
-const PARTING: Duration = Duration::from_millis(100);
+const MIN_DRAIN_GRACE: Duration = Duration::from_millis(100);
 
 /// How long at most, however long its round trips are: TCP's measurement of a link that has just been overloaded may be
 /// many times what it is now. Two round trips over a geostationary satellite are 1.2 s.
-const LONGEST_PARTING: Duration = Duration::from_secs(5);
+const MAX_DRAIN_GRACE: Duration = Duration::from_secs(5);
 
 /// One tick of the deadlines: whoever answers within that is through before anybody could look.
 const LONG_MAKING: Duration = Duration::from_millis(250);
@@ -242,13 +242,13 @@ mod tests {
     use super::*;
 
     /// So many ticks of a quarter of a second pass until a connection that is to end is given up.
-    fn ticks_of_parting(round_trip: Duration) -> u32 {
+    fn ticks_of_drain_grace(round_trip: Duration) -> u32 {
         let deadlines = Deadlines::new();
-        let mut patience = Patience::new(deadlines.register());
+        let mut deadline = ConnectionDeadline::new(deadlines.register());
         let mut context = Context::from_waker(Waker::noop());
         (0..1000)
             .find(|_| {
-                let parted = patience.poll_parting(&mut context, || round_trip).is_ready();
+                let parted = deadline.poll_drain_grace(&mut context, || round_trip).is_ready();
                 deadlines.tick();
                 parted
             })
@@ -259,7 +259,7 @@ mod tests {
     fn a_connection_that_is_to_end_lives_for_two_round_trips() {
         let milliseconds = Duration::from_millis;
         for (round_trip, least, most) in [(0, 100, 500), (20, 100, 500), (400, 800, 1250), (60_000, 5_000, 5_250)] {
-            let time = milliseconds(250) * ticks_of_parting(milliseconds(round_trip));
+            let time = milliseconds(250) * ticks_of_drain_grace(milliseconds(round_trip));
             // The first tick may come at once.
             assert!((milliseconds(least)..=milliseconds(most + 250)).contains(&time), "{round_trip}: {time:?}");
         }
@@ -268,13 +268,13 @@ mod tests {
     #[test]
     fn a_connection_that_begins_something_after_all_has_time_for_it() {
         let deadlines = Deadlines::new();
-        let mut patience = Patience::new(deadlines.register());
+        let mut deadline = ConnectionDeadline::new(deadlines.register());
         let mut context = Context::from_waker(Waker::noop());
-        assert!(patience.poll_parting(&mut context, || Duration::ZERO).is_pending());
-        patience.stop_parting(Duration::from_secs(10));
+        assert!(deadline.poll_drain_grace(&mut context, || Duration::ZERO).is_pending());
+        deadline.end_drain_grace(Duration::from_secs(10));
         for _ in 0..39 {
             deadlines.tick();
-            assert!(patience.poll_overdue(&mut context).is_pending());
+            assert!(deadline.poll_overdue(&mut context).is_pending());
         }
     }
 }

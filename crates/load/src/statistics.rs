@@ -11,7 +11,7 @@ use crate::{Distribution, Errors};
 
 /// What a thread counts. All of it belongs to the stretch since it was taken last.
 #[derive(Default)]
-pub(crate) struct Tally {
+pub(crate) struct Statistics {
     requests: Cell<u64>,
     bytes: Cell<u64>,
     connections: Cell<u64>,
@@ -54,7 +54,7 @@ pub(crate) enum Fault {
 #[derive(Default)]
 struct Statuses(Vec<(u16, u64)>);
 
-impl Tally {
+impl Statistics {
     /// A whole response.
     #[inline]
     pub(crate) fn note_response(&self, status: u16, latency: Duration, now: Duration) {

@@ -1,7 +1,7 @@
 //! HTTP/1.1 over a transport: one request, one response, and again.
 
+mod body_forwarding;
 mod exchange;
-mod feeding;
 mod respond;
 mod tunnel;
 
@@ -14,16 +14,16 @@ use std::{
 };
 
 use serow_http1::{Event, Next, ProtocolError, Server};
-use serow_message::{Connection, Handler, InterimQueue, PendingUpgrade, StatusCode};
+use serow_message::{Connection, Handler, InformationalQueue, PendingUpgrade, StatusCode};
 use serow_net::More;
 use tokio::task::yield_now;
 
 use self::tunnel::Tunnel;
 use crate::{
-    access::Journal,
+    access_log::RequestLog,
+    connection_counter::ConnectionGuard,
     exchange::{Sent, client_left},
-    population::Inhabitant,
-    transport::{Broken, Transport},
+    transport::{Transport, TransportError},
     worker::Worker,
 };
 
@@ -33,8 +33,8 @@ struct Http1<H> {
     transport: Transport<H>,
     machine: Server,
     connection: Connection,
-    journal: Journal,
-    interim: InterimQueue,
+    request_log: RequestLog,
+    informational: InformationalQueue,
     /// Whether there is a request that counts as being in progress.
     in_progress: bool,
 }
@@ -46,7 +46,7 @@ enum End {
     /// The peer made a mistake, or took too long, and is told.
     Refuse(StatusCode),
     /// A response cannot be finished, or the peer is gone.
-    Cut(Broken),
+    Cut(TransportError),
     /// The connection belongs to the handler now.
     Tunnel(PendingUpgrade),
 }
@@ -66,18 +66,18 @@ pub(crate) async fn serve<H: Handler>(
     worker: Rc<Worker<H>>,
     transport: Transport<H>,
     connection: Connection,
-    inhabitant: Inhabitant,
+    guard: ConnectionGuard,
 ) {
     let machine = Server::new(worker.settings.limits.http1());
-    let (journal, interim) = (Journal::default(), InterimQueue::default());
-    let mut http1 = Http1 { worker, transport, machine, connection, journal, interim, in_progress: false };
+    let (request_log, informational) = (RequestLog::default(), InformationalQueue::default());
+    let mut http1 = Http1 { worker, transport, machine, connection, request_log, informational, in_progress: false };
     match Watched(&mut http1).exchanges().await {
         End::Close => http1.close().await,
         End::Refuse(status) => http1.refuse(status).await,
         End::Cut(broken) => http1.cut(&broken),
         End::Tunnel(pending) => {
             let (wire, received) = http1.transport.into_parts();
-            pending.fulfil(Tunnel::new(wire, inhabitant), received);
+            pending.fulfil(Tunnel::new(wire, guard), received);
         }
     }
 }
@@ -144,11 +144,11 @@ impl<H: Handler> Http1<H> {
             }
             Poll::Ready(Err(broken)) => Poll::Ready(Err(End::Cut(broken))),
             Poll::Pending if was_idle && self.worker.is_draining() => {
-                self.transport.poll_parting(context).map(|()| Err(End::Close))
+                self.transport.poll_drain_grace(context).map(|()| Err(End::Close))
             }
             Poll::Pending => self
                 .transport
-                .patience
+                .deadline
                 .poll_overdue(context)
                 .map(|()| Err(if was_idle { End::Close } else { End::Refuse(StatusCode::REQUEST_TIMEOUT) })),
         }
@@ -159,7 +159,7 @@ impl<H: Handler> Http1<H> {
         let End::Refuse(status) = end else { return };
         self.worker.counters.note_refused_http1(*status);
         if let Some(log) = &self.worker.log {
-            self.journal.begin(None, &self.connection).write(&**log, Sent::refusal(*status), true);
+            self.request_log.begin(None, &self.connection).write(&**log, Sent::refusal(*status), true);
         }
     }
 
@@ -172,7 +172,7 @@ impl<H: Handler> Http1<H> {
 
     fn mistake(&self, error: ProtocolError) -> End {
         match error {
-            ProtocolError::Incomplete => End::Cut(Broken::Lost(io::ErrorKind::UnexpectedEof.into())),
+            ProtocolError::Incomplete => End::Cut(TransportError::Lost(io::ErrorKind::UnexpectedEof.into())),
             ProtocolError::BodyTooLarge => {
                 crate::oversized::note(self.connection.peer(), self.worker.settings.limits.body);
                 End::Refuse(error.status())
@@ -203,7 +203,7 @@ impl<H: Handler> Http1<H> {
     /// Tells the client why the connection ends; if its response has begun already, that is cut.
     async fn refuse(&mut self, status: StatusCode) {
         if self.machine.has_begun_response() && self.machine.begin_next() == Next::Unfinished {
-            return self.cut(&Broken::TimedOut);
+            return self.cut(&TransportError::TimedOut);
         }
         let date = self.worker.clock.date_line();
         self.machine.refuse(status, &date, self.transport.output());
@@ -217,12 +217,12 @@ impl<H: Handler> Http1<H> {
     }
 
     /// Ends the connection so that nobody takes what was sent for whole.
-    fn cut(&self, broken: &Broken) {
+    fn cut(&self, broken: &TransportError) {
         let peer = self.connection.peer();
         match broken {
-            Broken::Lost(error) => tracing::debug!(?peer, %error, "a connection was lost"),
-            Broken::TimedOut => tracing::debug!(?peer, "a peer took too long"),
-            Broken::Unfinished(error) => tracing::warn!(?peer, %error, "a response could not be finished"),
+            TransportError::Lost(error) => tracing::debug!(?peer, %error, "a connection was lost"),
+            TransportError::TimedOut => tracing::debug!(?peer, "a peer took too long"),
+            TransportError::Unfinished(error) => tracing::warn!(?peer, %error, "a response could not be finished"),
         }
         self.transport.cut();
     }

@@ -28,22 +28,23 @@ fn words() {
         ("http://a,u=2", "/", priority(2, false), 0, &[]),
     ];
     for (text, path, priority, after, changes) in cases {
-        let (origin, wishes) = read_wishes([text]).unwrap();
+        let (origin, specs) = read_resource_specs([text]).unwrap();
         assert_eq!(origin.to_string(), "http://a", "{text}");
         let changes = changes.iter().map(|&(at, urgency, incremental)| Change {
             at: milliseconds(at),
             priority: Priority { urgency, incremental },
         });
-        let expected = Wish { path: path.to_owned(), priority, after: milliseconds(after), changes: changes.collect() };
-        assert_eq!(wishes, [expected], "{text}");
+        let expected =
+            ResourceSpec { path: path.to_owned(), priority, after: milliseconds(after), changes: changes.collect() };
+        assert_eq!(specs, [expected], "{text}");
     }
 }
 
 #[test]
 fn one_server() {
-    let (origin, wishes) = read_wishes(["https://[::1]:8443/a,u=1", "/b", "https://[::1]:8443/c?d,i"]).unwrap();
+    let (origin, specs) = read_resource_specs(["https://[::1]:8443/a,u=1", "/b", "https://[::1]:8443/c?d,i"]).unwrap();
     assert_eq!(origin.to_string(), "https://[::1]:8443");
-    let paths: Vec<_> = wishes.iter().map(|wish| wish.path.as_str()).collect();
+    let paths: Vec<_> = specs.iter().map(|spec| spec.path.as_str()).collect();
     assert_eq!(paths, ["/a", "/b", "/c?d"]);
 }
 
@@ -74,7 +75,7 @@ fn what_is_none_is_said() {
         ),
     ];
     for (texts, expected) in cases {
-        let error = read_wishes(texts.iter().copied()).unwrap_err();
+        let error = read_resource_specs(texts.iter().copied()).unwrap_err();
         assert_eq!(error.to_string(), expected);
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use serow_net::channel::{Channel, Message};
 
-use super::generations::Patience;
+use super::generations::StopTimeouts;
 
 /// What the master says.
 #[derive(Debug, Serialize, Deserialize)]
@@ -15,8 +15,8 @@ use super::generations::Patience;
 pub(super) enum ToGeneration {
     /// Begin. The text of the settings comes along, as a file; and what others wished that is remembered.
     Begin {
-        #[serde(default)]
-        wishes: Vec<Value>,
+        #[serde(default, rename = "wishes")]
+        overrides: Vec<Value>,
     },
     /// Sockets come along, each of the listener with the number in its place; `complete` where these are the last.
     Sockets { listeners: Vec<usize>, complete: bool },
@@ -30,8 +30,13 @@ pub(super) enum ToGeneration {
     Reopen,
     /// Say how you are.
     Report,
-    /// Do what somebody wishes, and say what came of it, with this number.
-    Wish { number: u64, wish: Value },
+    /// Do what somebody overrides, and say what came of it, with this number.
+    #[serde(rename = "Wish")]
+    Command {
+        number: u64,
+        #[serde(rename = "wish")]
+        command: Value,
+    },
     #[serde(other)]
     Unknown,
 }
@@ -59,8 +64,9 @@ pub(super) enum FromGeneration {
     Report { report: Value },
     /// How it is, as a file that comes along.
     LongReport,
-    /// What came of the wish with this number: what was done, or why nothing was.
-    Wished { number: u64, outcome: Result<String, String> },
+    /// What came of the command with this number: what was done, or why nothing was.
+    #[serde(rename = "Wished")]
+    CommandDone { number: u64, outcome: Result<String, String> },
     /// What it said is none of these, for this reason.
     #[serde(skip)]
     Nonsense { error: String },
@@ -85,13 +91,13 @@ pub struct WantedListener {
 
 impl FromGeneration {
     /// How long it takes to leave, where it says so.
-    pub(super) fn patience(replaced_ms: u64, stopped_ms: u64) -> Patience {
-        Patience { replaced: Duration::from_millis(replaced_ms), stopped: Duration::from_millis(stopped_ms) }
+    pub(super) fn stop_timeouts(replaced_ms: u64, stopped_ms: u64) -> StopTimeouts {
+        StopTimeouts { replaced: Duration::from_millis(replaced_ms), stopped: Duration::from_millis(stopped_ms) }
     }
 }
 
 /// Sends a word.
-pub(super) fn say(channel: &Channel, word: &impl Serialize) -> io::Result<()> {
+pub(super) fn send(channel: &Channel, word: &impl Serialize) -> io::Result<()> {
     channel.send(&serde_json::to_vec(word)?, &[])
 }
 
@@ -104,25 +110,25 @@ pub(super) fn read<W: DeserializeOwned>(message: &Message) -> io::Result<W> {
 mod tests {
     use super::*;
 
-    fn heard<W: DeserializeOwned>(text: &str) -> io::Result<W> {
+    fn parsed<W: DeserializeOwned>(text: &str) -> io::Result<W> {
         read(&Message { bytes: text.as_bytes().to_vec(), descriptors: Vec::new() })
     }
 
     #[test]
     fn words_of_a_newer_version_are_passed_over() {
         for text in [r#"{"word":"New"}"#, r#"{"word":"New","a":[1]}"#, r#"{"a":{},"word":"New"}"#] {
-            assert!(matches!(heard(text), Ok(ToGeneration::Unknown)), "{text}");
-            assert!(matches!(heard(text), Ok(FromGeneration::Unknown)), "{text}");
+            assert!(matches!(parsed(text), Ok(ToGeneration::Unknown)), "{text}");
+            assert!(matches!(parsed(text), Ok(FromGeneration::Unknown)), "{text}");
         }
         assert!(matches!(
-            heard(r#"{"word":"Leave","replaced":true,"new":1}"#),
+            parsed(r#"{"word":"Leave","replaced":true,"new":1}"#),
             Ok(ToGeneration::Leave { replaced: true })
         ));
         let ready = r#"{"word":"Ready","admin":null,"announcement":"a","replaced_ms":1,"stopped_ms":2,"new":{}}"#;
-        assert!(matches!(heard(ready), Ok(FromGeneration::Ready { replaced_ms: 1, .. })));
+        assert!(matches!(parsed(ready), Ok(FromGeneration::Ready { replaced_ms: 1, .. })));
         for text in ["", "{", "7", "[]", "\u{0}", r#"{"word":"Ready"}"#, r#"{"word":7}"#, &"[".repeat(10_000)] {
-            assert!(heard::<FromGeneration>(text).is_err(), "{text}");
+            assert!(parsed::<FromGeneration>(text).is_err(), "{text}");
         }
-        assert!(matches!(heard(r#"{"word":"Nonsense","error":"a"}"#), Ok(FromGeneration::Unknown)));
+        assert!(matches!(parsed(r#"{"word":"Nonsense","error":"a"}"#), Ok(FromGeneration::Unknown)));
     }
 }

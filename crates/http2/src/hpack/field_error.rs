@@ -6,7 +6,7 @@ use super::name::Name;
 
 /// Why a field makes its message malformed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Flaw {
+pub enum FieldError {
     /// The name is no token, or has a capital. A colon, as unknown pseudo-header fields have it (§8.3), is of no token.
     Name,
     /// The value has a control character. As in HTTP/1 that is any but the tab: handlers write values to logs.
@@ -15,7 +15,7 @@ pub enum Flaw {
     Space,
 }
 
-impl Flaw {
+impl FieldError {
     /// In a name.
     #[inline]
     pub(super) fn of_name(kind: Name, name: &[u8]) -> Option<Self> {

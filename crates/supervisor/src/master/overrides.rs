@@ -1,43 +1,43 @@
-//! What others wish of the generation that serves: who waits for an answer, and what is remembered.
+//! What others command of the generation that serves: who waits for an answer, and what is remembered.
 
 use std::collections::HashMap;
 
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-/// The wishes that are under way, and those that are remembered.
+/// The overrides that are under way, and those that are remembered.
 #[derive(Debug, Default)]
-pub(super) struct Wishes {
+pub(super) struct Overrides {
     asked: u64,
     waiting: HashMap<u64, Waiting>,
     /// What later generations are told.
     pub(super) remembered: Vec<Value>,
 }
 
-/// A wish that a generation was told.
+/// A command that a generation was told.
 #[derive(Debug)]
 struct Waiting {
     pid: u32,
-    wish: Value,
+    command: Value,
     persist: bool,
     answer: oneshot::Sender<Result<String, String>>,
 }
 
-impl Wishes {
-    /// The generation with this process is told a wish; gives its number.
+impl Overrides {
+    /// The generation with this process is told a command; gives its number.
     pub(super) fn begin(
         &mut self,
         pid: u32,
-        wish: Value,
+        command: Value,
         persist: bool,
         answer: oneshot::Sender<Result<String, String>>,
     ) -> u64 {
         self.asked += 1;
-        self.waiting.insert(self.asked, Waiting { pid, wish, persist, answer });
+        self.waiting.insert(self.asked, Waiting { pid, command, persist, answer });
         self.asked
     }
 
-    /// A generation says what came of a wish. One that was fulfilled and is to persist is given to `remember`.
+    /// A generation says what came of a command. One that was fulfilled and is to persist is given to `remember`.
     pub(super) fn answer(
         &mut self,
         pid: u32,
@@ -49,9 +49,9 @@ impl Wishes {
         if self.waiting.get(&number).is_none_or(|waiting| waiting.pid != pid) {
             return;
         }
-        let Some(Waiting { wish, persist, answer, .. }) = self.waiting.remove(&number) else { return };
+        let Some(Waiting { command, persist, answer, .. }) = self.waiting.remove(&number) else { return };
         if persist && outcome.is_ok() {
-            remember(&mut self.remembered, &wish);
+            remember(&mut self.remembered, &command);
         }
         // Who asked may have gone.
         let _ = answer.send(outcome);
@@ -65,7 +65,7 @@ impl Wishes {
     }
 }
 
-/// The number of wishes that nobody waits for.
+/// The number of overrides that nobody waits for.
 pub(super) const NOBODY: u64 = 0;
 
 #[cfg(test)]
@@ -74,20 +74,20 @@ mod tests {
 
     #[test]
     fn answers_come_from_those_who_were_asked() {
-        let mut wishes = Wishes::default();
-        let remember = |remembered: &mut Vec<Value>, wish: &Value| remembered.push(wish.clone());
+        let mut overrides = Overrides::default();
+        let remember = |remembered: &mut Vec<Value>, command: &Value| remembered.push(command.clone());
         let (first, mut first_answer) = oneshot::channel();
         let (second, mut second_answer) = oneshot::channel();
-        let number = wishes.begin(7, "a".into(), true, first);
-        wishes.begin(7, "b".into(), true, second);
-        wishes.answer(8, number, Ok("forged".to_owned()), remember);
-        wishes.answer(7, NOBODY, Ok("reminded".to_owned()), remember);
-        assert!(first_answer.try_recv().is_err() && wishes.remembered.is_empty());
-        wishes.answer(7, number, Ok("done".to_owned()), remember);
+        let number = overrides.begin(7, "a".into(), true, first);
+        overrides.begin(7, "b".into(), true, second);
+        overrides.answer(8, number, Ok("forged".to_owned()), remember);
+        overrides.answer(7, NOBODY, Ok("reminded".to_owned()), remember);
+        assert!(first_answer.try_recv().is_err() && overrides.remembered.is_empty());
+        overrides.answer(7, number, Ok("done".to_owned()), remember);
         assert_eq!(first_answer.try_recv(), Ok(Ok("done".to_owned())));
-        assert_eq!(wishes.remembered, [Value::from("a")]);
-        wishes.end(7);
+        assert_eq!(overrides.remembered, [Value::from("a")]);
+        overrides.end(7);
         assert!(second_answer.try_recv().is_ok_and(|answer| answer.is_err()));
-        assert_eq!(wishes.remembered.len(), 1);
+        assert_eq!(overrides.remembered.len(), 1);
     }
 }

@@ -66,28 +66,28 @@ pub(crate) struct Whole {
 
 /// Why a file was not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unread {
+pub(crate) enum ReadError {
     /// It has grown beyond the limit meanwhile.
     TooLarge,
     /// It was changed during each try.
-    Unsteady,
+    Unstable,
     /// The disk or the file system fails.
     Failed,
 }
 
-impl From<io::Error> for Unread {
+impl From<io::Error> for ReadError {
     fn from(_: io::Error) -> Self {
         Self::Failed
     }
 }
 
 /// Reads a file of at most `limit` bytes.
-pub(crate) fn read_whole(file: &File, limit: u64, time_of_day: fn() -> SystemTime) -> Result<Whole, Unread> {
+pub(crate) fn read_whole(file: &File, limit: u64, time_of_day: fn() -> SystemTime) -> Result<Whole, ReadError> {
     let mut earlier: Option<Whole> = None;
     for _ in 0..TRIES {
         let version = FileVersion::of(&file.metadata()?);
         if version.length > limit {
-            return Err(Unread::TooLarge);
+            return Err(ReadError::TooLarge);
         }
         let rest = Rest::of_content(&version, time_of_day());
         if rest != Rest::Rested {
@@ -105,7 +105,7 @@ pub(crate) fn read_whole(file: &File, limit: u64, time_of_day: fn() -> SystemTim
         }
         earlier = Some(whole);
     }
-    Err(Unread::Unsteady)
+    Err(ReadError::Unstable)
 }
 
 /// Nothing if the file is shorter by now.
@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(read_whole(&file, 10, SystemTime::now).unwrap().body, "");
         file.write_all(b"0123456789").unwrap();
         assert_eq!(read_whole(&file, 10, SystemTime::now).unwrap().body, "0123456789");
-        assert!(matches!(read_whole(&file, 9, SystemTime::now), Err(Unread::TooLarge)));
+        assert!(matches!(read_whole(&file, 9, SystemTime::now), Err(ReadError::TooLarge)));
     }
 
     /// A writer overwrites a file in place, without pause, with one `write` each time; no read may be a mixture.
@@ -217,7 +217,7 @@ mod tests {
             for _ in 0..1000 {
                 match read_whole(&file, LENGTH as u64, SystemTime::now) {
                     Ok(whole) => assert!(whole.body.iter().all(|byte| *byte == whole.body[0]), "a mixture"),
-                    Err(Unread::Unsteady) => {}
+                    Err(ReadError::Unstable) => {}
                     Err(other) => panic!("{other:?}"),
                 }
             }

@@ -8,30 +8,30 @@ use std::{
 
 use bytes::Bytes;
 use serow_http1::{Event, Framing, ProtocolError};
-use serow_message::{Body, Feeder, Handler, Incoming, IncomingError, StatusCode, Wanted};
+use serow_message::{Body, BodySender, Handler, Incoming, IncomingError, StatusCode, Wanted};
 use serow_net::More;
 use tokio::task::coop::poll_proceed;
 
 use super::{End, Http1};
-use crate::transport::Broken;
+use crate::transport::TransportError;
 
-/// The feeding end of a request's body, where there is one.
-pub(super) struct Feeding {
-    feeder: Option<Feeder>,
+/// Forwards a request body from the connection to the handler, where there is one.
+pub(super) struct BodyForwarding {
+    sender: Option<BodySender>,
     /// Bytes that were announced and not yet received; none for a chunked body.
     left: Cell<Option<u64>>,
 }
 
-impl Feeding {
+impl BodyForwarding {
     /// The two ends of a body with this framing.
     #[inline]
     pub(super) fn new(framing: Framing) -> (Self, Body) {
         match framing {
-            Framing::None => (Self { feeder: None, left: Cell::new(None) }, Body::empty()),
+            Framing::None => (Self { sender: None, left: Cell::new(None) }, Body::empty()),
             framing => {
                 let length = framing.length();
-                let (feeder, incoming) = Incoming::channel(length);
-                (Self { feeder: Some(feeder), left: Cell::new(length) }, incoming.into())
+                let (sender, incoming) = Incoming::channel(length);
+                (Self { sender: Some(sender), left: Cell::new(length) }, incoming.into())
             }
         }
     }
@@ -39,42 +39,46 @@ impl Feeding {
     /// Whether there is a body.
     #[inline]
     pub(super) fn has_body(&self) -> bool {
-        self.feeder.is_some()
+        self.sender.is_some()
     }
 
     /// Whether nobody will read the rest.
     fn is_abandoned(&self) -> bool {
-        self.feeder.as_ref().is_none_or(Feeder::is_abandoned)
+        self.sender.as_ref().is_none_or(BodySender::is_abandoned)
     }
 
-    fn push(&self, feeder: &Feeder, data: Bytes, context: &Context<'_>) {
+    fn push(&self, sender: &BodySender, data: Bytes, context: &Context<'_>) {
         self.left.set(self.left.get().map(|left| left.saturating_sub(data.len() as u64)));
-        feeder.push(data, context);
+        sender.push(data, context);
     }
 
     fn fail(&self, error: IncomingError) {
-        if let Some(feeder) = &self.feeder {
-            feeder.fail(error);
+        if let Some(sender) = &self.sender {
+            sender.fail(error);
         }
     }
 }
 
 impl<H: Handler> Http1<H> {
     /// Before the head of the response is sent: decides what becomes of a body that has not been read to its end.
-    pub(super) fn settle_expectation(&mut self, feeding: &Feeding) {
-        if !feeding.is_abandoned() {
+    pub(super) fn settle_expectation(&mut self, forwarding: &BodyForwarding) {
+        if !forwarding.is_abandoned() {
             // The response may be made of the body, or somebody reads it elsewhere: no later time to ask for it.
             self.machine.send_continue(self.transport.output());
-        } else if self.machine.awaits_continue() || feeding.left.get().is_some_and(|left| left > MOST_DRAINED) {
+        } else if self.machine.awaits_continue() || forwarding.left.get().is_some_and(|left| left > MAX_DRAINED) {
             self.machine.close();
         }
     }
 
     /// Feeds the body as it is wanted: ready when the reader has something to look at, or the connection ends over it.
-    pub(super) fn poll_feed(&mut self, feeding: &Feeding, context: &mut Context<'_>) -> Poll<Result<(), End>> {
-        let Some(feeder) = &feeding.feeder else { return Poll::Pending };
+    pub(super) fn poll_forward_body(
+        &mut self,
+        forwarding: &BodyForwarding,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<(), End>> {
+        let Some(sender) = &forwarding.sender else { return Poll::Pending };
         loop {
-            match feeder.poll_wanted(context) {
+            match sender.poll_wanted(context) {
                 Poll::Ready(Wanted::More) => {}
                 Poll::Ready(Wanted::Nothing) => return Poll::Pending,
                 Poll::Pending => {
@@ -91,17 +95,17 @@ impl<H: Handler> Http1<H> {
                 Ok(Some(Event::Data(data))) => {
                     turn.made_progress();
                     self.note_received(data.len());
-                    feeding.push(feeder, data, context);
+                    forwarding.push(sender, data, context);
                     return Poll::Ready(Ok(()));
                 }
                 Ok(Some(Event::End(trailers))) => {
                     self.transport.allow_any_time();
-                    feeder.finish(trailers);
+                    sender.finish(trailers);
                     return Poll::Ready(Ok(()));
                 }
                 Ok(Some(Event::Head(_)) | None) => {}
                 Err(error) => {
-                    feeding.fail(match error {
+                    forwarding.fail(match error {
                         ProtocolError::BodyTooLarge => IncomingError::TooLarge,
                         _ => IncomingError::Malformed,
                     });
@@ -111,7 +115,7 @@ impl<H: Handler> Http1<H> {
             match self.poll_more(context) {
                 Poll::Ready(Ok(())) => {}
                 Poll::Ready(Err(end)) => {
-                    feeding.fail(match end {
+                    forwarding.fail(match end {
                         End::Refuse(_) => IncomingError::TimedOut,
                         _ => IncomingError::Disconnected,
                     });
@@ -123,8 +127,8 @@ impl<H: Handler> Http1<H> {
     }
 
     /// After the response: feeds the rest to whoever still reads, in another task than the handler's.
-    pub(super) async fn feed_rest(&mut self, feeding: &Feeding) -> Result<(), End> {
-        if feeding.is_abandoned() || self.machine.has_received_all() {
+    pub(super) async fn forward_rest(&mut self, forwarding: &BodyForwarding) -> Result<(), End> {
+        if forwarding.is_abandoned() || self.machine.has_received_all() {
             return Ok(());
         }
         self.transport.flush(More::Nothing).await.map_err(End::Cut)?;
@@ -133,12 +137,12 @@ impl<H: Handler> Http1<H> {
             let _ = self.transport.finish_sending().await;
         }
         poll_fn(|context| {
-            while !feeding.is_abandoned() && !self.machine.has_received_all() {
-                match self.poll_feed(feeding, context) {
+            while !forwarding.is_abandoned() && !self.machine.has_received_all() {
+                match self.poll_forward_body(forwarding, context) {
                     Poll::Ready(Ok(())) => {}
                     // The response is whole, so the connection ends in order.
                     Poll::Ready(Err(_)) => return Poll::Ready(Err(End::Close)),
-                    Poll::Pending if feeding.is_abandoned() => {}
+                    Poll::Pending if forwarding.is_abandoned() => {}
                     Poll::Pending => return Poll::Pending,
                 }
             }
@@ -149,7 +153,7 @@ impl<H: Handler> Http1<H> {
 
     /// Takes in what is left of a body nobody reads, so that the next request can be found.
     pub(super) async fn drain(&mut self) -> Result<(), End> {
-        let mut left = MOST_DRAINED;
+        let mut left = MAX_DRAINED;
         poll_fn(|context| {
             loop {
                 match self.machine.receive(&mut self.transport.input) {
@@ -186,7 +190,9 @@ impl<H: Handler> Http1<H> {
             return Poll::Ready(Err(End::Cut(broken)));
         }
         match self.transport.poll_fill(context) {
-            Poll::Ready(Ok(0)) => Poll::Ready(Err(End::Cut(Broken::Lost(std::io::ErrorKind::UnexpectedEof.into())))),
+            Poll::Ready(Ok(0)) => {
+                Poll::Ready(Err(End::Cut(TransportError::Lost(std::io::ErrorKind::UnexpectedEof.into()))))
+            }
             Poll::Ready(Ok(_)) => Poll::Ready(Ok(())),
             Poll::Ready(Err(broken)) => Poll::Ready(Err(End::Cut(broken))),
             Poll::Pending => {
@@ -198,4 +204,4 @@ impl<H: Handler> Http1<H> {
 
 /// Bytes of an unread body that are passed over to keep the connection: about what a new one costs in round trips on a
 /// fast link. hyper and Go have limits of the same kind (256 KB in Go).
-const MOST_DRAINED: u64 = 64 * 1024;
+const MAX_DRAINED: u64 = 64 * 1024;
