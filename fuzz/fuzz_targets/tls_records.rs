@@ -23,7 +23,7 @@ use rustls::{
     pki_types::PrivateKeyDer,
     version::{TLS12, TLS13},
 };
-use serow_net::tls::{
+use serow_tls::{
     Certificates, LARGEST_RECORD, SelfSigned, TlsAcceptor, TlsClientSettings, TlsConnector, TlsError, TlsSession,
     TlsSettings, TlsVersion, TlsVersions, Trust,
 };

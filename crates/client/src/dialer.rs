@@ -3,10 +3,8 @@
 use std::{error::Error, fmt, future::poll_fn, io, rc::Rc, time::Duration};
 
 use bytes::BytesMut;
-use serow_net::{
-    Buffers, Destination, More, Wire,
-    tls::{Protocol, TlsConnector, TlsError, TlsSession},
-};
+use serow_net::{Buffers, Destination, More, Wire};
+use serow_tls::{Protocol, TlsConnector, TlsError, TlsSession};
 use tokio::time::timeout;
 
 /// Opens connections to one server.

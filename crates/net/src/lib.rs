@@ -18,7 +18,6 @@ mod runtime;
 pub mod sandbox;
 mod socket;
 mod tcp_info;
-pub mod tls;
 mod tunnel;
 mod wire;
 

@@ -3,9 +3,8 @@
 use std::{future::poll_fn, ops::ControlFlow, rc::Rc, task::Poll};
 
 use serow_message::Handler;
-use serow_net::{
-    AcceptError, Accepted, Acceptor, Left, Listener, PAUSE_AFTER_EXHAUSTION, thread_runtime, tls::TlsAcceptor,
-};
+use serow_net::{AcceptError, Accepted, Acceptor, Left, Listener, PAUSE_AFTER_EXHAUSTION, thread_runtime};
+use serow_tls::TlsAcceptor;
 use tokio::{
     sync::watch,
     task::{JoinSet, coop::has_budget_remaining, spawn_local, yield_now},

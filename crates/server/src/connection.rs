@@ -4,10 +4,8 @@ use std::{future::poll_fn, ops::ControlFlow, rc::Rc, sync::Arc, task::Poll};
 
 use bytes::Buf;
 use serow_message::{Connection, Encryption, Handler, Peer, PeerCredentials, Scheme};
-use serow_net::{
-    Accepted, Socket, proxy_protocol,
-    tls::{Protocol, TlsAcceptor, TlsDescription, TlsSession, TlsVersion},
-};
+use serow_net::{Accepted, Socket, proxy_protocol};
+use serow_tls::{Protocol, TlsAcceptor, TlsDescription, TlsSession, TlsVersion};
 
 use crate::{
     ProxyProtocol, Versions, http1, http2,

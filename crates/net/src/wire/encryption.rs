@@ -6,12 +6,10 @@ use std::{
 };
 
 use bytes::BytesMut;
+use serow_tls::{Instead, LARGEST_RECORD, TlsError, TlsSession};
 
 use super::make_room;
-use crate::{
-    Buffers, More, Socket,
-    tls::{Instead, LARGEST_RECORD, TlsError, TlsSession},
-};
+use crate::{Buffers, More, Socket};
 
 /// A TLS session with its buffers, which it has only while there is something in them.
 pub(super) struct Encryption {
@@ -261,8 +259,8 @@ mod tests {
         time::Duration,
     };
 
-    use crate::tls::{Certificates, SelfSigned, TlsAcceptor, TlsSettings};
     use rustls::{ClientConfig, ClientConnection, RootCertStore};
+    use serow_tls::{Certificates, SelfSigned, TlsAcceptor, TlsSettings};
     use tokio::{runtime, sync::Notify, time::timeout};
 
     use super::*;

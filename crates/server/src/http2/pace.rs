@@ -11,8 +11,8 @@ use std::{
 use serow_net::{
     Wire,
     pacing::{DelayHistogram, Demand, Pacer, Pacing, QueueDelay},
-    tls::RECORD_OVERHEAD,
 };
+use serow_tls::RECORD_OVERHEAD;
 use tokio::time::{Sleep, sleep};
 
 /// The pacing of one connection.

@@ -1,0 +1,200 @@
+//! The certificates with which we show who we are. They are read anew when their files change.
+
+use std::{
+    cell::RefCell,
+    fmt,
+    sync::{Arc, Mutex, PoisonError, RwLock, TryLockError},
+    time::{Duration, Instant, SystemTime},
+};
+
+use rustls::{
+    SignatureScheme,
+    client::ResolvesClientCert,
+    crypto::CryptoProvider,
+    server::{ClientHello, ResolvesServerCert},
+    sign::CertifiedKey,
+};
+
+use crate::{
+    CertificateFiles, Certificates, TlsSettingsError,
+    names::Names,
+    pair::{Pair, Versions},
+};
+
+/// The certificates of a server, or the one of a client.
+pub(crate) struct CertificateStore {
+    provider: Arc<CryptoProvider>,
+    /// What is in use. Locked for writing only to put another one there.
+    names: RwLock<Arc<Names>>,
+    watch: Mutex<Watch>,
+}
+
+/// What is known of the files.
+struct Watch {
+    looked: Instant,
+    files: Vec<WatchedFiles>,
+}
+
+/// The files of one certificate.
+struct WatchedFiles {
+    files: CertificateFiles,
+    /// Those of which the pair was read.
+    versions: Versions,
+    /// Changed so short a time ago that a further change might not show.
+    fresh: bool,
+    /// The last good one.
+    pair: Pair,
+    broken: Option<Broken>,
+}
+
+/// Files that cannot be used.
+struct Broken {
+    versions: Versions,
+    told: bool,
+}
+
+impl CertificateStore {
+    pub(crate) fn new(certificates: &Certificates, provider: Arc<CryptoProvider>) -> Result<Self, TlsSettingsError> {
+        let (pairs, files) = match certificates {
+            Certificates::Files(files) if files.is_empty() => return Err(TlsSettingsError::NoCertificate),
+            Certificates::Files(files) => {
+                let watched: Vec<_> =
+                    files.iter().map(|files| WatchedFiles::read(files, &provider)).collect::<Result<_, _>>()?;
+                (watched.iter().map(|files| files.pair.clone()).collect(), watched)
+            }
+            Certificates::SelfSigned(one) => (vec![Pair::new(one.certified_key(&provider)?)?], Vec::new()),
+        };
+        Ok(Self {
+            provider,
+            names: RwLock::new(Arc::new(Names::new(&pairs))),
+            watch: Mutex::new(Watch { looked: Instant::now(), files }),
+        })
+    }
+
+    /// Looks at the files, if nobody has for a second. Whoever comes meanwhile goes on with what there is.
+    pub(crate) fn look(&self, now: Instant) {
+        let mut watch = match self.watch.try_lock() {
+            Ok(watch) => watch,
+            Err(TryLockError::WouldBlock) => return,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+        };
+        if !watch.files.is_empty() && now.saturating_duration_since(watch.looked) >= BETWEEN_LOOKS {
+            watch.looked = now;
+            self.renew(&mut watch);
+        }
+    }
+
+    /// Looks at the files now.
+    pub(crate) fn look_now(&self) {
+        let mut watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner);
+        watch.looked = Instant::now();
+        self.renew(&mut watch);
+    }
+
+    fn renew(&self, watch: &mut Watch) {
+        let mut renewed = false;
+        for files in &mut watch.files {
+            renewed |= files.renew(&self.provider);
+        }
+        if renewed {
+            let names = Arc::new(Names::new(watch.files.iter().map(|files| &files.pair)));
+            *self.names.write().unwrap_or_else(PoisonError::into_inner) = names;
+        }
+    }
+}
+
+impl WatchedFiles {
+    fn read(files: &CertificateFiles, provider: &CryptoProvider) -> Result<Self, TlsSettingsError> {
+        let (versions, pair) = Pair::read(files, provider)?;
+        Ok(Self { files: files.clone(), versions, fresh: is_fresh(&versions), pair, broken: None })
+    }
+
+    /// Reads the files if they have changed; says whether there is a new pair.
+    fn renew(&mut self, provider: &CryptoProvider) -> bool {
+        let now = Pair::versions(&self.files);
+        if now == self.versions && !self.fresh {
+            self.broken = None;
+            return false;
+        }
+        match Pair::read(&self.files, provider) {
+            Ok((versions, pair)) => {
+                (self.versions, self.fresh, self.broken) = (versions, is_fresh(&versions), None);
+                let is_new = pair.key.cert != self.pair.key.cert || pair.key.ocsp != self.pair.key.ocsp;
+                if is_new {
+                    let file = self.files.certificate.display();
+                    match pair.problem_of_dates() {
+                        Some(problem) => tracing::warn!("{file}: the new certificate is in use: {problem}"),
+                        None => tracing::info!("{file}: the new certificate is in use"),
+                    }
+                    self.pair = pair;
+                }
+                is_new
+            }
+            Err(error) => {
+                self.note_broken(now, &error);
+                false
+            }
+        }
+    }
+
+    /// A certificate is often written a moment before its key. What is the same at a second look is a mistake, and said
+    /// once.
+    fn note_broken(&mut self, versions: Versions, error: &TlsSettingsError) {
+        match &mut self.broken {
+            Some(broken) if broken.versions == versions => {
+                if !broken.told {
+                    broken.told = true;
+                    tracing::warn!("{error}; until then, the certificate from before stays in use");
+                }
+            }
+            _ => self.broken = Some(Broken { versions, told: false }),
+        }
+    }
+}
+
+fn is_fresh(versions: &Versions) -> bool {
+    let now = SystemTime::now();
+    versions.iter().flatten().any(|version| version.is_fresh(now))
+}
+
+impl ResolvesServerCert for CertificateStore {
+    fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        self.look(Instant::now());
+        let name = hello.server_name();
+        ASKED_NAME.set(name.map(Arc::from));
+        let names = Arc::clone(&self.names.read().unwrap_or_else(PoisonError::into_inner));
+        names.choose(name, hello.signature_schemes())
+    }
+}
+
+impl ResolvesClientCert for CertificateStore {
+    /// The one there is, whichever authorities the server believes: it says itself why it does not like it.
+    fn resolve(&self, _authorities: &[&[u8]], schemes: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
+        self.look(Instant::now());
+        let names = Arc::clone(&self.names.read().unwrap_or_else(PoisonError::into_inner));
+        names.choose(None, schemes)
+    }
+
+    fn has_certs(&self) -> bool {
+        true
+    }
+}
+
+impl fmt::Debug for CertificateStore {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("CertificateStore").field("names", &self.names).finish_non_exhaustive()
+    }
+}
+
+/// The name that a client has just asked for. Taken right after the call in which it was set.
+pub(crate) fn take_asked_name() -> Option<Arc<str>> {
+    ASKED_NAME.take()
+}
+
+thread_local! {
+    /// The library hands the name to whoever chooses the certificate, and to nobody else.
+    static ASKED_NAME: RefCell<Option<Arc<str>>> = const { RefCell::new(None) };
+}
+
+/// A look costs some microseconds for each file.
+const BETWEEN_LOOKS: Duration = Duration::from_secs(1);

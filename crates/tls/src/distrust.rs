@@ -1,0 +1,68 @@
+//! Why a certificate is not believed, in words of a user.
+
+use std::time::{Duration, SystemTime};
+
+use rustls::{CertificateError, pki_types::UnixTime};
+
+use crate::verifier::SelfSignedByStranger;
+
+/// What is wrong with the peer's certificate: the end of a sentence about it.
+pub(crate) fn reason(error: &CertificateError) -> String {
+    match error {
+        CertificateError::UnknownIssuer => {
+            "is from an authority that is not trusted here, or its chain is incomplete".to_owned()
+        }
+        CertificateError::ExpiredContext { not_after, .. } => format!("expired on {}", date(*not_after)),
+        CertificateError::NotValidYetContext { not_before, .. } => {
+            format!("is not valid before {}: look at this machine's clock", date(*not_before))
+        }
+        CertificateError::NotValidForNameContext { expected, presented } => match &presented[..] {
+            [] => format!("names no server, and was to be for {}", expected.to_str()),
+            names => format!("is for {}, not for {}", list(names), expected.to_str()),
+        },
+        // Of the certificate itself, or of the handshake.
+        CertificateError::BadSignature => {
+            "is not signed by the authority that it names, or is not the peer's own".to_owned()
+        }
+        CertificateError::Revoked => "was revoked by its authority".to_owned(),
+        CertificateError::InvalidPurposeContext { .. } => "is for another purpose".to_owned(),
+        CertificateError::Other(other) if other.0.is::<SelfSignedByStranger>() => {
+            "is self-signed, and not trusted here".to_owned()
+        }
+        CertificateError::Other(other) if is_authority(&*other.0) => {
+            "is that of an authority (CA:TRUE), which may not stand for a server itself".to_owned()
+        }
+        error => format!("is not accepted: {error}"),
+    }
+}
+
+fn is_authority(error: &(dyn std::error::Error + 'static)) -> bool {
+    matches!(error.downcast_ref(), Some(webpki::Error::CaUsedAsEndEntity))
+}
+
+/// The first names, as the library writes them: `DnsName("example.com")`, `IpAddress(127.0.0.1)`.
+fn list(names: &[String]) -> String {
+    let bare = |name: &String| {
+        let inside = name.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')')).unwrap_or(name);
+        inside.trim_matches('"').to_owned()
+    };
+    let mut list = names.iter().take(SHOWN_NAMES).map(bare).collect::<Vec<_>>().join(", ");
+    if names.len() > SHOWN_NAMES {
+        list.push_str(" and others");
+    }
+    list
+}
+
+pub(crate) fn date(time: UnixTime) -> String {
+    match SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(time.as_secs())) {
+        // Years above 9999 have no such form.
+        Some(time) if time < SystemTime::UNIX_EPOCH + LATEST => httpdate::fmt_http_date(time),
+        _ => "a day without a name".to_owned(),
+    }
+}
+
+/// What fits in a line. Certificates may have hundreds.
+const SHOWN_NAMES: usize = 3;
+
+/// The end of the year 9999.
+const LATEST: Duration = Duration::from_secs(253_402_300_800);

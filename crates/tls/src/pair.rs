@@ -1,0 +1,154 @@
+//! A certificate with its key, as it was read.
+
+use std::{path::Path, sync::Arc};
+
+use rustls::{
+    crypto::CryptoProvider,
+    pki_types::{
+        CertificateDer, PrivateKeyDer, UnixTime,
+        pem::{self, PemObject},
+    },
+    sign::CertifiedKey,
+};
+use webpki::EndEntityCert;
+
+use crate::{
+    CertificateFiles, TlsSettingsError,
+    file::{self, FileVersion},
+    validity,
+};
+
+/// A certificate with its key.
+#[derive(Clone, Debug)]
+pub(crate) struct Pair {
+    pub(crate) key: Arc<CertifiedKey>,
+    /// The names it is for, in lower case; `*.` stands in front of one that is for all names one step below.
+    pub(crate) names: Vec<String>,
+}
+
+/// The versions of the files of one certificate.
+pub(crate) type Versions = [Option<FileVersion>; 3];
+
+impl Pair {
+    pub(crate) fn new(key: CertifiedKey) -> Result<Self, rustls::Error> {
+        let certificate = EndEntityCert::try_from(key.end_entity_cert()?)
+            .map_err(|error| rustls::CertificateError::Other(rustls::OtherError(Arc::new(error))))?;
+        let names = certificate.valid_dns_names().map(str::to_ascii_lowercase).collect();
+        Ok(Self { key: Arc::new(key), names })
+    }
+
+    /// Reads the files; also says which versions of them.
+    pub(crate) fn read(
+        files: &CertificateFiles,
+        provider: &CryptoProvider,
+    ) -> Result<(Versions, Self), TlsSettingsError> {
+        let (certificate_version, certificate) = file::read(&files.certificate)?;
+        let chain = chain(&files.certificate, &certificate)?;
+        let (key_version, key) = if files.key == files.certificate {
+            (certificate_version, key(&files.key, &certificate)?)
+        } else {
+            let (version, content) = file::read(&files.key)?;
+            (version, key(&files.key, &content)?)
+        };
+        let unusable = |error| match error {
+            rustls::Error::InconsistentKeys(_) => {
+                TlsSettingsError::Unequal { certificate: files.certificate.clone(), key: files.key.clone() }
+            }
+            rustls::Error::InvalidCertificate(_) => TlsSettingsError::Unusable(files.certificate.clone(), error),
+            _ => TlsSettingsError::Unusable(files.key.clone(), error),
+        };
+        let mut certified = CertifiedKey::from_der(chain, key, provider).map_err(unusable)?;
+        let mut versions = [Some(certificate_version), Some(key_version), None];
+        if let Some(path) = &files.ocsp_response {
+            let (version, response) = file::read(path)?;
+            if !is_ocsp_response(&response) {
+                return Err(TlsSettingsError::NoOcspResponse(path.clone()));
+            }
+            certified.ocsp = Some(response);
+            versions[2] = Some(version);
+        }
+        let unusable = |error| TlsSettingsError::Unusable(files.certificate.clone(), error);
+        Ok((versions, Self::new(certified).map_err(unusable)?))
+    }
+
+    /// What is wrong with its dates at this moment, if anything is.
+    pub(crate) fn problem_of_dates(&self) -> Option<String> {
+        validity::problem(&self.key.cert, UnixTime::now())
+    }
+
+    /// The versions of the files that are there now.
+    pub(crate) fn versions(files: &CertificateFiles) -> Versions {
+        let ocsp_response = files.ocsp_response.as_deref().and_then(FileVersion::of);
+        [FileVersion::of(&files.certificate), FileVersion::of(&files.key), ocsp_response]
+    }
+}
+
+fn chain(path: &Path, content: &[u8]) -> Result<Vec<CertificateDer<'static>>, TlsSettingsError> {
+    let chain = certificates(path, content)?;
+    if chain.is_empty() { Err(TlsSettingsError::WithoutCertificate(path.to_owned())) } else { Ok(chain) }
+}
+
+/// All certificates of a file.
+pub(crate) fn certificates(path: &Path, content: &[u8]) -> Result<Vec<CertificateDer<'static>>, TlsSettingsError> {
+    CertificateDer::pem_slice_iter(content).collect::<Result<_, _>>().map_err(|error| not_pem(path, &error))
+}
+
+fn key(path: &Path, content: &[u8]) -> Result<PrivateKeyDer<'static>, TlsSettingsError> {
+    // RFC 7468 §11, and RFC 1421 §4.6.1.1, which OpenSSL wrote for long.
+    let holds = |text: &[u8]| content.windows(text.len()).any(|window| window == text);
+    if holds(b"-----BEGIN ENCRYPTED PRIVATE KEY-----") || holds(b"Proc-Type: 4,ENCRYPTED") {
+        return Err(TlsSettingsError::EncryptedKey(path.to_owned()));
+    }
+    PrivateKeyDer::from_pem_slice(content).map_err(|error| match error {
+        pem::Error::NoItemsFound => TlsSettingsError::WithoutKey(path.to_owned()),
+        error => not_pem(path, &error),
+    })
+}
+
+fn not_pem(path: &Path, error: &pem::Error) -> TlsSettingsError {
+    let reason = match error {
+        pem::Error::MissingSectionEnd { end_marker } => {
+            let name = String::from_utf8_lossy(end_marker);
+            let name = name.trim_matches(|character: char| character == '-').trim_start_matches("END ");
+            format!("the line -----END {name}----- is missing, so it may have been cut off")
+        }
+        pem::Error::IllegalSectionStart { line } => {
+            format!("the line \"{}\" does not begin a section", String::from_utf8_lossy(line).escape_debug())
+        }
+        pem::Error::Base64Decode(_) => "what stands between BEGIN and END is not base64".to_owned(),
+        pem::Error::SectionTooLarge => "a section is too large".to_owned(),
+        error => error.to_string(),
+    };
+    TlsSettingsError::NotPem(path.to_owned(), reason)
+}
+
+/// Whether this looks like an answer, and not a refusal or a page with an error: a SEQUENCE of this length that begins
+/// with the status `successful` (RFC 6960 §4.2.1). The rest is for the client to judge.
+fn is_ocsp_response(der: &[u8]) -> bool {
+    let content = match der {
+        [0x30, length @ 0..=0x7f, content @ ..] if content.len() == usize::from(*length) => content,
+        [0x30, 0x81, length, content @ ..] if content.len() == usize::from(*length) => content,
+        [0x30, 0x82, high, low, content @ ..] if content.len() == usize::from(u16::from_be_bytes([*high, *low])) => {
+            content
+        }
+        _ => return false,
+    };
+    content.starts_with(&[0x0a, 1, 0])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_successful_ocsp_responses_are_taken() {
+        let successful = [&[0x30, 0x05][..], &[0x0a, 1, 0], &[0xa0, 0]].concat();
+        assert!(is_ocsp_response(&successful));
+        let long = [&[0x30, 0x82, 0x01, 0x00][..], &[0x0a, 1, 0], &[7; 253]].concat();
+        assert!(is_ocsp_response(&long));
+        let try_later = [&[0x30, 0x03][..], &[0x0a, 1, 3]].concat();
+        for other in [&b""[..], b"<html>", &try_later, &successful[..4], &long[..20]] {
+            assert!(!is_ocsp_response(other), "{other:?}");
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! What makes the next keys of a session of TLS 1.3, on either side.
+
+use rustls::{
+    AlertDescription, ConnectionTrafficSecrets, Error, client::ClientConnectionData, kernel::KernelConnection,
+    server::ServerConnectionData,
+};
+
+use crate::TlsError;
+
+/// What makes the next keys.
+pub(crate) enum Schedule {
+    Client(KernelConnection<ClientConnectionData>),
+    Server(KernelConnection<ServerConnectionData>),
+}
+
+/// Keys, and how many records were made with them.
+pub(crate) type Secrets = (u64, ConnectionTrafficSecrets);
+
+impl Schedule {
+    /// The next keys of what we receive.
+    pub(crate) fn next_receiving(&mut self) -> Result<Secrets, Error> {
+        match self {
+            Self::Client(schedule) => schedule.update_rx_secret(),
+            Self::Server(schedule) => schedule.update_rx_secret(),
+        }
+    }
+
+    /// The next keys of what we send.
+    pub(crate) fn next_sending(&mut self) -> Result<Secrets, Error> {
+        match self {
+            Self::Client(schedule) => schedule.update_tx_secret(),
+            Self::Server(schedule) => schedule.update_tx_secret(),
+        }
+    }
+
+    /// Keeps a ticket with which a later connection may go on (RFC 8446 §4.6.1); `ticket` is the message without its head.
+    ///
+    /// # Errors
+    ///
+    /// Where it is none, and always for a server, which gets none.
+    pub(crate) fn keep_ticket(&mut self, ticket: &[u8]) -> Result<(), TlsError> {
+        let Self::Client(schedule) = self else {
+            return Err(TlsError::Broken(AlertDescription::UnexpectedMessage));
+        };
+        schedule.handle_new_session_ticket(ticket).map_err(|error| match error {
+            Error::InvalidMessage(fault) => TlsError::Broken(fault.into()),
+            Error::PeerMisbehaved(_) => TlsError::Broken(AlertDescription::IllegalParameter),
+            error => TlsError::Local(error),
+        })
+    }
+}

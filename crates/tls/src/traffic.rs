@@ -1,0 +1,280 @@
+//! What happens once the handshake is complete: records with data, alerts, and new keys.
+//!
+//! The library that makes the handshake (rustls 0.23) could go on here, but it makes a copy on the heap of each record,
+//! received or sent. Here a record is decrypted where it was received, and encrypted to where it is sent from; and an idle
+//! session keeps nothing but its keys.
+
+use bytes::{Buf, BytesMut};
+use rustls::{AlertDescription, ContentType, HandshakeType, SupportedCipherSuite};
+
+use crate::{
+    Protocol, Received, TlsDescription, TlsError, TlsVersion,
+    connection::Connection,
+    messages::{Message, Messages, Wish},
+    patience::{Patience, spend},
+    record::{HEADER_LENGTH, LARGEST_BODY, LARGEST_RECORD, RECORD_OVERHEAD, RecordHeader, RecordKeys},
+    schedule::Schedule,
+    side::Side,
+};
+
+/// An established session.
+pub(crate) struct Traffic {
+    side: Side,
+    receiving: RecordKeys,
+    sending: RecordKeys,
+    /// Makes the next keys, in TLS 1.3.
+    schedule: Option<Box<Schedule>>,
+    /// Records that may be sent with the same keys.
+    most_records: u64,
+    patience: Patience,
+    messages: Messages,
+    /// The peer wants new keys of us, before the next data.
+    owes_key_update: bool,
+    sent_close: bool,
+    pub(crate) closed_by_peer: bool,
+    pub(crate) protocol: Option<Protocol>,
+    pub(crate) description: TlsDescription,
+}
+
+impl Traffic {
+    /// Goes on where the handshake ended. All that the library wanted to send must have left it.
+    pub(crate) fn new(
+        connection: Connection,
+        protocol: Option<Protocol>,
+        description: TlsDescription,
+    ) -> Result<Self, TlsError> {
+        let version = description.version;
+        let suite = connection.state().negotiated_cipher_suite().ok_or_else(TlsError::unusable_keys)?;
+        let most_records = match suite {
+            SupportedCipherSuite::Tls13(suite) => suite.common.confidentiality_limit,
+            SupportedCipherSuite::Tls12(suite) => suite.common.confidentiality_limit,
+        };
+        let side = connection.side();
+        let (secrets, schedule) = connection.into_secrets()?;
+        Ok(Self {
+            side,
+            receiving: RecordKeys::new(version, secrets.rx)?,
+            sending: RecordKeys::new(version, secrets.tx)?,
+            schedule: (version == TlsVersion::Tls13).then(|| Box::new(schedule)),
+            most_records,
+            patience: Patience::NEW,
+            messages: Messages::default(),
+            owes_key_update: false,
+            sent_close: false,
+            closed_by_peer: false,
+            protocol,
+            description,
+        })
+    }
+
+    /// Takes whole records from the front of `received`.
+    #[inline]
+    pub(crate) fn receive(
+        &mut self,
+        received: &mut BytesMut,
+        plaintext: &mut BytesMut,
+        sealed: &mut Vec<u8>,
+    ) -> Result<Received, TlsError> {
+        let mut news = Received::default();
+        while let Some(header) = RecordHeader::of(received) {
+            let outcome = match self.check(header) {
+                Err(alert) => Err(TlsError::Broken(alert)),
+                Ok(()) if received.len() < HEADER_LENGTH + header.length() => break,
+                Ok(()) => self.take(header, received, plaintext, sealed),
+            };
+            if let Err(error) = outcome {
+                self.tell(&error, sealed);
+                return Err(error);
+            }
+            received.advance(HEADER_LENGTH + header.length());
+            if self.closed_by_peer {
+                news.closed = true;
+                received.clear();
+                break;
+            }
+        }
+        Ok(news)
+    }
+
+    /// Encrypts into records whose plaintext has at most `record` bytes.
+    #[inline]
+    pub(crate) fn seal(&mut self, plaintext: &[u8], record: usize, sealed: &mut Vec<u8>) -> Result<(), TlsError> {
+        if self.sent_close {
+            return Err(TlsError::NotEstablished);
+        }
+        let record = record.clamp(1, LARGEST_RECORD);
+        sealed.reserve(plaintext.len() + plaintext.len().div_ceil(record) * RECORD_OVERHEAD);
+        for piece in plaintext.chunks(record) {
+            if self.owes_key_update || self.sending.sequence() >= self.most_records {
+                self.renew_sending(sealed)?;
+            }
+            self.sending.seal(ContentType::ApplicationData, piece, sealed)?;
+        }
+        Ok(())
+    }
+
+    /// Says that nothing more will be sent.
+    pub(crate) fn close(&mut self, sealed: &mut Vec<u8>) {
+        if !self.sent_close {
+            self.sent_close = true;
+            self.send_alert(WARNING, AlertDescription::CloseNotify, sealed);
+        }
+    }
+
+    /// Ends a session that has just been established.
+    pub(crate) fn refuse(&mut self, alert: AlertDescription, sealed: &mut Vec<u8>) {
+        self.sent_close = true;
+        self.send_alert(FATAL, alert, sealed);
+    }
+
+    /// Whether a record may begin like this.
+    #[inline]
+    fn check(&self, header: RecordHeader) -> Result<(), AlertDescription> {
+        if header.length() > LARGEST_BODY {
+            return Err(AlertDescription::RecordOverflow);
+        }
+        let is_13 = self.description.version == TlsVersion::Tls13;
+        // RFC 8446 §5: after the handshake, everything is encrypted, and then it looks like data.
+        if is_13 && header.kind() != ContentType::ApplicationData {
+            return Err(AlertDescription::UnexpectedMessage);
+        }
+        // RFC 8446 §5.1: the version is to be ignored there.
+        if !is_13 && !header.has_right_version() {
+            return Err(AlertDescription::ProtocolVersion);
+        }
+        Ok(())
+    }
+
+    /// Handles one whole record.
+    #[inline]
+    fn take(
+        &mut self,
+        header: RecordHeader,
+        received: &mut BytesMut,
+        plaintext: &mut BytesMut,
+        sealed: &mut Vec<u8>,
+    ) -> Result<(), TlsError> {
+        let body = &mut received[HEADER_LENGTH..HEADER_LENGTH + header.length()];
+        let (kind, content) = self.receiving.open(header, body).map_err(TlsError::Broken)?;
+        // RFC 8446 §5.1: nothing stands between the parts of a message.
+        if self.messages.has_begun() && kind != ContentType::Handshake {
+            return Err(TlsError::Broken(AlertDescription::UnexpectedMessage));
+        }
+        match kind {
+            ContentType::ApplicationData if content.is_empty() => spend(&mut self.patience.empty_records),
+            ContentType::ApplicationData => {
+                self.patience.restore();
+                plaintext.extend_from_slice(content);
+                Ok(())
+            }
+            ContentType::Alert => {
+                match *content {
+                    [level, description] => self.handle_alert(level, AlertDescription::from(description)),
+                    // RFC 8446 §5.4.
+                    [] if self.description.version == TlsVersion::Tls13 => {
+                        Err(TlsError::Broken(AlertDescription::UnexpectedMessage))
+                    }
+                    // RFC 8446 §5.1: an alert is not divided, and alone in its record.
+                    _ => Err(TlsError::Broken(AlertDescription::DecodeError)),
+                }
+            }
+            ContentType::Handshake => match self.description.version {
+                TlsVersion::Tls13 => self.handle_messages(content),
+                TlsVersion::Tls12 => self.handle_renegotiation(content, sealed),
+            },
+            _ => Err(TlsError::Broken(AlertDescription::UnexpectedMessage)),
+        }
+    }
+
+    /// RFC 8446 §6, RFC 5246 §7.2.
+    fn handle_alert(&mut self, level: u8, description: AlertDescription) -> Result<(), TlsError> {
+        if description == AlertDescription::CloseNotify {
+            self.closed_by_peer = true;
+            return Ok(());
+        }
+        // RFC 8446 §6: all alerts are fatal there, whatever their level, but for the ones that say goodbye.
+        let is_warning = match self.description.version {
+            TlsVersion::Tls13 => description == AlertDescription::UserCanceled,
+            TlsVersion::Tls12 => level == WARNING,
+        };
+        if !is_warning {
+            return Err(TlsError::Alert(description));
+        }
+        spend(&mut self.patience.warnings)
+    }
+
+    /// The messages that mean something after the handshake, in TLS 1.3.
+    fn handle_messages(&mut self, part: &[u8]) -> Result<(), TlsError> {
+        self.messages.add(part).map_err(TlsError::Broken)?;
+        while let Some(message) = self.messages.next(self.side).map_err(TlsError::Broken)? {
+            match message {
+                Message::KeyUpdate(wish) => self.handle_key_update(wish)?,
+                Message::Ticket(ticket) => {
+                    spend(&mut self.patience.tickets)?;
+                    self.schedule()?.keep_ticket(&ticket)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// RFC 8446 §4.6.3: the next records of the peer have new keys. If ours are to be new as well, that has time until the
+    /// next data, and is done once however often it was wished for: whoever wishes and reads nothing would otherwise pile
+    /// up answers here.
+    fn handle_key_update(&mut self, wish: Wish) -> Result<(), TlsError> {
+        spend(&mut self.patience.key_updates)?;
+        self.receiving = RecordKeys::new(TlsVersion::Tls13, self.schedule()?.next_receiving()?)?;
+        self.owes_key_update |= wish == Wish::Ours;
+        Ok(())
+    }
+
+    /// RFC 5246 §7.4.1: a peer that wants another handshake. It may be refused, and goes on.
+    fn handle_renegotiation(&mut self, message: &[u8], sealed: &mut Vec<u8>) -> Result<(), TlsError> {
+        let wanted = match self.side {
+            Side::Client => HandshakeType::HelloRequest,
+            Side::Server => HandshakeType::ClientHello,
+        };
+        if message.first().map(|first| HandshakeType::from(*first)) != Some(wanted) {
+            return Err(TlsError::Broken(AlertDescription::UnexpectedMessage));
+        }
+        spend(&mut self.patience.renegotiations)?;
+        self.send_alert(WARNING, AlertDescription::NoRenegotiation, sealed);
+        Ok(())
+    }
+
+    /// Sends with new keys from here on (RFC 8446 §4.6.3). TLS 1.2 has no such thing.
+    fn renew_sending(&mut self, sealed: &mut Vec<u8>) -> Result<(), TlsError> {
+        if self.schedule.is_none() {
+            return Err(TlsError::Exhausted);
+        }
+        // Not requested: the peer knows best when its own keys have served enough.
+        let message = [u8::from(HandshakeType::KeyUpdate), 0, 0, 1, 0];
+        self.sending.seal(ContentType::Handshake, &message, sealed)?;
+        self.sending = RecordKeys::new(TlsVersion::Tls13, self.schedule()?.next_sending()?)?;
+        self.owes_key_update = false;
+        Ok(())
+    }
+
+    fn schedule(&mut self) -> Result<&mut Schedule, TlsError> {
+        self.schedule.as_deref_mut().ok_or(TlsError::Exhausted)
+    }
+
+    /// Tells the peer why the session ends, unless the peer has said so itself.
+    fn tell(&mut self, error: &TlsError, sealed: &mut Vec<u8>) {
+        if let Some(alert) = error.alert()
+            && !self.sent_close
+        {
+            self.sent_close = true;
+            self.send_alert(FATAL, alert, sealed);
+        }
+    }
+
+    fn send_alert(&mut self, level: u8, description: AlertDescription, sealed: &mut Vec<u8>) {
+        // Where even this cannot be encrypted, the end of the connection must do.
+        let _ = self.sending.seal(ContentType::Alert, &[level, description.into()], sealed);
+    }
+}
+
+/// RFC 8446 §6
+const WARNING: u8 = 1;
+const FATAL: u8 = 2;
