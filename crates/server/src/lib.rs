@@ -43,7 +43,8 @@ pub use serow_message::{
     Method, OnUpgrade, Peer, PeerCredentials, Priority, Request, RequestHead, Response, Scheme, ServiceHandler,
     StatusCode, Target, TargetForm, UpgradeRefused, Upgraded, Version, is_token_byte, websocket,
 };
-pub use serow_net::{Address, AddressError, BindError, ListenOptions, pacing::Pacing};
+pub use serow_net::{Address, AddressError, BindError, ListenOptions};
+pub use serow_pacing::Pacing;
 pub use serow_tls::{
     CertificateFiles, Certificates, ClientCertificates, TlsDescription, TlsSettings, TlsSettingsError, TlsVersion,
     TlsVersions,

@@ -9,7 +9,8 @@ use std::{
 };
 
 use serow_message::{Handler, Scheme};
-use serow_net::{Address, AddressError, Departure, ListenOptions, Listener, pacing::Pacing};
+use serow_net::{Address, AddressError, Departure, ListenOptions, Listener};
+use serow_pacing::Pacing;
 use serow_tls::{TlsAcceptor, TlsSettings, TlsSettingsError};
 
 use tokio::runtime::Handle;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serow_net::pacing::Pacing;
+use serow_pacing::Pacing;
 use serow_tls::Protocol;
 
 /// How long a peer may take. None ends early; those below 4 s end within a few milliseconds, longer ones within half a second.

@@ -8,10 +8,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serow_net::{
-    Wire,
-    pacing::{DelayHistogram, Demand, Pacer, Pacing, QueueDelay},
-};
+use serow_net::Wire;
+use serow_pacing::{DelayHistogram, Demand, Pacer, Pacing, QueueDelay};
 use serow_tls::RECORD_OVERHEAD;
 use tokio::time::{Sleep, sleep};
 

@@ -1,5 +1,7 @@
-use super::simulation::{Link, Simulation};
+use alloc::{format, vec::Vec};
+
 use super::*;
+use crate::simulation::{Link, Simulation};
 
 const RATES: [u64; 5] = [128_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
 const ROUND_TRIPS: [u64; 3] = [10_000, 50_000, 300_000];

@@ -3,10 +3,11 @@
 //! The kernel's window doubles with each round trip, up to what the link and its queue hold, where a real one would lose
 //! packets; the client acknowledges every other segment, or one after 40 ms.
 
-use std::{collections::VecDeque, time::Duration};
+use alloc::collections::VecDeque;
+use core::time::Duration;
 
-use super::{DelayHistogram, Demand, Pacer, Pacing, QueueDelay};
 use crate::TcpInfo;
+use crate::{DelayHistogram, Demand, Pacer, Pacing, QueueDelay};
 
 const SEGMENT: u32 = 1448;
 /// With the headers of Ethernet's IP and TCP.
@@ -14,15 +15,15 @@ const ON_THE_WIRE: u64 = 1500;
 const DELAYED: u64 = 40_000;
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Link {
+pub(crate) struct Link {
     /// Bits per second.
-    pub(super) rate: u64,
+    pub(crate) rate: u64,
     /// Microseconds.
-    pub(super) round_trip: u64,
+    pub(crate) round_trip: u64,
     /// Segments that the queue holds.
-    pub(super) queue: u64,
+    pub(crate) queue: u64,
     /// Microseconds until the server gets to run after it was woken.
-    pub(super) latency: u64,
+    pub(crate) latency: u64,
 }
 
 #[derive(Clone, Copy)]
@@ -37,10 +38,10 @@ struct Packet {
     delivered_at: u64,
 }
 
-pub(super) struct Simulation {
+pub(crate) struct Simulation {
     link: Link,
-    pub(super) now: u64,
-    pub(super) pacer: Pacer,
+    pub(crate) now: u64,
+    pub(crate) pacer: Pacer,
     low_water: u32,
     wants_room: bool,
     wakes: u64,
@@ -58,9 +59,9 @@ pub(super) struct Simulation {
     rate_is_ours: bool,
     smoothed: u64,
     shortest: u64,
-    pub(super) delay: DelayHistogram,
+    pub(crate) delay: DelayHistogram,
     queue_delay: QueueDelay,
-    pub(super) samples: u64,
+    pub(crate) samples: u64,
 }
 
 impl Link {
@@ -68,13 +69,13 @@ impl Link {
         bytes * 8 * 1_000_000 / self.rate
     }
 
-    pub(super) fn segment_time(&self) -> Duration {
+    pub(crate) fn segment_time(&self) -> Duration {
         Duration::from_micros(self.time_for(ON_THE_WIRE))
     }
 }
 
 impl Simulation {
-    pub(super) fn new(link: Link, pacing: Pacing) -> Self {
+    pub(crate) fn new(link: Link, pacing: Pacing) -> Self {
         Self {
             link,
             now: 1_000_000,
@@ -102,7 +103,7 @@ impl Simulation {
     }
 
     /// Sends without end until then.
-    pub(super) fn send_until(&mut self, demand: Demand, end: u64) {
+    pub(crate) fn send_until(&mut self, demand: Demand, end: u64) {
         while self.now < end {
             if self.wakes <= self.now {
                 self.serve(demand);
@@ -228,12 +229,12 @@ impl Simulation {
     }
 
     /// Bytes that are acknowledged.
-    pub(super) fn delivered(&self) -> u64 {
+    pub(crate) fn delivered(&self) -> u64 {
         self.acknowledged
     }
 
     /// How long a segment would take to reach the client if it were sent now.
-    pub(super) fn time_to_arrive(&self) -> Duration {
+    pub(crate) fn time_to_arrive(&self) -> Duration {
         let before = self.free.max(self.now) - self.now + self.link.time_for(self.unsent.into());
         Duration::from_micros(before + self.link.round_trip / 2) + self.link.segment_time()
     }

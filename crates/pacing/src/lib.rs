@@ -32,7 +32,8 @@
 //!
 //! ```no_run
 //! # use std::{future::poll_fn, io, time::Duration};
-//! # use serow_net::{Socket, pacing::{Demand, Pacer, Pacing}};
+//! # use serow_net::Socket;
+//! # use serow_pacing::{Demand, Pacer, Pacing};
 //! # async fn write(socket: &Socket, now: fn() -> u64, mut choose: impl FnMut(usize) -> Vec<u8>) -> io::Result<()> {
 //! let mut pacer = Pacer::new(Pacing::Adaptive);
 //! loop {
@@ -59,18 +60,22 @@
 //! }
 //! # }
 //! ```
+#![no_std]
+#![forbid(unsafe_code)]
+
+#[cfg(test)]
+extern crate alloc;
 
 mod delay;
 mod flight;
 mod histogram;
 mod path;
+mod tcp_info;
 
-use std::time::Duration;
+use core::time::Duration;
 
+pub use self::{delay::QueueDelay, histogram::DelayHistogram, tcp_info::TcpInfo};
 use self::{flight::Flight, path::Path};
-use crate::TcpInfo;
-
-pub use self::{delay::QueueDelay, histogram::DelayHistogram};
 
 /// The setting: how the unsent bytes of connections with several responses at a time are bounded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -97,11 +102,11 @@ pub enum Demand {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Allowance {
     /// So many bytes may be handed to the kernel, TLS's included; `usize::MAX` where the kernel may take all it wants. If
-    /// none, ask again after `look_again`, or else when [`Socket::poll_drained`](crate::Socket::poll_drained) is ready.
+    /// none, ask again after `look_again`, or else when `Socket::poll_drained` is ready.
     pub bytes: usize,
     /// The longest TLS record, as it is on the wire.
     pub record: usize,
-    /// To be set with [`Socket::set_unsent_low_water`](crate::Socket::set_unsent_low_water) before sending or waiting.
+    /// To be set with `Socket::set_unsent_low_water` before sending or waiting.
     pub low_water: Option<u32>,
     /// No event will tell when there is room; ask again after this time.
     pub look_again: Option<Duration>,
@@ -295,9 +300,6 @@ const LONGEST_RECORD: usize = (1 << 14) + 22;
 /// Ethernet's, with IPv6 and timestamps.
 const USUAL_SEGMENT: u32 = 1428;
 
-#[cfg(test)]
-#[cfg(target_os = "linux")]
-mod kernel;
 #[cfg(test)]
 mod simulation;
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! How long bytes waited in the socket before the kernel sent them.
 
-use std::time::Duration;
+use core::time::Duration;
 
-use super::DelayHistogram;
+use crate::DelayHistogram;
 use crate::TcpInfo;
 
 /// The unsent bytes of one connection, and since when they are.

@@ -25,13 +25,13 @@
 //! such a place we get nine tenths of our share, and priorities act on the unsent bytes only. The kernel's BBR would be the
 //! better answer, but not every kernel has it, and it is not ours to choose for a whole connection.
 
-use std::time::Duration;
+use core::time::Duration;
 
-use super::path::Path;
+use crate::path::Path;
 
 /// What is on the way, and whether the ceiling holds it back.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Flight {
+pub(crate) struct Flight {
     /// Bytes handed over and not acknowledged.
     bytes: u32,
     /// A queue was seen on the path.
@@ -52,7 +52,7 @@ enum State {
 
 impl Flight {
     /// So much is on the way.
-    pub(super) fn handle_sample(&mut self, path: &Path, bytes: u32, now: u64) {
+    pub(crate) fn handle_sample(&mut self, path: &Path, bytes: u32, now: u64) {
         self.bytes = bytes;
         self.queued |= queue(path) > (QUEUE_TIME / 2).max(u64::from(path.shortest_round_trip) / 3);
         match self.state {
@@ -75,12 +75,12 @@ impl Flight {
         }
     }
 
-    pub(super) fn note_sent(&mut self, bytes: u32) {
+    pub(crate) fn note_sent(&mut self, bytes: u32) {
         self.bytes = self.bytes.saturating_add(bytes);
     }
 
     /// Whether the ceiling holds bytes back.
-    pub(super) fn waits(&self) -> bool {
+    pub(crate) fn waits(&self) -> bool {
         matches!(self.state, State::Held { .. })
     }
 
@@ -89,7 +89,7 @@ impl Flight {
     }
 
     /// How much more may be on the way; `u32::MAX` if there is no ceiling.
-    pub(super) fn room(&self, path: &Path, now: u64) -> u32 {
+    pub(crate) fn room(&self, path: &Path, now: u64) -> u32 {
         match self.state {
             State::Lifted { until } if now < until => u32::MAX,
             _ => self.ceiling(path).map_or(u32::MAX, |ceiling| ceiling.saturating_sub(self.bytes)),
@@ -99,7 +99,7 @@ impl Flight {
     /// Notes that bytes are held back; says when there may be room for a segment.
     ///
     /// No event tells of acknowledgements while nothing is unsent. They come as fast as segments leave the link.
-    pub(super) fn wait(&mut self, path: &Path, now: u64) -> Duration {
+    pub(crate) fn wait(&mut self, path: &Path, now: u64) -> Duration {
         if !self.waits() {
             self.state = State::Held { since: now };
         }

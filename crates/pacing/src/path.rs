@@ -4,18 +4,18 @@ use crate::TcpInfo;
 
 /// Times in microseconds, sizes in bytes, the rate in bytes per second; 0 is not known.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Path {
-    pub(super) segment: u32,
-    pub(super) round_trip: u32,
+pub(crate) struct Path {
+    pub(crate) segment: u32,
+    pub(crate) round_trip: u32,
     /// Without queues, as far as that was ever seen.
-    pub(super) shortest_round_trip: u32,
-    pub(super) rate: u64,
+    pub(crate) shortest_round_trip: u32,
+    pub(crate) rate: u64,
     /// Bytes that have arrived.
-    pub(super) delivered: u64,
+    pub(crate) delivered: u64,
 }
 
 impl Path {
-    pub(super) fn handle_sample(&mut self, info: &TcpInfo) {
+    pub(crate) fn handle_sample(&mut self, info: &TcpInfo) {
         // IP has no larger ones; and so no sum below runs over.
         self.segment = info.segment.clamp(1, u16::MAX.into());
         self.round_trip = info.round_trip;
@@ -26,18 +26,18 @@ impl Path {
     }
 
     /// The bytes that the path delivers in a time.
-    pub(super) fn within(&self, microseconds: u64) -> u32 {
+    pub(crate) fn within(&self, microseconds: u64) -> u32 {
         let bytes = self.rate.saturating_mul(microseconds) / 1_000_000;
         u32::try_from(bytes).unwrap_or(u32::MAX)
     }
 
     /// The time in which the path delivers so many bytes; none if the rate is not known.
-    pub(super) fn time_for(&self, bytes: u32) -> Option<u64> {
+    pub(crate) fn time_for(&self, bytes: u32) -> Option<u64> {
         (u64::from(bytes) * 1_000_000).checked_div(self.rate)
     }
 
     /// So many bytes without the last, broken segment: half-filled packets cost the link as many headers as full ones.
-    pub(super) fn whole_segments(&self, bytes: u32) -> usize {
+    pub(crate) fn whole_segments(&self, bytes: u32) -> usize {
         (bytes - bytes % self.segment.max(1)) as usize
     }
 }

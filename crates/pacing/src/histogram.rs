@@ -1,7 +1,7 @@
 //! Delays, counted in classes of about a sixteenth of their size.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use core::sync::atomic::{AtomicU64, Ordering};
+use core::time::Duration;
 
 /// How often which delays were seen, from a microsecond to two minutes.
 ///
