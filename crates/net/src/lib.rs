@@ -11,7 +11,6 @@ pub mod deadlines;
 mod listener;
 pub mod peer_credentials;
 pub mod process;
-pub mod proxy_protocol;
 mod reuse_port;
 mod runtime;
 pub mod sandbox;

@@ -1,16 +1,23 @@
 //! The PROXY protocol, versions 1 and 2: how a proxy says for whom it connects. This is the receiving side; the sending
-//! one is in `proxy_protocol/write.rs`.
+//! one is in `write.rs`.
 //!
 //! The source of every rule here is HAProxy's `doc/proxy-protocol.txt`, called "the specification" below.
 //!
 //! The protocol is never guessed: whoever may connect may claim any client address, so a listener either expects the
 //! header on every connection (and only proxies can reach it) or on none (specification §2).
 
-use std::error::Error;
-use std::fmt;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
 
 mod write;
+
+use core::{
+    error::Error,
+    fmt,
+    net::{Ipv4Addr, Ipv6Addr, SocketAddr},
+};
 
 pub use self::write::{write_version_1, write_version_2};
 
@@ -54,13 +61,13 @@ impl Header {
 /// When the bytes cannot become a valid header any more. The connection is then to be closed (specification §2.1).
 ///
 /// ```
-/// # use serow_net::proxy_protocol::parse;
+/// # use serow_proxy_protocol::parse;
 /// let bytes = b"PROXY TCP4 192.0.2.1 192.0.2.2 56324 443\r\nGET / HTTP/1.1\r\n";
 /// let (header, length) = parse(bytes)?.expect("the line is complete");
 /// assert_eq!(header.source(), Some(([192, 0, 2, 1], 56324).into()));
 /// assert!(bytes[length..].starts_with(b"GET"));
 /// assert_eq!(parse(b"PROXY TCP4 192.0")?, None);
-/// # Ok::<(), serow_net::proxy_protocol::ProxyProtocolError>(())
+/// # Ok::<(), serow_proxy_protocol::ProxyProtocolError>(())
 /// ```
 pub fn parse(bytes: &[u8]) -> Result<Option<(Header, usize)>, ProxyProtocolError> {
     if begins_alike(bytes, VERSION_1_START) {
@@ -194,8 +201,8 @@ fn parse_block(block: &[u8], family: u8, transport: u8) -> Result<Header, ProxyP
 
 fn proxied_inet6(addresses: &[u8; INET6_LENGTH]) -> Header {
     let group = |index: usize| u16::from_be_bytes([addresses[2 * index], addresses[2 * index + 1]]);
-    let source: [u16; 8] = std::array::from_fn(group);
-    let destination: [u16; 8] = std::array::from_fn(|index| group(8 + index));
+    let source: [u16; 8] = core::array::from_fn(group);
+    let destination: [u16; 8] = core::array::from_fn(|index| group(8 + index));
     proxied((source, group(16)), (destination, group(17)))
 }
 

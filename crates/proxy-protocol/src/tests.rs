@@ -1,5 +1,7 @@
 //! Every header runs whole, cut at every byte, and with the connection's first bytes behind it.
 
+use alloc::{format, vec, vec::Vec};
+
 use super::*;
 
 fn proxied(source: &str, destination: &str) -> Header {

@@ -1,11 +1,12 @@
 //! The sending side of the PROXY protocol.
 
-use std::{
-    io::Write,
+use alloc::vec::Vec;
+use core::{
+    fmt::{self, Write},
     net::{IpAddr, Ipv6Addr, SocketAddr},
 };
 
-use super::{
+use crate::{
     COMMAND_LOCAL, COMMAND_PROXY, FAMILY_INET, FAMILY_INET6, FAMILY_UNSPECIFIED, Header, INET_LENGTH, INET6_LENGTH,
     TRANSPORT_STREAM, TRANSPORT_UNSPECIFIED, VERSION_2_SIGNATURE,
 };
@@ -14,7 +15,7 @@ use super::{
 /// tell [`Header::Local`] from [`Header::Unknown`].
 ///
 /// ```
-/// # use serow_net::proxy_protocol::{Header, write_version_1};
+/// # use serow_proxy_protocol::{Header, write_version_1};
 /// let header = Header::Proxied { source: ([192, 0, 2, 1], 56324).into(), destination: ([192, 0, 2, 2], 443).into() };
 /// let mut output = Vec::new();
 /// write_version_1(&header, &mut output);
@@ -29,7 +30,7 @@ pub fn write_version_1(header: &Header, output: &mut Vec<u8>) {
     let addresses = (source.ip(), destination.ip());
     let ports = (source.port(), destination.port());
     // Writing to memory does not fail.
-    let _ = write!(output, "PROXY {family} {} {} {} {}\r\n", addresses.0, addresses.1, ports.0, ports.1);
+    let _ = write!(Text(output), "PROXY {family} {} {} {} {}\r\n", addresses.0, addresses.1, ports.0, ports.1);
 }
 
 /// Writes the binary header of version 2, without extensions.
@@ -71,6 +72,16 @@ fn of_one_family(source: SocketAddr, destination: SocketAddr) -> (SocketAddr, So
         SocketAddr::new(ip.into(), address.port())
     };
     (wide(source), wide(destination))
+}
+
+/// Text that is appended to bytes.
+struct Text<'a>(&'a mut Vec<u8>);
+
+impl Write for Text<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.extend_from_slice(text.as_bytes());
+        Ok(())
+    }
 }
 
 const VERSION: u8 = 2;
