@@ -10,7 +10,7 @@
 //! 3. Whatever comes all the same is turned away unseen, and comes back a second later to another socket.
 //! 4. What is queued is accepted, and the sockets are closed, in an order in which nobody is led to one of them.
 //!
-//! Nothing stays behind: the kernel deals out among the others as before. Only one process leaves at a time ([`turn`]).
+//! Nothing stays behind: the kernel deals out among the others as before. Only one process leaves at a time ([`PortLock`](crate::PortLock)).
 
 mod group;
 mod handshakes;
@@ -18,17 +18,16 @@ mod layout;
 mod probe;
 mod program;
 mod table;
-mod turn;
 
-use std::{convert::Infallible, io, net::SocketAddr, os::fd::AsFd, time::Duration};
+use std::{convert::Infallible, io, net::SocketAddr, time::Duration};
 
 use tokio::{
     sync::{mpsc, watch},
     time::{Instant, sleep},
 };
 
-use self::{group::Group, turn::Turn};
-use crate::{Address, Listener};
+use self::group::Group;
+use crate::{DrainMember, Listener};
 
 /// How a server leaves the ports that it shares.
 ///
@@ -43,31 +42,6 @@ pub struct Departure {
     left: watch::Sender<bool>,
 }
 
-/// What a listener has to do with the [`Departure`] that waits for it.
-#[derive(Clone, Debug)]
-pub(crate) struct Presence {
-    _until_dropped: mpsc::Sender<Infallible>,
-    left: watch::Receiver<bool>,
-}
-
-/// Waits until a server that stops may accept the last connections of a listener.
-#[derive(Debug)]
-pub struct Left(Option<watch::Receiver<bool>>);
-
-impl Left {
-    pub(crate) fn of(presence: Option<&Presence>) -> Self {
-        Self(presence.map(|presence| presence.left.clone()))
-    }
-
-    /// Waits until new connections go to the others that share the port; not at all where it is not shared.
-    pub async fn wait(&mut self) {
-        if let Some(left) = &mut self.0 {
-            // A departure that was dropped is over.
-            let _ = left.wait_for(|left| *left).await;
-        }
-    }
-}
-
 impl Departure {
     /// From what these listeners share with other processes, which may be nothing.
     ///
@@ -77,7 +51,7 @@ impl Departure {
     pub fn of<'a>(listeners: impl IntoIterator<Item = &'a mut Listener>) -> io::Result<Self> {
         let (until_dropped, listeners_dropped) = mpsc::channel(1);
         let (left, receiver) = watch::channel(false);
-        let presence = Presence { _until_dropped: until_dropped, left: receiver };
+        let member = DrainMember::new(until_dropped, receiver);
         let mut groups: Vec<Group> = Vec::new();
         for listener in listeners {
             let Some(address) = listener.shared_address() else { continue };
@@ -87,7 +61,7 @@ impl Departure {
                 groups.len() - 1
             });
             groups[place].add(&*listener)?;
-            listener.note_presence(presence.clone());
+            listener.join_drain(member.clone());
         }
         // Whoever leaves several takes his turns in the same order, so that nobody waits for who waits for him.
         groups.sort_by_key(|group| group.address);
@@ -95,7 +69,7 @@ impl Departure {
     }
 
     /// Sees to it that no new connection comes to these sockets, but to those of others; then tells the listeners
-    /// ([`Listener::left`]). Until then accepting must go on: `accepted` says how many connections have been, so far. Takes
+    /// ([`Listener::port_drained`]). Until then accepting must go on: `accepted` says how many connections have been, so far. Takes
     /// 60 ms where nobody is slow, and `limit` at most; and no time where there are no others.
     ///
     /// # Panics
@@ -165,24 +139,6 @@ impl Departure {
             pause = (2 * pause).min(LONGEST_PAUSE);
             let now = handshakes::under_way(&addresses).unwrap_or_default();
             under_way.retain(|handshake| now.contains(handshake));
-        }
-    }
-}
-
-/// Whoever joins a group finds its connections dealt out by the kernel, also where somebody died who led them elsewhere.
-pub(crate) fn join(socket: impl AsFd, address: SocketAddr) {
-    // Who leaves just now removes the program when it is done.
-    if !Turn::is_taken(address) {
-        let _ = program::let_go(socket);
-    }
-}
-
-impl Listener {
-    /// The address, if it is shared with other processes.
-    fn shared_address(&self) -> Option<SocketAddr> {
-        match self.local_address() {
-            Address::Tcp(address) if self.is_shared() => Some(*address),
-            _ => None,
         }
     }
 }

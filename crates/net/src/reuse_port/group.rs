@@ -9,12 +9,13 @@ use std::{
 use rustix::fs::fstat;
 use tokio::time::Instant;
 
+use crate::{PortLock, socket_filter};
+
 use super::{
     layout::Layout,
     probe,
     program::{self, Dropped},
     table,
-    turn::Turn,
 };
 
 /// Our sockets at an address where other processes may have some too. They are closed when it is dropped, so that nobody
@@ -26,13 +27,13 @@ pub(super) struct Group {
     /// Where they are, while connections are led to the others.
     layout: Option<Layout>,
     /// Kept until they are closed.
-    turn: Option<Turn>,
+    lock: Option<PortLock>,
 }
 
 impl Group {
     /// None of ours yet.
     pub(super) fn new(address: SocketAddr) -> Self {
-        Self { address, sockets: Vec::new(), layout: None, turn: None }
+        Self { address, sockets: Vec::new(), layout: None, lock: None }
     }
 
     /// One more of ours, if it is not a duplicate of another; it is closed when this and all other duplicates are.
@@ -59,7 +60,7 @@ impl Group {
 
     /// Waits until no other process leaves this address, or the deadline.
     pub(super) async fn take_turn(&mut self, deadline: Instant) {
-        self.turn = Turn::take(self.address, deadline).await;
+        self.lock = PortLock::acquire(self.address, deadline).await;
     }
 
     /// Whether connections are led to the others.
@@ -106,7 +107,9 @@ impl Group {
 
     /// The kernel chooses among all again.
     fn let_go(&self) {
-        if let Some(error) = self.sockets.first().and_then(|socket| program::let_go(socket).err()) {
+        if let Some(error) =
+            self.sockets.first().and_then(|socket| socket_filter::detach_reuseport_program(socket).err())
+        {
             tracing::debug!(address = %self.address, %error, "a program may stay behind that chooses sockets");
         }
     }
@@ -119,7 +122,11 @@ impl Group {
         while let Some(number) = layout.next_to_close() {
             let (is_last, lasting) = (layout.count_ours() == 1, layout.lasting());
             let Some(socket) = layout.close(number).and_then(|which| sockets.get_mut(which)?.take()) else { return };
-            let prepared = if is_last { program::let_go(&socket) } else { program::steer(&socket, &lasting) };
+            let prepared = if is_last {
+                socket_filter::detach_reuseport_program(&socket)
+            } else {
+                program::steer(&socket, &lasting)
+            };
             if let Err(error) = prepared {
                 tracing::debug!(address = %self.address, %error, "the last connections may be late");
             }

@@ -14,6 +14,8 @@ use rustix::{
     net::{AddressFamily, SocketFlags, SocketType, bind, connect, getsockname, ipproto, socket_with, sockopt},
 };
 
+use crate::socket_filter;
+
 use super::{
     layout::Layout,
     program::{self, Dropped},
@@ -41,7 +43,7 @@ pub(super) fn find(sockets: &[OwnedFd], address: SocketAddr, size: usize) -> io:
         probe.owner(sockets)
     });
     for socket in sockets {
-        program::drop_nothing(socket)?;
+        socket_filter::detach_filter(socket)?;
     }
     layout
 }
@@ -111,7 +113,7 @@ impl Probe {
 
     /// Connects; says who took it.
     fn owner(&self, ours: &[OwnedFd]) -> io::Result<Owner> {
-        let count = || ours.iter().map(program::count_dropped).collect::<io::Result<Vec<_>>>();
+        let count = || ours.iter().map(socket_filter::count_dropped_packets).collect::<io::Result<Vec<_>>>();
         let before = count()?;
         let socket = open(self.source)?;
         match connect(&socket, &self.target) {

@@ -1,13 +1,11 @@
 //! Classic BPF: programs that choose the socket of a group, and programs that drop packets before a socket sees them.
 //! Neither needs a privilege.
 
-use std::{
-    io,
-    os::fd::{AsFd, AsRawFd, BorrowedFd},
-};
+use std::{io, os::fd::AsFd};
 
-use libc::{c_int, sock_filter, socklen_t};
-use rustix::io::Errno;
+use libc::c_int;
+
+use crate::socket_filter::{self, Instruction};
 
 /// From now on each new connection of the socket's group goes to one of the sockets with these numbers, by chance. Where a
 /// number is none of the group, and for no numbers, the kernel deals out by hash, as without a program.
@@ -16,19 +14,7 @@ use rustix::io::Errno;
 ///
 /// Those of SO_ATTACH_REUSEPORT_CBPF (socket(7), Linux 4.5): `EINVAL` for a socket of no group.
 pub(super) fn steer(socket: impl AsFd, targets: &[u32]) -> io::Result<()> {
-    attach(socket.as_fd(), libc::SO_ATTACH_REUSEPORT_CBPF, &choice(targets))
-}
-
-/// From now on the kernel deals out by hash.
-///
-/// # Errors
-///
-/// Those of SO_DETACH_REUSEPORT_BPF (socket(7), Linux 5.3). That there was no program is none.
-pub(super) fn let_go(socket: impl AsFd) -> io::Result<()> {
-    match set(socket.as_fd(), libc::SO_DETACH_REUSEPORT_BPF, &0_i32) {
-        Err(error) if Errno::from_io_error(&error) == Some(Errno::NOENT) => Ok(()),
-        outcome => outcome,
-    }
+    socket_filter::attach_reuseport_program(socket, &choice(targets))
 }
 
 /// Which packets a listening socket is not to see.
@@ -47,16 +33,7 @@ pub(super) enum Dropped {
 ///
 /// Those of SO_ATTACH_FILTER (socket(7)).
 pub(super) fn drop_packets(socket: impl AsFd, dropped: Dropped) -> io::Result<()> {
-    attach(socket.as_fd(), libc::SO_ATTACH_FILTER, &filter(dropped))
-}
-
-/// The socket sees all packets again.
-///
-/// # Errors
-///
-/// Those of SO_DETACH_FILTER (socket(7)): `ENOENT` where there was no program.
-pub(super) fn drop_nothing(socket: impl AsFd) -> io::Result<()> {
-    set(socket.as_fd(), libc::SO_DETACH_FILTER, &0_i32)
+    socket_filter::attach_filter(socket, &filter(dropped))
 }
 
 /// The socket sees nothing any more.
@@ -66,32 +43,11 @@ pub(super) fn drop_nothing(socket: impl AsFd) -> io::Result<()> {
 /// As [`drop_packets`].
 #[cfg(test)]
 pub(super) fn drop_all(socket: impl AsFd) -> io::Result<()> {
-    attach(socket.as_fd(), libc::SO_ATTACH_FILTER, &[give(0)])
-}
-
-/// How many packets the socket has dropped, by a program or for other reasons.
-///
-/// # Errors
-///
-/// Those of SO_MEMINFO (Linux 4.12).
-pub(super) fn count_dropped(socket: impl AsFd) -> io::Result<u32> {
-    let mut counts = [0_u32; MEMINFO_FIELDS];
-    let mut length = size_of_val(&counts) as socklen_t;
-    // SAFETY: the kernel writes at most `length` bytes, which is what the array has, and says how many.
-    let result = unsafe {
-        libc::getsockopt(
-            socket.as_fd().as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_MEMINFO,
-            counts.as_mut_ptr().cast(),
-            &raw mut length,
-        )
-    };
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(counts[libc::SK_MEMINFO_DROPS as usize]) }
+    socket_filter::attach_filter(socket, &[give(0)])
 }
 
 /// `random() % count`, and of that the target.
-fn choice(targets: &[u32]) -> Vec<sock_filter> {
+fn choice(targets: &[u32]) -> Vec<Instruction> {
     let targets = &targets[..targets.len().min(MOST_TARGETS)];
     let Some((last, rest)) = targets.split_last() else { return vec![give(NOBODY)] };
     let mut program = Vec::with_capacity(2 * targets.len() + 1);
@@ -108,7 +64,7 @@ fn choice(targets: &[u32]) -> Vec<sock_filter> {
 }
 
 /// What the program gives is how much of the packet the socket sees: nothing, or all.
-fn filter(dropped: Dropped) -> Vec<sock_filter> {
+fn filter(dropped: Dropped) -> Vec<Instruction> {
     let load = |size, offset| instruction(libc::BPF_LD | size | libc::BPF_ABS, 0, 0, offset);
     let and = |mask| instruction(libc::BPF_ALU | libc::BPF_AND | libc::BPF_K, 0, 0, mask);
     let mut tests = vec![load(libc::BPF_B, FLAGS), and(SYN | ACK)];
@@ -124,38 +80,22 @@ fn filter(dropped: Dropped) -> Vec<sock_filter> {
     tests
 }
 
-fn instruction(code: u32, if_true: u8, if_false: u8, operand: u32) -> sock_filter {
-    sock_filter { code: code as u16, jt: if_true, jf: if_false, k: operand }
+fn instruction(code: u32, if_true: u8, if_false: u8, operand: u32) -> Instruction {
+    Instruction { code: code as u16, jt: if_true, jf: if_false, k: operand }
 }
 
 /// Loads what the kernel knows about the packet.
-fn about_packet(what: c_int) -> sock_filter {
+fn about_packet(what: c_int) -> Instruction {
     instruction(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, (libc::SKF_AD_OFF + what) as u32)
 }
 
 /// Passes over so many instructions unless what was loaded is this.
-fn unless_equal(value: u32, over: u8) -> sock_filter {
+fn unless_equal(value: u32, over: u8) -> Instruction {
     instruction(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, over, value)
 }
 
-fn give(value: u32) -> sock_filter {
+fn give(value: u32) -> Instruction {
     instruction(libc::BPF_RET | libc::BPF_K, 0, 0, value)
-}
-
-fn attach(socket: BorrowedFd<'_>, option: c_int, program: &[sock_filter]) -> io::Result<()> {
-    // The kernel reads it only; the type is for both directions.
-    let filter = program.as_ptr().cast_mut();
-    set(socket, option, &libc::sock_fprog { len: program.len() as u16, filter })
-}
-
-fn set<T>(socket: BorrowedFd<'_>, option: c_int, value: &T) -> io::Result<()> {
-    let length = size_of::<T>() as socklen_t;
-    // SAFETY: the kernel reads `length` bytes, which is what the value has, and of a `sock_fprog` its instructions, which
-    // live as long as the call (`attach`).
-    let result = unsafe {
-        libc::setsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, option, std::ptr::from_ref(value).cast(), length)
-    };
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 /// A number that no socket has: a group has at most some thousands.
@@ -174,18 +114,15 @@ const ACK: u32 = 0x10;
 /// The interface `lo` has this number in each network namespace (LOOPBACK_IFINDEX in include/net/flow.h).
 const LOOPBACK: u32 = 1;
 
-/// `SK_MEMINFO_VARS` in linux/sock_diag.h: it has been so many since Linux 4.12.
-const MEMINFO_FIELDS: usize = 9;
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     /// What the program gives for this random number; enough of the machine for [`choice`].
-    fn run(program: &[sock_filter], random: u32) -> u32 {
+    fn run(program: &[Instruction], random: u32) -> u32 {
         let (mut accumulator, mut next) = (0, 0);
         loop {
-            let sock_filter { code, jt, jf, k } = program[next];
+            let Instruction { code, jt, jf, k } = program[next];
             next += 1;
             match u32::from(code) {
                 0x20 => accumulator = random,

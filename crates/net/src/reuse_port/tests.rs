@@ -14,7 +14,7 @@ use rustix::{
 };
 
 use super::*;
-use crate::ListenOptions;
+use crate::{Address, ListenOptions, socket_filter};
 
 /// Some sockets that listen, of one process.
 fn listen(address: SocketAddr, count: usize) -> Vec<Listener> {
@@ -118,7 +118,7 @@ fn a_slow_handshake_is_awaited() {
     let clients: Vec<OwnedFd> = (0..8).map(|_| handshakes::deaf(address)).collect();
     let mut departure = Departure::of(&mut leaving).unwrap();
     thread::scope(|scope| {
-        scope.spawn(|| clients.iter().for_each(|client| program::drop_nothing(client).unwrap()));
+        scope.spawn(|| clients.iter().for_each(|client| socket_filter::detach_filter(client).unwrap()));
         // The kernel says its part again after a second.
         run(begin(&mut departure));
     });
@@ -217,7 +217,7 @@ fn who_is_led_to_us_all_the_same_comes_again() {
     let mut departure = Departure::of(&mut leaving).unwrap();
     run(begin(&mut departure));
     // Somebody meddles in the last moment.
-    program::let_go(&others[0]).unwrap();
+    socket_filter::detach_reuseport_program(&others[0]).unwrap();
     thread::scope(|scope| {
         let connecting: Vec<_> = (0..20).map(|_| scope.spawn(|| TcpStream::connect(address).unwrap())).collect();
         thread::sleep(Duration::from_millis(50));
