@@ -14,7 +14,7 @@ use rustix::{
 };
 
 use super::*;
-use crate::{Address, ListenOptions, socket_filter};
+use serow_net::{Address, ListenOptions, socket_filter};
 
 /// Some sockets that listen, of one process.
 fn listen(address: SocketAddr, count: usize) -> Vec<Listener> {

@@ -6,34 +6,34 @@
 /// net/core/sock_reuseport.c). So what others do at the same time changes more than their own numbers, but one who joins
 /// changes none.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Layout {
+pub(crate) struct Layout {
     /// For each number, which of our sockets that is; nothing for those of others.
     places: Vec<Option<usize>>,
 }
 
 impl Layout {
-    pub(super) fn new(places: Vec<Option<usize>>) -> Self {
+    pub(crate) fn new(places: Vec<Option<usize>>) -> Self {
         Self { places }
     }
 
     /// The numbers of the others' sockets.
-    pub(super) fn others(&self) -> Vec<u32> {
+    pub(crate) fn others(&self) -> Vec<u32> {
         self.numbers(|place| place.is_none())
     }
 
     /// The number of ours that is closed next: the highest.
-    pub(super) fn next_to_close(&self) -> Option<usize> {
+    pub(crate) fn next_to_close(&self) -> Option<usize> {
         self.places.iter().rposition(Option::is_some)
     }
 
     /// How many of ours there are.
-    pub(super) fn count_ours(&self) -> usize {
+    pub(crate) fn count_ours(&self) -> usize {
         self.places.iter().flatten().count()
     }
 
     /// The numbers that are others' sockets while the next of ours is closed: before, and after. Where there is only one
     /// socket of others, it may be that none is; then the one that is right before.
-    pub(super) fn lasting(&self) -> Vec<u32> {
+    pub(crate) fn lasting(&self) -> Vec<u32> {
         let mut others = self.others();
         let last = self.places.len().saturating_sub(1);
         if others.len() > 1 {
@@ -44,7 +44,7 @@ impl Layout {
     }
 
     /// The socket with this number is closed; says which of ours it was.
-    pub(super) fn close(&mut self, number: usize) -> Option<usize> {
+    pub(crate) fn close(&mut self, number: usize) -> Option<usize> {
         if number < self.places.len() { self.places.swap_remove(number) } else { None }
     }
 

@@ -20,7 +20,7 @@ use rustix::{
 /// # Errors
 ///
 /// When the kernel does not tell, or may not be asked.
-pub(super) fn under_way(addresses: &[SocketAddr]) -> io::Result<HashSet<(SocketAddr, SocketAddr)>> {
+pub(crate) fn under_way(addresses: &[SocketAddr]) -> io::Result<HashSet<(SocketAddr, SocketAddr)>> {
     let mut found = HashSet::new();
     let socket =
         socket_with(AddressFamily::NETLINK, SocketType::DGRAM, SocketFlags::CLOEXEC, Some(netlink::SOCK_DIAG))?;
@@ -137,13 +137,13 @@ const LARGEST_PART: usize = 32 * 1024;
 
 /// A client that does not hear what the server says to its first packet.
 #[cfg(test)]
-pub(super) fn deaf(address: SocketAddr) -> OwnedFd {
+pub(crate) fn deaf(address: SocketAddr) -> OwnedFd {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let socket = socket_with(family, SocketType::STREAM, SocketFlags::NONBLOCK, None).unwrap();
     let mut own = address;
     own.set_port(0);
     rustix::net::bind(&socket, &own).unwrap();
-    super::program::drop_all(&socket).unwrap();
+    crate::program::drop_all(&socket).unwrap();
     assert_eq!(rustix::net::connect(&socket, &address), Err(Errno::INPROGRESS));
     socket
 }

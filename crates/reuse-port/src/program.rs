@@ -5,7 +5,7 @@ use std::{io, os::fd::AsFd};
 
 use libc::c_int;
 
-use crate::socket_filter::{self, Instruction};
+use serow_net::socket_filter::{self, Instruction};
 
 /// From now on each new connection of the socket's group goes to one of the sockets with these numbers, by chance. Where a
 /// number is none of the group, and for no numbers, the kernel deals out by hash, as without a program.
@@ -13,13 +13,13 @@ use crate::socket_filter::{self, Instruction};
 /// # Errors
 ///
 /// Those of SO_ATTACH_REUSEPORT_CBPF (socket(7), Linux 4.5): `EINVAL` for a socket of no group.
-pub(super) fn steer(socket: impl AsFd, targets: &[u32]) -> io::Result<()> {
+pub(crate) fn steer(socket: impl AsFd, targets: &[u32]) -> io::Result<()> {
     socket_filter::attach_reuseport_program(socket, &choice(targets))
 }
 
 /// Which packets a listening socket is not to see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Dropped {
+pub(crate) enum Dropped {
     /// The first of a connection from this port of our own machine.
     ProbeFrom(u16),
     /// The first of any connection. A client sends it again after a second (RFC 6298 §2.1), and the kernel looks anew
@@ -32,7 +32,7 @@ pub(super) enum Dropped {
 /// # Errors
 ///
 /// Those of SO_ATTACH_FILTER (socket(7)).
-pub(super) fn drop_packets(socket: impl AsFd, dropped: Dropped) -> io::Result<()> {
+pub(crate) fn drop_packets(socket: impl AsFd, dropped: Dropped) -> io::Result<()> {
     socket_filter::attach_filter(socket, &filter(dropped))
 }
 
@@ -42,7 +42,7 @@ pub(super) fn drop_packets(socket: impl AsFd, dropped: Dropped) -> io::Result<()
 ///
 /// As [`drop_packets`].
 #[cfg(test)]
-pub(super) fn drop_all(socket: impl AsFd) -> io::Result<()> {
+pub(crate) fn drop_all(socket: impl AsFd) -> io::Result<()> {
     socket_filter::attach_filter(socket, &[give(0)])
 }
 

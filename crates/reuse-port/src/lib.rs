@@ -10,7 +10,8 @@
 //! 3. Whatever comes all the same is turned away unseen, and comes back a second later to another socket.
 //! 4. What is queued is accepted, and the sockets are closed, in an order in which nobody is led to one of them.
 //!
-//! Nothing stays behind: the kernel deals out among the others as before. Only one process leaves at a time ([`PortLock`](crate::PortLock)).
+//! Nothing stays behind: the kernel deals out among the others as before. Only one process leaves at a time ([`PortLock`](serow_net::PortLock)).
+#![forbid(unsafe_code)]
 
 mod group;
 mod handshakes;
@@ -27,7 +28,7 @@ use tokio::{
 };
 
 use self::group::Group;
-use crate::{DrainMember, Listener};
+use serow_net::{DrainMember, Listener};
 
 /// How a server leaves the ports that it shares.
 ///

@@ -11,7 +11,7 @@ use std::{
 /// # Errors
 ///
 /// When there is no such table.
-pub(super) fn count_listeners(address: SocketAddr) -> io::Result<usize> {
+pub(crate) fn count_listeners(address: SocketAddr) -> io::Result<usize> {
     let table = File::open(if address.is_ipv4() { "/proc/self/net/tcp" } else { "/proc/self/net/tcp6" })?;
     count(BufReader::new(table), address)
 }

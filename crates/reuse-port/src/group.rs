@@ -9,9 +9,9 @@ use std::{
 use rustix::fs::fstat;
 use tokio::time::Instant;
 
-use crate::{PortLock, socket_filter};
+use serow_net::{PortLock, socket_filter};
 
-use super::{
+use crate::{
     layout::Layout,
     probe,
     program::{self, Dropped},
@@ -21,8 +21,8 @@ use super::{
 /// Our sockets at an address where other processes may have some too. They are closed when it is dropped, so that nobody
 /// is led to one of them meanwhile, and nothing stays behind.
 #[derive(Debug)]
-pub(super) struct Group {
-    pub(super) address: SocketAddr,
+pub(crate) struct Group {
+    pub(crate) address: SocketAddr,
     sockets: Vec<OwnedFd>,
     /// Where they are, while connections are led to the others.
     layout: Option<Layout>,
@@ -32,7 +32,7 @@ pub(super) struct Group {
 
 impl Group {
     /// None of ours yet.
-    pub(super) fn new(address: SocketAddr) -> Self {
+    pub(crate) fn new(address: SocketAddr) -> Self {
         Self { address, sockets: Vec::new(), layout: None, lock: None }
     }
 
@@ -41,7 +41,7 @@ impl Group {
     /// # Errors
     ///
     /// When the process may open no more descriptors.
-    pub(super) fn add(&mut self, socket: impl AsFd) -> io::Result<()> {
+    pub(crate) fn add(&mut self, socket: impl AsFd) -> io::Result<()> {
         let number = fstat(&socket)?.st_ino;
         if !self.sockets.iter().any(|known| fstat(known).is_ok_and(|known| known.st_ino == number)) {
             self.sockets.push(socket.as_fd().try_clone_to_owned()?);
@@ -54,22 +54,22 @@ impl Group {
     /// # Errors
     ///
     /// When the kernel does not tell.
-    pub(super) fn count_others(&self) -> io::Result<usize> {
+    pub(crate) fn count_others(&self) -> io::Result<usize> {
         Ok(table::count_listeners(self.address)?.saturating_sub(self.sockets.len()))
     }
 
     /// Waits until no other process leaves this address, or the deadline.
-    pub(super) async fn take_turn(&mut self, deadline: Instant) {
+    pub(crate) async fn take_turn(&mut self, deadline: Instant) {
         self.lock = PortLock::acquire(self.address, deadline).await;
     }
 
     /// Whether connections are led to the others.
-    pub(super) fn is_steered(&self) -> bool {
+    pub(crate) fn is_steered(&self) -> bool {
         self.layout.is_some()
     }
 
     /// Leads new connections to the others. Where that cannot be done, it is as it was before.
-    pub(super) fn steer(&mut self) {
+    pub(crate) fn steer(&mut self) {
         self.layout = None;
         for _ in 0..TRIES {
             match self.try_steer() {
@@ -97,7 +97,7 @@ impl Group {
     }
 
     /// From now on connections that begin at one of our sockets begin again, a second later and at another's.
-    pub(super) fn turn_away(&self) {
+    pub(crate) fn turn_away(&self) {
         for socket in &self.sockets {
             if let Err(error) = program::drop_packets(socket, Dropped::Newcomers) {
                 tracing::debug!(address = %self.address, %error, "the last connections may be lost");

@@ -14,9 +14,9 @@ use rustix::{
     net::{AddressFamily, SocketFlags, SocketType, bind, connect, getsockname, ipproto, socket_with, sockopt},
 };
 
-use crate::socket_filter;
+use serow_net::socket_filter;
 
-use super::{
+use crate::{
     layout::Layout,
     program::{self, Dropped},
 };
@@ -32,7 +32,7 @@ use super::{
 /// # Errors
 ///
 /// When the kernel refuses the programs, or there is no way to connect.
-pub(super) fn find(sockets: &[OwnedFd], address: SocketAddr, size: usize) -> io::Result<Option<Layout>> {
+pub(crate) fn find(sockets: &[OwnedFd], address: SocketAddr, size: usize) -> io::Result<Option<Layout>> {
     let Some(socket) = sockets.first() else { return Ok(None) };
     let probe = Probe::new(address)?;
     for socket in sockets {
