@@ -8,6 +8,7 @@ pub mod channel;
 pub mod clock;
 mod connect;
 pub mod deadlines;
+pub mod inheritance;
 mod listener;
 pub mod peer_credentials;
 mod port_lock;
