@@ -4,12 +4,12 @@ use std::path::Path;
 
 use rustls::RootCertStore;
 
-use crate::{TlsSettingsError, file, pair};
+use crate::{TlsSettingsError, file, pem};
 
 /// Those of a file in PEM.
 pub(crate) fn of_file(path: &Path) -> Result<RootCertStore, TlsSettingsError> {
     let (_, content) = file::read(path)?;
-    let certificates = pair::certificates(path, &content)?;
+    let certificates = pem::certificates(path, &content)?;
     if certificates.is_empty() {
         return Err(TlsSettingsError::WithoutCertificate(path.to_owned()));
     }

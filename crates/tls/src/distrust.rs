@@ -1,10 +1,10 @@
 //! Why a certificate is not believed, in words of a user.
 
-use std::time::{Duration, SystemTime};
+use std::{error::Error, fmt};
 
-use rustls::{CertificateError, pki_types::UnixTime};
+use rustls::CertificateError;
 
-use crate::verifier::SelfSignedByStranger;
+use crate::date::date;
 
 /// What is wrong with the peer's certificate: the end of a sentence about it.
 pub(crate) fn reason(error: &CertificateError) -> String {
@@ -26,7 +26,7 @@ pub(crate) fn reason(error: &CertificateError) -> String {
         }
         CertificateError::Revoked => "was revoked by its authority".to_owned(),
         CertificateError::InvalidPurposeContext { .. } => "is for another purpose".to_owned(),
-        CertificateError::Other(other) if other.0.is::<SelfSignedByStranger>() => {
+        CertificateError::Other(other) if other.0.is::<UntrustedSelfSigned>() => {
             "is self-signed, and not trusted here".to_owned()
         }
         CertificateError::Other(other) if is_authority(&*other.0) => {
@@ -36,7 +36,7 @@ pub(crate) fn reason(error: &CertificateError) -> String {
     }
 }
 
-fn is_authority(error: &(dyn std::error::Error + 'static)) -> bool {
+fn is_authority(error: &(dyn Error + 'static)) -> bool {
     matches!(error.downcast_ref(), Some(webpki::Error::CaUsedAsEndEntity))
 }
 
@@ -53,16 +53,17 @@ fn list(names: &[String]) -> String {
     list
 }
 
-pub(crate) fn date(time: UnixTime) -> String {
-    match SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(time.as_secs())) {
-        // Years above 9999 have no such form.
-        Some(time) if time < SystemTime::UNIX_EPOCH + LATEST => httpdate::fmt_http_date(time),
-        _ => "a day without a name".to_owned(),
+/// Why a certificate is not believed, which the library does not tell from an unknown authority.
+#[derive(Debug)]
+pub(crate) struct UntrustedSelfSigned;
+
+impl fmt::Display for UntrustedSelfSigned {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("it is self-signed")
     }
 }
 
+impl Error for UntrustedSelfSigned {}
+
 /// What fits in a line. Certificates may have hundreds.
 const SHOWN_NAMES: usize = 3;
-
-/// The end of the year 9999.
-const LATEST: Duration = Duration::from_secs(253_402_300_800);

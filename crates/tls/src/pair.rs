@@ -1,21 +1,14 @@
 //! A certificate with its key, as it was read.
 
-use std::{path::Path, sync::Arc};
+use std::sync::Arc;
 
-use rustls::{
-    crypto::CryptoProvider,
-    pki_types::{
-        CertificateDer, PrivateKeyDer, UnixTime,
-        pem::{self, PemObject},
-    },
-    sign::CertifiedKey,
-};
+use rustls::{crypto::CryptoProvider, pki_types::UnixTime, sign::CertifiedKey};
 use webpki::EndEntityCert;
 
 use crate::{
     CertificateFiles, TlsSettingsError,
     file::{self, FileVersion},
-    validity,
+    pem, validity,
 };
 
 /// A certificate with its key.
@@ -43,12 +36,12 @@ impl Pair {
         provider: &CryptoProvider,
     ) -> Result<(Versions, Self), TlsSettingsError> {
         let (certificate_version, certificate) = file::read(&files.certificate)?;
-        let chain = chain(&files.certificate, &certificate)?;
+        let chain = pem::chain(&files.certificate, &certificate)?;
         let (key_version, key) = if files.key == files.certificate {
-            (certificate_version, key(&files.key, &certificate)?)
+            (certificate_version, pem::key(&files.key, &certificate)?)
         } else {
             let (version, content) = file::read(&files.key)?;
-            (version, key(&files.key, &content)?)
+            (version, pem::key(&files.key, &content)?)
         };
         let unusable = |error| match error {
             rustls::Error::InconsistentKeys(_) => {
@@ -81,45 +74,6 @@ impl Pair {
         let ocsp_response = files.ocsp_response.as_deref().and_then(FileVersion::of);
         [FileVersion::of(&files.certificate), FileVersion::of(&files.key), ocsp_response]
     }
-}
-
-fn chain(path: &Path, content: &[u8]) -> Result<Vec<CertificateDer<'static>>, TlsSettingsError> {
-    let chain = certificates(path, content)?;
-    if chain.is_empty() { Err(TlsSettingsError::WithoutCertificate(path.to_owned())) } else { Ok(chain) }
-}
-
-/// All certificates of a file.
-pub(crate) fn certificates(path: &Path, content: &[u8]) -> Result<Vec<CertificateDer<'static>>, TlsSettingsError> {
-    CertificateDer::pem_slice_iter(content).collect::<Result<_, _>>().map_err(|error| not_pem(path, &error))
-}
-
-fn key(path: &Path, content: &[u8]) -> Result<PrivateKeyDer<'static>, TlsSettingsError> {
-    // RFC 7468 §11, and RFC 1421 §4.6.1.1, which OpenSSL wrote for long.
-    let holds = |text: &[u8]| content.windows(text.len()).any(|window| window == text);
-    if holds(b"-----BEGIN ENCRYPTED PRIVATE KEY-----") || holds(b"Proc-Type: 4,ENCRYPTED") {
-        return Err(TlsSettingsError::EncryptedKey(path.to_owned()));
-    }
-    PrivateKeyDer::from_pem_slice(content).map_err(|error| match error {
-        pem::Error::NoItemsFound => TlsSettingsError::WithoutKey(path.to_owned()),
-        error => not_pem(path, &error),
-    })
-}
-
-fn not_pem(path: &Path, error: &pem::Error) -> TlsSettingsError {
-    let reason = match error {
-        pem::Error::MissingSectionEnd { end_marker } => {
-            let name = String::from_utf8_lossy(end_marker);
-            let name = name.trim_matches(|character: char| character == '-').trim_start_matches("END ");
-            format!("the line -----END {name}----- is missing, so it may have been cut off")
-        }
-        pem::Error::IllegalSectionStart { line } => {
-            format!("the line \"{}\" does not begin a section", String::from_utf8_lossy(line).escape_debug())
-        }
-        pem::Error::Base64Decode(_) => "what stands between BEGIN and END is not base64".to_owned(),
-        pem::Error::SectionTooLarge => "a section is too large".to_owned(),
-        error => error.to_string(),
-    };
-    TlsSettingsError::NotPem(path.to_owned(), reason)
 }
 
 /// Whether this looks like an answer, and not a refusal or a page with an error: a SEQUENCE of this length that begins

@@ -4,7 +4,7 @@
 use rustls::pki_types::{CertificateDer, UnixTime};
 use webpki::{EndEntityCert, Error, KeyUsage};
 
-use crate::distrust::date;
+use crate::date::date;
 
 /// What is wrong with the first certificate of a chain that is not valid at this time: the end of a sentence about it.
 pub(crate) fn problem(chain: &[CertificateDer<'_>], now: UnixTime) -> Option<String> {

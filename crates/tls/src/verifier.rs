@@ -1,6 +1,6 @@
 //! Whether a server is believed to be who it says it is.
 
-use std::{error::Error, fmt, sync::Arc};
+use std::sync::Arc;
 
 use rustls::{
     CertificateError, DigitallySignedStruct, OtherError, RootCertStore, SignatureScheme,
@@ -13,7 +13,7 @@ use rustls::{
 };
 use webpki::EndEntityCert;
 
-use crate::{TlsSettingsError, Trust, authorities};
+use crate::{TlsSettingsError, Trust, authorities, distrust::UntrustedSelfSigned};
 
 /// What checks servers' certificates.
 pub(crate) fn verifier(
@@ -21,7 +21,7 @@ pub(crate) fn verifier(
     provider: &Arc<CryptoProvider>,
 ) -> Result<Arc<dyn ServerCertVerifier>, TlsSettingsError> {
     let (authorities, path) = match trust {
-        Trust::Unchecked => return Ok(Arc::new(BelievesEverything(Arc::clone(provider)))),
+        Trust::Unchecked => return Ok(Arc::new(Verifier::Unchecked(Arc::clone(provider)))),
         Trust::System => (authorities::of_system()?, None),
         Trust::File(path) => (authorities::of_file(path)?, Some(path)),
     };
@@ -32,28 +32,34 @@ pub(crate) fn verifier(
         Some(path) => TlsSettingsError::Authorities(path.clone(), error.to_string()),
         None => TlsSettingsError::NoAuthorities(Some(error.to_string())),
     })?;
-    Ok(Arc::new(BelievesAuthorities { authorities, library }))
+    Ok(Arc::new(Verifier::Authorities { authorities, library }))
 }
 
-/// Believes what authorities vouch for; as the library does, but tells one more reason why not.
+/// Verifies certificates against authorities as the library does, with one more reason for a rejection; or accepts all.
 #[derive(Debug)]
-struct BelievesAuthorities {
-    authorities: Arc<RootCertStore>,
-    library: Arc<WebPkiServerVerifier>,
+enum Verifier {
+    Authorities {
+        authorities: Arc<RootCertStore>,
+        library: Arc<WebPkiServerVerifier>,
+    },
+    /// Signatures are accepted too: a server that may show any certificate may as well show one whose key it has.
+    Unchecked(Arc<CryptoProvider>),
 }
 
-impl BelievesAuthorities {
-    /// Whether nobody but its owner vouches for a certificate, and nobody has told us to believe that.
-    fn is_self_signed(&self, certificate: &CertificateDer<'_>) -> bool {
-        EndEntityCert::try_from(certificate).is_ok_and(|certificate| {
-            let subject = certificate.subject();
-            let is_known = || self.authorities.roots.iter().any(|authority| authority.subject.as_ref() == subject);
-            certificate.issuer() == subject && !is_known()
-        })
+impl Verifier {
+    /// Verifies a signature of the handshake with `verify`, unless everything is accepted.
+    fn verify_signature(
+        &self,
+        verify: impl FnOnce(&WebPkiServerVerifier) -> Result<HandshakeSignatureValid, rustls::Error>,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        match self {
+            Self::Authorities { library, .. } => verify(library),
+            Self::Unchecked(_) => Ok(HandshakeSignatureValid::assertion()),
+        }
     }
 }
 
-impl ServerCertVerifier for BelievesAuthorities {
+impl ServerCertVerifier for Verifier {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -62,13 +68,13 @@ impl ServerCertVerifier for BelievesAuthorities {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
-        let outcome = self.library.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
-        match outcome {
+        let Self::Authorities { authorities, library } = self else { return Ok(ServerCertVerified::assertion()) };
+        match library.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now) {
             // Most are also marked as an authority's, of which the library complains first.
             Err(rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer | CertificateError::Other(_)))
-                if self.is_self_signed(end_entity) =>
+                if is_untrusted_self_signed(end_entity, authorities) =>
             {
-                Err(CertificateError::Other(OtherError(Arc::new(SelfSignedByStranger))).into())
+                Err(CertificateError::Other(OtherError(Arc::new(UntrustedSelfSigned))).into())
             }
             outcome => outcome,
         }
@@ -80,7 +86,7 @@ impl ServerCertVerifier for BelievesAuthorities {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.library.verify_tls12_signature(message, certificate, signature)
+        self.verify_signature(|library| library.verify_tls12_signature(message, certificate, signature))
     }
 
     fn verify_tls13_signature(
@@ -89,61 +95,22 @@ impl ServerCertVerifier for BelievesAuthorities {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.library.verify_tls13_signature(message, certificate, signature)
+        self.verify_signature(|library| library.verify_tls13_signature(message, certificate, signature))
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.library.supported_verify_schemes()
+        match self {
+            Self::Authorities { library, .. } => library.supported_verify_schemes(),
+            Self::Unchecked(provider) => provider.signature_verification_algorithms.supported_schemes(),
+        }
     }
 }
 
-/// Believes whoever answers, signatures included: whoever may show any certificate may as well show one whose key it has.
-#[derive(Debug)]
-struct BelievesEverything(Arc<CryptoProvider>);
-
-impl ServerCertVerifier for BelievesEverything {
-    fn verify_server_cert(
-        &self,
-        _end_entity: &CertificateDer<'_>,
-        _intermediates: &[CertificateDer<'_>],
-        _server_name: &ServerName<'_>,
-        _ocsp_response: &[u8],
-        _now: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        _message: &[u8],
-        _certificate: &CertificateDer<'_>,
-        _signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        _message: &[u8],
-        _certificate: &CertificateDer<'_>,
-        _signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
-    }
+/// Whether a certificate is signed by its own subject, which is not one of the authorities.
+fn is_untrusted_self_signed(certificate: &CertificateDer<'_>, authorities: &RootCertStore) -> bool {
+    EndEntityCert::try_from(certificate).is_ok_and(|certificate| {
+        let subject = certificate.subject();
+        let is_authority = || authorities.roots.iter().any(|authority| authority.subject.as_ref() == subject);
+        certificate.issuer() == subject && !is_authority()
+    })
 }
-
-/// Why a certificate is not believed, which the library does not tell from an unknown authority.
-#[derive(Debug)]
-pub(crate) struct SelfSignedByStranger;
-
-impl fmt::Display for SelfSignedByStranger {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("it is self-signed")
-    }
-}
-
-impl Error for SelfSignedByStranger {}
