@@ -24,7 +24,7 @@ use rustls::{
     version::{TLS12, TLS13},
 };
 use serow_tls::{
-    Certificates, LARGEST_RECORD, SelfSigned, TlsAcceptor, TlsClientSettings, TlsConnector, TlsError, TlsSession,
+    Certificates, MAX_RECORD_PLAINTEXT, SelfSigned, TlsAcceptor, TlsClientSettings, TlsConnector, TlsError, TlsSession,
     TlsSettings, TlsVersion, TlsVersions, Trust,
 };
 
@@ -108,7 +108,7 @@ fuzz_target!(|script: Script| {
                 assert!(plaintext == expected, "{} bytes for {}", plaintext.len(), expected.len());
                 return;
             }
-            assert!(received.len() < 5 + LARGEST_RECORD + 256);
+            assert!(received.len() < 5 + MAX_RECORD_PLAINTEXT + 256);
         }
         // Behind bytes of nobody's nothing can be opened; and whoever has said goodbye is heard no more.
         if raw {

@@ -136,7 +136,7 @@ impl DialError {
     fn of_handshake(error: io::Error, protocol: Option<Protocol>) -> Self {
         match (error.get_ref().and_then(|cause| cause.downcast_ref()), protocol) {
             (Some(TlsError::Certificate(_)), _) => Self::Certificate(error),
-            (Some(cause), Some(protocol)) if cause.is_of_protocols() => Self::Protocol(protocol),
+            (Some(cause), Some(protocol)) if cause.is_no_application_protocol() => Self::Protocol(protocol),
             _ => Self::Tls(error),
         }
     }

@@ -28,7 +28,9 @@ use rustls::{
     unbuffered::{ConnectionState, EncodeError},
     version::TLS13,
 };
-use serow_tls::{Certificates, LARGEST_RECORD, RECORD_OVERHEAD, SelfSigned, TlsAcceptor, TlsSession, TlsSettings};
+use serow_tls::{
+    Certificates, MAX_RECORD_PLAINTEXT, RECORD_OVERHEAD, SelfSigned, TlsAcceptor, TlsSession, TlsSettings,
+};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -68,7 +70,7 @@ impl Server for Serow {
     }
 
     fn seal(&mut self, plaintext: &[u8], sealed: &mut Vec<u8>) -> Outcome<()> {
-        Ok(self.0.seal(plaintext, LARGEST_RECORD, sealed)?)
+        Ok(self.0.seal(plaintext, MAX_RECORD_PLAINTEXT, sealed)?)
     }
 
     fn open(&mut self, received: &mut BytesMut, plaintext: &mut BytesMut) -> Outcome<()> {

@@ -23,7 +23,7 @@ pub struct TlsAcceptor {
 }
 
 impl TlsAcceptor {
-    /// Reads the certificates. From here on their files are looked at during handshakes, at most once a second, and read
+    /// Reads the certificates. From here on their files are checked at during handshakes, at most once a second, and read
     /// anew when they change; one that cannot be used then is warned of, and the one from before stays.
     ///
     /// # Errors
@@ -49,8 +49,8 @@ impl TlsAcceptor {
     }
 
     /// Looks at the certificates' files now, and reads those that have changed.
-    pub fn look_at_files(&self) {
-        self.certificates.look_now();
+    pub fn reload_changed_files(&self) {
+        self.certificates.reload_now();
     }
 }
 

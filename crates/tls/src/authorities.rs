@@ -11,7 +11,7 @@ pub(crate) fn of_file(path: &Path) -> Result<RootCertStore, TlsSettingsError> {
     let (_, content) = file::read(path)?;
     let certificates = pem::certificates(path, &content)?;
     if certificates.is_empty() {
-        return Err(TlsSettingsError::WithoutCertificate(path.to_owned()));
+        return Err(TlsSettingsError::CertificateMissing(path.to_owned()));
     }
     let mut authorities = RootCertStore::empty();
     for certificate in certificates {

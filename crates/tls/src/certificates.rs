@@ -17,8 +17,8 @@ use rustls::{
 
 use crate::{
     CertificateFiles, Certificates, TlsSettingsError,
+    identity::{Identity, Versions},
     names::Names,
-    pair::{Pair, Versions},
 };
 
 /// The certificates of a server, or the one of a client.
@@ -31,19 +31,19 @@ pub(crate) struct CertificateStore {
 
 /// What is known of the files.
 struct Watch {
-    looked: Instant,
+    checked: Instant,
     files: Vec<WatchedFiles>,
 }
 
 /// The files of one certificate.
 struct WatchedFiles {
     files: CertificateFiles,
-    /// Those of which the pair was read.
+    /// Those of which the identity was read.
     versions: Versions,
     /// Changed so short a time ago that a further change might not show.
     fresh: bool,
     /// The last good one.
-    pair: Pair,
+    identity: Identity,
     broken: Option<Broken>,
 }
 
@@ -55,39 +55,39 @@ struct Broken {
 
 impl CertificateStore {
     pub(crate) fn new(certificates: &Certificates, provider: Arc<CryptoProvider>) -> Result<Self, TlsSettingsError> {
-        let (pairs, files) = match certificates {
+        let (identities, files) = match certificates {
             Certificates::Files(files) if files.is_empty() => return Err(TlsSettingsError::NoCertificate),
             Certificates::Files(files) => {
                 let watched: Vec<_> =
                     files.iter().map(|files| WatchedFiles::read(files, &provider)).collect::<Result<_, _>>()?;
-                (watched.iter().map(|files| files.pair.clone()).collect(), watched)
+                (watched.iter().map(|files| files.identity.clone()).collect(), watched)
             }
-            Certificates::SelfSigned(one) => (vec![Pair::new(one.certified_key(&provider)?)?], Vec::new()),
+            Certificates::SelfSigned(one) => (vec![Identity::new(one.certified_key(&provider)?)?], Vec::new()),
         };
         Ok(Self {
             provider,
-            names: RwLock::new(Arc::new(Names::new(&pairs))),
-            watch: Mutex::new(Watch { looked: Instant::now(), files }),
+            names: RwLock::new(Arc::new(Names::new(&identities))),
+            watch: Mutex::new(Watch { checked: Instant::now(), files }),
         })
     }
 
     /// Looks at the files, if nobody has for a second. Whoever comes meanwhile goes on with what there is.
-    pub(crate) fn look(&self, now: Instant) {
+    pub(crate) fn reload_if_due(&self, now: Instant) {
         let mut watch = match self.watch.try_lock() {
             Ok(watch) => watch,
             Err(TryLockError::WouldBlock) => return,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
         };
-        if !watch.files.is_empty() && now.saturating_duration_since(watch.looked) >= BETWEEN_LOOKS {
-            watch.looked = now;
+        if !watch.files.is_empty() && now.saturating_duration_since(watch.checked) >= CHECK_INTERVAL {
+            watch.checked = now;
             self.renew(&mut watch);
         }
     }
 
     /// Looks at the files now.
-    pub(crate) fn look_now(&self) {
+    pub(crate) fn reload_now(&self) {
         let mut watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner);
-        watch.looked = Instant::now();
+        watch.checked = Instant::now();
         self.renew(&mut watch);
     }
 
@@ -97,7 +97,7 @@ impl CertificateStore {
             renewed |= files.renew(&self.provider);
         }
         if renewed {
-            let names = Arc::new(Names::new(watch.files.iter().map(|files| &files.pair)));
+            let names = Arc::new(Names::new(watch.files.iter().map(|files| &files.identity)));
             *self.names.write().unwrap_or_else(PoisonError::into_inner) = names;
         }
     }
@@ -105,28 +105,28 @@ impl CertificateStore {
 
 impl WatchedFiles {
     fn read(files: &CertificateFiles, provider: &CryptoProvider) -> Result<Self, TlsSettingsError> {
-        let (versions, pair) = Pair::read(files, provider)?;
-        Ok(Self { files: files.clone(), versions, fresh: is_fresh(&versions), pair, broken: None })
+        let (versions, identity) = Identity::read(files, provider)?;
+        Ok(Self { files: files.clone(), versions, fresh: is_fresh(&versions), identity, broken: None })
     }
 
-    /// Reads the files if they have changed; says whether there is a new pair.
+    /// Reads the files if they have changed; says whether there is a new identity.
     fn renew(&mut self, provider: &CryptoProvider) -> bool {
-        let now = Pair::versions(&self.files);
+        let now = Identity::versions(&self.files);
         if now == self.versions && !self.fresh {
             self.broken = None;
             return false;
         }
-        match Pair::read(&self.files, provider) {
-            Ok((versions, pair)) => {
+        match Identity::read(&self.files, provider) {
+            Ok((versions, identity)) => {
                 (self.versions, self.fresh, self.broken) = (versions, is_fresh(&versions), None);
-                let is_new = pair.key.cert != self.pair.key.cert || pair.key.ocsp != self.pair.key.ocsp;
+                let is_new = identity.key.cert != self.identity.key.cert || identity.key.ocsp != self.identity.key.ocsp;
                 if is_new {
                     let file = self.files.certificate.display();
-                    match pair.problem_of_dates() {
+                    match identity.date_problem() {
                         Some(problem) => tracing::warn!("{file}: the new certificate is in use: {problem}"),
                         None => tracing::info!("{file}: the new certificate is in use"),
                     }
-                    self.pair = pair;
+                    self.identity = identity;
                 }
                 is_new
             }
@@ -159,9 +159,9 @@ fn is_fresh(versions: &Versions) -> bool {
 
 impl ResolvesServerCert for CertificateStore {
     fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        self.look(Instant::now());
+        self.reload_if_due(Instant::now());
         let name = hello.server_name();
-        ASKED_NAME.set(name.map(Arc::from));
+        REQUESTED_NAME.set(name.map(Arc::from));
         let names = Arc::clone(&self.names.read().unwrap_or_else(PoisonError::into_inner));
         names.choose(name, hello.signature_schemes())
     }
@@ -170,7 +170,7 @@ impl ResolvesServerCert for CertificateStore {
 impl ResolvesClientCert for CertificateStore {
     /// The one there is, whichever authorities the server believes: it says itself why it does not like it.
     fn resolve(&self, _authorities: &[&[u8]], schemes: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
-        self.look(Instant::now());
+        self.reload_if_due(Instant::now());
         let names = Arc::clone(&self.names.read().unwrap_or_else(PoisonError::into_inner));
         names.choose(None, schemes)
     }
@@ -187,14 +187,14 @@ impl fmt::Debug for CertificateStore {
 }
 
 /// The name that a client has just asked for. Taken right after the call in which it was set.
-pub(crate) fn take_asked_name() -> Option<Arc<str>> {
-    ASKED_NAME.take()
+pub(crate) fn take_requested_name() -> Option<Arc<str>> {
+    REQUESTED_NAME.take()
 }
 
 thread_local! {
     /// The library hands the name to whoever chooses the certificate, and to nobody else.
-    static ASKED_NAME: RefCell<Option<Arc<str>>> = const { RefCell::new(None) };
+    static REQUESTED_NAME: RefCell<Option<Arc<str>>> = const { RefCell::new(None) };
 }
 
 /// A look costs some microseconds for each file.
-const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);

@@ -4,14 +4,14 @@ use std::{error::Error, fmt};
 
 use rustls::{AlertDescription, CertificateError};
 
-use crate::distrust;
+use crate::rejection;
 
 /// Why a connection's TLS ended.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum TlsError {
     /// The peer begins with something else than TLS.
-    NotTls(Instead),
+    NotTls(UnexpectedProtocol),
     /// The peer broke the protocol in the handshake, or nothing could be agreed upon.
     Handshake(rustls::Error),
     /// The peer's certificate is not believed.
@@ -19,7 +19,7 @@ pub enum TlsError {
     /// The peer ended the session with this alert.
     Alert(AlertDescription),
     /// The peer broke the protocol after the handshake, and was told so with this alert.
-    Broken(AlertDescription),
+    Violation(AlertDescription),
     /// Something on this side fails.
     Local(rustls::Error),
     /// What a client was told to connect to is neither a name of DNS nor an address.
@@ -32,7 +32,7 @@ pub enum TlsError {
 
 /// What a peer begins with that does not speak TLS, as far as its first byte tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Instead {
+pub enum UnexpectedProtocol {
     /// A client, with a request in plain HTTP.
     HttpRequest,
     /// A server, with a response in plain HTTP.
@@ -55,7 +55,7 @@ impl TlsError {
     #[must_use]
     pub fn fault(&self) -> Fault {
         match self {
-            Self::NotTls(_) | Self::Handshake(_) | Self::Certificate(_) | Self::Alert(_) | Self::Broken(_) => {
+            Self::NotTls(_) | Self::Handshake(_) | Self::Certificate(_) | Self::Alert(_) | Self::Violation(_) => {
                 Fault::Peer
             }
             Self::Local(_) | Self::ServerName(_) | Self::Exhausted | Self::NotEstablished => Fault::Local,
@@ -64,14 +64,14 @@ impl TlsError {
 
     /// Whether the peer agrees to none of the protocols that it was offered (RFC 7301 §3.2).
     #[must_use]
-    pub fn is_of_protocols(&self) -> bool {
+    pub fn is_no_application_protocol(&self) -> bool {
         *self == Self::Alert(AlertDescription::NoApplicationProtocol)
     }
 
     /// What tells the peer, after the handshake.
     pub(crate) fn alert(&self) -> Option<AlertDescription> {
         match self {
-            Self::Broken(alert) => Some(*alert),
+            Self::Violation(alert) => Some(*alert),
             Self::Local(_) | Self::ServerName(_) | Self::Exhausted | Self::NotEstablished => {
                 Some(AlertDescription::InternalError)
             }
@@ -106,12 +106,12 @@ impl From<rustls::Error> for TlsError {
 impl fmt::Display for TlsError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotTls(Instead::HttpRequest) => formatter.write_str("the peer speaks HTTP, not TLS"),
-            Self::NotTls(Instead::HttpResponse) => {
+            Self::NotTls(UnexpectedProtocol::HttpRequest) => formatter.write_str("the peer speaks HTTP, not TLS"),
+            Self::NotTls(UnexpectedProtocol::HttpResponse) => {
                 formatter.write_str("the peer speaks HTTP, not TLS: use http://, or its port for https")
             }
-            Self::NotTls(Instead::Unknown) => formatter.write_str("the peer does not speak TLS"),
-            Self::Certificate(error) => write!(formatter, "the peer's certificate {}", distrust::reason(error)),
+            Self::NotTls(UnexpectedProtocol::Unknown) => formatter.write_str("the peer does not speak TLS"),
+            Self::Certificate(error) => write!(formatter, "the peer's certificate {}", rejection::reason(error)),
             Self::Handshake(error) => write!(formatter, "no TLS with the peer: {error}"),
             Self::Alert(
                 alert @ (AlertDescription::UnknownCA
@@ -129,7 +129,7 @@ impl fmt::Display for TlsError {
                 write!(formatter, "the peer wants to see a certificate: name one (alert {})", name(*alert))
             }
             Self::Alert(alert) => write!(formatter, "the peer ended TLS (alert {})", name(*alert)),
-            Self::Broken(alert) => write!(formatter, "the peer broke TLS (alert {})", name(*alert)),
+            Self::Violation(alert) => write!(formatter, "the peer broke TLS (alert {})", name(*alert)),
             Self::Local(error) => write!(formatter, "TLS fails on this side: {error}"),
             Self::ServerName(name) => {
                 write!(formatter, "'{name}' is neither a host's name nor an address: name a server")

@@ -48,7 +48,7 @@ impl From<&Metadata> for FileVersion {
 
 /// Reads a file, and says which version it was before it was read: a change meanwhile is seen as one.
 pub(crate) fn read(path: &Path) -> Result<(FileVersion, Vec<u8>), TlsSettingsError> {
-    let unreadable = |error| TlsSettingsError::Unreadable(path.to_owned(), error);
+    let unreadable = |error| TlsSettingsError::Read(path.to_owned(), error);
     let file = File::open(path).map_err(unreadable)?;
     let metadata = file.metadata().map_err(unreadable)?;
     if metadata.is_dir() {

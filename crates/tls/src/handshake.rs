@@ -10,7 +10,7 @@ use rustls::{
 };
 
 use crate::{
-    Instead, Protocol, TlsAcceptor, TlsConnector, TlsDescription, TlsError, TlsVersion, certificates,
+    Protocol, TlsAcceptor, TlsConnector, TlsDescription, TlsError, TlsVersion, UnexpectedProtocol, certificates,
     connection::{Connection, Progress},
     record::{HEADER_LENGTH, RecordHeader},
     side::Side,
@@ -78,7 +78,7 @@ impl Handshake {
                 return Ok(false);
             }
             let outcome = self.process(received, self.seen + shown, sealed);
-            self.server_name = certificates::take_asked_name().or(self.server_name.take());
+            self.server_name = certificates::take_requested_name().or(self.server_name.take());
             if let Err(error) = outcome {
                 self.send_queued(received, sealed);
                 return Err(error.into());
@@ -88,7 +88,7 @@ impl Handshake {
                 return Ok(false);
             }
             self.seen_header = false;
-            if self.seen > MOST_SEEN {
+            if self.seen > MAX_HANDSHAKE_BUFFER {
                 return Err(rustls::Error::from(InvalidMessage::HandshakePayloadTooLarge).into());
             }
         }
@@ -183,9 +183,9 @@ fn check_first_bytes(received: &[u8], side: Side) -> Result<(), TlsError> {
     match (received, side) {
         ([] | [HANDSHAKE] | [HANDSHAKE, 3, ..], _) | ([ALERT] | [ALERT, 3, ..], Side::Client) => Ok(()),
         // The beginning of `HTTP/1.1`, and a method (RFC 9110 §9.1).
-        ([b'H', ..], Side::Client) => Err(TlsError::NotTls(Instead::HttpResponse)),
-        ([b'A'..=b'Z', ..], Side::Server) => Err(TlsError::NotTls(Instead::HttpRequest)),
-        _ => Err(TlsError::NotTls(Instead::Unknown)),
+        ([b'H', ..], Side::Client) => Err(TlsError::NotTls(UnexpectedProtocol::HttpResponse)),
+        ([b'A'..=b'Z', ..], Side::Server) => Err(TlsError::NotTls(UnexpectedProtocol::HttpRequest)),
+        _ => Err(TlsError::NotTls(UnexpectedProtocol::Unknown)),
     }
 }
 
@@ -196,4 +196,4 @@ const ALERT: u8 = 21;
 /// Bytes of records that are kept for a message that is not whole. The library takes messages of up to 64 KiB; and as much
 /// again for what is around their parts. Otherwise a message in parts of one byte, each in a record that is filled with
 /// padding, would have to be kept at 16 KiB for each of its bytes.
-const MOST_SEEN: usize = 128 * 1024;
+const MAX_HANDSHAKE_BUFFER: usize = 128 * 1024;

@@ -10,7 +10,7 @@
 //! let mut session = TlsSession::accept(&acceptor)?;
 //! let (mut received, mut plaintext, mut sealed) = (BytesMut::new(), BytesMut::new(), Vec::new());
 //! // Whenever bytes were received behind `received`; then `sealed` must be sent, even if this failed:
-//! let news = session.receive(&mut received, &mut plaintext, &mut sealed)?;
+//! let events = session.receive(&mut received, &mut plaintext, &mut sealed)?;
 //! if session.is_established() {
 //!     session.seal(b"HTTP/1.1 200 OK\r\n\r\n", 16 * 1024, &mut sealed)?;
 //! }
@@ -37,12 +37,12 @@
 //! | what a user sets | `settings.rs`, `client_settings.rs` |
 //! | what the connections of a server share, and those of a client | `acceptor.rs`, `connector.rs` |
 //! | what both can speak | `provider.rs` |
-//! | certificates: read, chosen by name, read anew | `pair.rs`, `names.rs`, `certificates.rs`, `file.rs` |
+//! | certificates: read, chosen by name, read anew | `identity.rs`, `names.rs`, `certificates.rs`, `file.rs` |
 //! | one for development | `self_signed.rs` |
-//! | whose certificates are believed, and why one is not | `authorities.rs`, `verifier.rs`, `distrust.rs` |
+//! | whose certificates are believed, and why one is not | `authorities.rs`, `verifier.rs`, `rejection.rs` |
 //! | one connection | `session.rs`, `side.rs` |
 //! | its handshake, which is rustls's work | `handshake.rs`, `connection.rs` |
-//! | what comes after: data and alerts | `traffic.rs`, `record.rs`, `patience.rs` |
+//! | what comes after: data and alerts | `traffic.rs`, `record.rs`, `flood_limits.rs` |
 //! | new keys, and tickets to go on later | `messages.rs`, `schedule.rs` |
 //! | what was agreed upon | `description.rs`, `protocol.rs` |
 //! | what went wrong | `error.rs`, `settings_error.rs` |
@@ -56,18 +56,18 @@ mod connection;
 mod connector;
 mod date;
 mod description;
-mod distrust;
 mod error;
 mod file;
+mod flood_limits;
 mod handshake;
+mod identity;
 mod messages;
 mod names;
-mod pair;
-mod patience;
 mod pem;
 mod protocol;
 mod provider;
 mod record;
+mod rejection;
 mod schedule;
 mod self_signed;
 mod session;
@@ -82,9 +82,9 @@ pub use acceptor::TlsAcceptor;
 pub use client_settings::{Resumption, TlsClientSettings, Trust};
 pub use connector::TlsConnector;
 pub use description::TlsDescription;
-pub use error::{Fault, Instead, TlsError};
+pub use error::{Fault, TlsError, UnexpectedProtocol};
 pub use protocol::Protocol;
-pub use record::{LARGEST_RECORD, RECORD_OVERHEAD};
+pub use record::{MAX_RECORD_PLAINTEXT, RECORD_OVERHEAD};
 pub use self_signed::SelfSigned;
 pub use session::{Received, TlsSession};
 pub use settings::{CertificateFiles, Certificates, ClientCertificates, TlsSettings, TlsVersion, TlsVersions};

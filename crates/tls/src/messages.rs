@@ -2,7 +2,7 @@
 
 use rustls::{AlertDescription, HandshakeType};
 
-use crate::{record::LARGEST_RECORD, side::Side};
+use crate::{record::MAX_RECORD_PLAINTEXT, side::Side};
 
 /// Messages on their way in. They may be divided among records (RFC 8446 §5.1), and what there is of one that is not
 /// whole is kept here.
@@ -15,18 +15,18 @@ pub(crate) struct Messages {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Message {
     /// The peer's next records have new keys (RFC 8446 §4.6.3).
-    KeyUpdate(Wish),
+    KeyUpdate(KeyUpdateRequest),
     /// With this a client may go on with the session later (RFC 8446 §4.6.1).
     Ticket(Vec<u8>),
 }
 
 /// What the peer wants of us with its new keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wish {
+pub(crate) enum KeyUpdateRequest {
     /// Our keys may stay.
-    None,
+    NotRequested,
     /// We are to change ours as well.
-    Ours,
+    Requested,
 }
 
 impl Messages {
@@ -59,7 +59,7 @@ impl Messages {
         let Some(kind) = self.bytes.first().map(|first| HandshakeType::from(*first)) else { return Ok(None) };
         let longest = match (kind, side) {
             (HandshakeType::KeyUpdate, _) => 1,
-            (HandshakeType::NewSessionTicket, Side::Client) => LONGEST_TICKET,
+            (HandshakeType::NewSessionTicket, Side::Client) => MAX_TICKET_LENGTH,
             _ => return Err(AlertDescription::UnexpectedMessage),
         };
         let Some(&[_, high, middle, low]) = self.bytes.first_chunk() else { return Ok(None) };
@@ -76,8 +76,8 @@ impl Messages {
         match (kind, &body[..]) {
             (HandshakeType::NewSessionTicket, _) => Ok(Some(Message::Ticket(body))),
             _ if self.has_begun() => Err(AlertDescription::UnexpectedMessage),
-            (_, [0]) => Ok(Some(Message::KeyUpdate(Wish::None))),
-            (_, [1]) => Ok(Some(Message::KeyUpdate(Wish::Ours))),
+            (_, [0]) => Ok(Some(Message::KeyUpdate(KeyUpdateRequest::NotRequested))),
+            (_, [1]) => Ok(Some(Message::KeyUpdate(KeyUpdateRequest::Requested))),
             _ => Err(AlertDescription::IllegalParameter),
         }
     }
@@ -88,4 +88,4 @@ const HEAD_LENGTH: usize = 4;
 
 /// Tickets could have 128 KiB, which a server could have each of its clients keep. They have some hundred bytes where a
 /// server keeps what they stand for or the session has no certificate of the client, and some thousand with one.
-const LONGEST_TICKET: usize = LARGEST_RECORD;
+const MAX_TICKET_LENGTH: usize = MAX_RECORD_PLAINTEXT;

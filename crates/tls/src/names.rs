@@ -4,7 +4,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use rustls::{SignatureScheme, sign::CertifiedKey};
 
-use crate::pair::Pair;
+use crate::identity::Identity;
 
 /// The certificates by the names they are for.
 #[derive(Debug)]
@@ -17,13 +17,13 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    pub(crate) fn new<'a>(pairs: impl IntoIterator<Item = &'a Pair>) -> Self {
+    pub(crate) fn new<'a>(identities: impl IntoIterator<Item = &'a Identity>) -> Self {
         let mut this = Self { keys: Vec::new(), names: HashMap::new(), default: Vec::new() };
         let mut first_name = None;
-        for pair in pairs {
+        for identity in identities {
             let position = this.keys.len();
-            this.keys.push(Arc::clone(&pair.key));
-            for name in &pair.names {
+            this.keys.push(Arc::clone(&identity.key));
+            for name in &identity.names {
                 let positions = this.names.entry(name.clone()).or_default();
                 // A certificate may have a name twice.
                 if positions.last() != Some(&position) {
@@ -31,7 +31,7 @@ impl Names {
                 }
             }
             if position == 0 {
-                first_name = pair.names.first();
+                first_name = identity.names.first();
             }
         }
         this.default = first_name.and_then(|name| this.names.get(name)).cloned().unwrap_or_else(|| vec![0]);

@@ -11,7 +11,7 @@ use crate::TlsSettingsError;
 
 pub(crate) fn chain(path: &Path, content: &[u8]) -> Result<Vec<CertificateDer<'static>>, TlsSettingsError> {
     let chain = certificates(path, content)?;
-    if chain.is_empty() { Err(TlsSettingsError::WithoutCertificate(path.to_owned())) } else { Ok(chain) }
+    if chain.is_empty() { Err(TlsSettingsError::CertificateMissing(path.to_owned())) } else { Ok(chain) }
 }
 
 /// All certificates of a file.
@@ -26,7 +26,7 @@ pub(crate) fn key(path: &Path, content: &[u8]) -> Result<PrivateKeyDer<'static>,
         return Err(TlsSettingsError::EncryptedKey(path.to_owned()));
     }
     PrivateKeyDer::from_pem_slice(content).map_err(|error| match error {
-        pem::Error::NoItemsFound => TlsSettingsError::WithoutKey(path.to_owned()),
+        pem::Error::NoItemsFound => TlsSettingsError::KeyMissing(path.to_owned()),
         error => not_pem(path, &error),
     })
 }

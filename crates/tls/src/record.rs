@@ -131,7 +131,7 @@ impl RecordKeys {
         match self.format {
             Format::Tls13 => unpad(plaintext),
             Format::Tls12 | Format::Tls12Explicit => {
-                if plaintext.len() > LARGEST_RECORD {
+                if plaintext.len() > MAX_RECORD_PLAINTEXT {
                     return Err(AlertDescription::RecordOverflow);
                 }
                 Ok((header.kind(), plaintext))
@@ -206,7 +206,7 @@ impl RecordHeader {
 
 /// RFC 8446 §5.4: the type is the last byte that is not zero.
 fn unpad(padded: &[u8]) -> Result<(ContentType, &[u8]), AlertDescription> {
-    if padded.len() > LARGEST_RECORD + 1 {
+    if padded.len() > MAX_RECORD_PLAINTEXT + 1 {
         return Err(AlertDescription::RecordOverflow);
     }
     match padded.iter().rposition(|byte| *byte != 0) {
@@ -222,7 +222,7 @@ fn low_bytes(length: usize) -> [u8; 2] {
 }
 
 /// The most plaintext in a record (RFC 8446 §5.1).
-pub const LARGEST_RECORD: usize = 1 << 14;
+pub const MAX_RECORD_PLAINTEXT: usize = 1 << 14;
 
 /// The most bytes that a record adds to its plaintext: a header of 5, a tag of 16 and a type (TLS 1.3) or an explicit
 /// nonce of 8 (TLS 1.2 with AES-GCM). For whoever wants a record to fill a segment.
@@ -233,7 +233,7 @@ pub(crate) const HEADER_LENGTH: usize = 5;
 
 /// The most bytes behind a header: RFC 5246 §6.2.3 allows 2048 for what the cipher adds, RFC 8446 §5.2 only 256. No
 /// cipher in use adds more than 24, but TLS 1.3 may pad.
-pub(crate) const LARGEST_BODY: usize = LARGEST_RECORD + 256;
+pub(crate) const MAX_RECORD_BODY: usize = MAX_RECORD_PLAINTEXT + 256;
 
 /// All ciphers in use have the same (RFC 5116 §5.1, RFC 8439 §2.8).
 const TAG_LENGTH: usize = 16;

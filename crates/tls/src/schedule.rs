@@ -40,11 +40,11 @@ impl Schedule {
     /// Where it is none, and always for a server, which gets none.
     pub(crate) fn keep_ticket(&mut self, ticket: &[u8]) -> Result<(), TlsError> {
         let Self::Client(schedule) = self else {
-            return Err(TlsError::Broken(AlertDescription::UnexpectedMessage));
+            return Err(TlsError::Violation(AlertDescription::UnexpectedMessage));
         };
         schedule.handle_new_session_ticket(ticket).map_err(|error| match error {
-            Error::InvalidMessage(fault) => TlsError::Broken(fault.into()),
-            Error::PeerMisbehaved(_) => TlsError::Broken(AlertDescription::IllegalParameter),
+            Error::InvalidMessage(fault) => TlsError::Violation(fault.into()),
+            Error::PeerMisbehaved(_) => TlsError::Violation(AlertDescription::IllegalParameter),
             error => TlsError::Local(error),
         })
     }

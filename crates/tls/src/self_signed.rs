@@ -89,7 +89,7 @@ mod tests {
         let one = SelfSigned::new().unwrap();
         let fingerprint = one.fingerprint();
         assert_eq!(fingerprint.len(), 32 * 3 - 1);
-        let bytes: Vec<u8> = fingerprint.split(':').map(|pair| u8::from_str_radix(pair, 16).unwrap()).collect();
+        let bytes: Vec<u8> = fingerprint.split(':').map(|identity| u8::from_str_radix(identity, 16).unwrap()).collect();
         assert_eq!(bytes, digest(&SHA256, one.certificate()).as_ref());
         assert_ne!(SelfSigned::new().unwrap().fingerprint(), fingerprint);
     }

@@ -111,7 +111,7 @@ impl TlsSession {
     }
 
     /// Encrypts into records whose plaintext has at most `record` bytes, at least 1 and at most
-    /// [`LARGEST_RECORD`](crate::LARGEST_RECORD).
+    /// [`MAX_RECORD_PLAINTEXT`](crate::MAX_RECORD_PLAINTEXT).
     ///
     /// # Errors
     ///
@@ -174,7 +174,7 @@ impl TlsSession {
             return Ok(Received::default());
         }
         let Stage::Established(traffic) = &mut self.stage else { return Err(TlsError::NotEstablished) };
-        let news = traffic.receive(received, plaintext, sealed)?;
-        Ok(Received { established: true, ..news })
+        let events = traffic.receive(received, plaintext, sealed)?;
+        Ok(Received { established: true, ..events })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::{Protocol, SelfSigned, TlsAcceptor, TlsSettingsError, pair::Pair, provider::provider};
+use crate::{Protocol, SelfSigned, TlsAcceptor, TlsSettingsError, identity::Identity, provider::provider};
 
 /// How a server speaks TLS.
 #[derive(Clone, Debug)]
@@ -96,11 +96,11 @@ impl TlsSettings {
     /// A sentence for each certificate of a file that has expired, or is not valid yet. A server starts with such ones all
     /// the same; files that cannot be read are [`Self::check`]'s to tell.
     #[must_use]
-    pub fn problems_of_dates(&self) -> Vec<String> {
+    pub fn date_problems(&self) -> Vec<String> {
         let Certificates::Files(files) = &self.certificates else { return Vec::new() };
         let problems = files.iter().filter_map(|files| {
-            let (_, pair) = Pair::read(files, &provider()).ok()?;
-            Some(format!("{}: {}", files.certificate.display(), pair.problem_of_dates()?))
+            let (_, identity) = Identity::read(files, &provider()).ok()?;
+            Some(format!("{}: {}", files.certificate.display(), identity.date_problem()?))
         });
         problems.collect()
     }

@@ -17,15 +17,15 @@ pub enum TlsSettingsError {
     /// The lowest version is above the highest.
     NoVersion,
     /// A file cannot be read.
-    Unreadable(PathBuf, io::Error),
+    Read(PathBuf, io::Error),
     /// A file is larger than such files are.
     TooLarge(PathBuf),
     /// A file is empty.
     Empty(PathBuf),
     /// A file holds no certificate.
-    WithoutCertificate(PathBuf),
+    CertificateMissing(PathBuf),
     /// A file holds no key.
-    WithoutKey(PathBuf),
+    KeyMissing(PathBuf),
     /// A key needs a password.
     EncryptedKey(PathBuf),
     /// A file breaks the format PEM.
@@ -33,14 +33,14 @@ pub enum TlsSettingsError {
     /// A certificate or a key is of no use to TLS.
     Unusable(PathBuf, rustls::Error),
     /// The key is not the certificate's.
-    Unequal {
+    KeyMismatch {
         /// The certificate's file.
         certificate: PathBuf,
         /// The key's file.
         key: PathBuf,
     },
     /// A file holds no OCSP response that says something.
-    NoOcspResponse(PathBuf),
+    InvalidOcspResponse(PathBuf),
     /// The authorities in a file cannot be used.
     Authorities(PathBuf, String),
     /// The system has no authorities, maybe for this reason.
@@ -48,12 +48,12 @@ pub enum TlsSettingsError {
     /// A certificate cannot be made.
     SelfSigned(String),
     /// The library refuses.
-    Refused(rustls::Error),
+    Rustls(rustls::Error),
 }
 
 impl From<rustls::Error> for TlsSettingsError {
     fn from(error: rustls::Error) -> Self {
-        Self::Refused(error)
+        Self::Rustls(error)
     }
 }
 
@@ -63,7 +63,7 @@ impl fmt::Display for TlsSettingsError {
         match self {
             Self::NoCertificate => formatter.write_str("TLS needs a certificate: name one"),
             Self::NoVersion => formatter.write_str("the lowest version of TLS is above the highest: swap them"),
-            Self::Unreadable(path, error) => match error.kind() {
+            Self::Read(path, error) => match error.kind() {
                 io::ErrorKind::NotFound => about(path, "there is no such file: name the one that holds it"),
                 io::ErrorKind::PermissionDenied => {
                     about(path, "the server may not read this file: let its user or group read it")
@@ -72,11 +72,11 @@ impl fmt::Display for TlsSettingsError {
             },
             Self::TooLarge(path) => about(path, "the file is too large for a certificate or a key: name another one"),
             Self::Empty(path) => about(path, "the file is empty: put the certificate or the key there"),
-            Self::WithoutCertificate(path) => about(
+            Self::CertificateMissing(path) => about(
                 path,
                 "there is no certificate in this file: it must be in PEM, and begin with -----BEGIN CERTIFICATE-----",
             ),
-            Self::WithoutKey(path) => about(
+            Self::KeyMissing(path) => about(
                 path,
                 "there is no private key in this file: it must be in PEM, and begin with -----BEGIN PRIVATE KEY-----",
             ),
@@ -86,12 +86,12 @@ impl fmt::Display for TlsSettingsError {
             ),
             Self::NotPem(path, error) => about(path, &format!("this file is broken PEM: {error}; write it again")),
             Self::Unusable(path, error) => about(path, &format!("{}: have another one made", unusable(error))),
-            Self::Unequal { certificate, key } => {
+            Self::KeyMismatch { certificate, key } => {
                 let text =
                     format!("this key is not that of the certificate in {}: name its own", certificate.display());
                 about(key, &text)
             }
-            Self::NoOcspResponse(path) => {
+            Self::InvalidOcspResponse(path) => {
                 about(path, "this is no successful OCSP response in DER: fetch it anew with 'openssl ocsp -respout'")
             }
             Self::Authorities(path, error) => {
@@ -105,7 +105,7 @@ impl fmt::Display for TlsSettingsError {
                 )
             }
             Self::SelfSigned(error) => write!(formatter, "no certificate can be made: {error}"),
-            Self::Refused(error) => write!(formatter, "TLS cannot be set up: {error}"),
+            Self::Rustls(error) => write!(formatter, "TLS cannot be set up: {error}"),
         }
     }
 }

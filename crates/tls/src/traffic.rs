@@ -10,9 +10,9 @@ use rustls::{AlertDescription, ContentType, HandshakeType, SupportedCipherSuite}
 use crate::{
     Protocol, Received, TlsDescription, TlsError, TlsVersion,
     connection::Connection,
-    messages::{Message, Messages, Wish},
-    patience::{Patience, spend},
-    record::{HEADER_LENGTH, LARGEST_BODY, LARGEST_RECORD, RECORD_OVERHEAD, RecordHeader, RecordKeys},
+    flood_limits::{FloodLimits, take_one},
+    messages::{KeyUpdateRequest, Message, Messages},
+    record::{HEADER_LENGTH, MAX_RECORD_BODY, MAX_RECORD_PLAINTEXT, RECORD_OVERHEAD, RecordHeader, RecordKeys},
     schedule::Schedule,
     side::Side,
 };
@@ -25,8 +25,8 @@ pub(crate) struct Traffic {
     /// Makes the next keys, in TLS 1.3.
     schedule: Option<Box<Schedule>>,
     /// Records that may be sent with the same keys.
-    most_records: u64,
-    patience: Patience,
+    max_records: u64,
+    flood_limits: FloodLimits,
     messages: Messages,
     /// The peer wants new keys of us, before the next data.
     owes_key_update: bool,
@@ -45,7 +45,7 @@ impl Traffic {
     ) -> Result<Self, TlsError> {
         let version = description.version;
         let suite = connection.state().negotiated_cipher_suite().ok_or_else(TlsError::unusable_keys)?;
-        let most_records = match suite {
+        let max_records = match suite {
             SupportedCipherSuite::Tls13(suite) => suite.common.confidentiality_limit,
             SupportedCipherSuite::Tls12(suite) => suite.common.confidentiality_limit,
         };
@@ -56,8 +56,8 @@ impl Traffic {
             receiving: RecordKeys::new(version, secrets.rx)?,
             sending: RecordKeys::new(version, secrets.tx)?,
             schedule: (version == TlsVersion::Tls13).then(|| Box::new(schedule)),
-            most_records,
-            patience: Patience::NEW,
+            max_records,
+            flood_limits: FloodLimits::NEW,
             messages: Messages::default(),
             owes_key_update: false,
             sent_close: false,
@@ -75,10 +75,10 @@ impl Traffic {
         plaintext: &mut BytesMut,
         sealed: &mut Vec<u8>,
     ) -> Result<Received, TlsError> {
-        let mut news = Received::default();
+        let mut events = Received::default();
         while let Some(header) = RecordHeader::of(received) {
             let outcome = match self.check(header) {
-                Err(alert) => Err(TlsError::Broken(alert)),
+                Err(alert) => Err(TlsError::Violation(alert)),
                 Ok(()) if received.len() < HEADER_LENGTH + header.length() => break,
                 Ok(()) => self.take(header, received, plaintext, sealed),
             };
@@ -88,12 +88,12 @@ impl Traffic {
             }
             received.advance(HEADER_LENGTH + header.length());
             if self.closed_by_peer {
-                news.closed = true;
+                events.closed = true;
                 received.clear();
                 break;
             }
         }
-        Ok(news)
+        Ok(events)
     }
 
     /// Encrypts into records whose plaintext has at most `record` bytes.
@@ -102,10 +102,10 @@ impl Traffic {
         if self.sent_close {
             return Err(TlsError::NotEstablished);
         }
-        let record = record.clamp(1, LARGEST_RECORD);
+        let record = record.clamp(1, MAX_RECORD_PLAINTEXT);
         sealed.reserve(plaintext.len() + plaintext.len().div_ceil(record) * RECORD_OVERHEAD);
         for piece in plaintext.chunks(record) {
-            if self.owes_key_update || self.sending.sequence() >= self.most_records {
+            if self.owes_key_update || self.sending.sequence() >= self.max_records {
                 self.renew_sending(sealed)?;
             }
             self.sending.seal(ContentType::ApplicationData, piece, sealed)?;
@@ -130,7 +130,7 @@ impl Traffic {
     /// Whether a record may begin like this.
     #[inline]
     fn check(&self, header: RecordHeader) -> Result<(), AlertDescription> {
-        if header.length() > LARGEST_BODY {
+        if header.length() > MAX_RECORD_BODY {
             return Err(AlertDescription::RecordOverflow);
         }
         let is_13 = self.description.version == TlsVersion::Tls13;
@@ -155,15 +155,15 @@ impl Traffic {
         sealed: &mut Vec<u8>,
     ) -> Result<(), TlsError> {
         let body = &mut received[HEADER_LENGTH..HEADER_LENGTH + header.length()];
-        let (kind, content) = self.receiving.open(header, body).map_err(TlsError::Broken)?;
+        let (kind, content) = self.receiving.open(header, body).map_err(TlsError::Violation)?;
         // RFC 8446 §5.1: nothing stands between the parts of a message.
         if self.messages.has_begun() && kind != ContentType::Handshake {
-            return Err(TlsError::Broken(AlertDescription::UnexpectedMessage));
+            return Err(TlsError::Violation(AlertDescription::UnexpectedMessage));
         }
         match kind {
-            ContentType::ApplicationData if content.is_empty() => spend(&mut self.patience.empty_records),
+            ContentType::ApplicationData if content.is_empty() => take_one(&mut self.flood_limits.empty_records),
             ContentType::ApplicationData => {
-                self.patience.restore();
+                self.flood_limits.restore();
                 plaintext.extend_from_slice(content);
                 Ok(())
             }
@@ -172,17 +172,17 @@ impl Traffic {
                     [level, description] => self.handle_alert(level, AlertDescription::from(description)),
                     // RFC 8446 §5.4.
                     [] if self.description.version == TlsVersion::Tls13 => {
-                        Err(TlsError::Broken(AlertDescription::UnexpectedMessage))
+                        Err(TlsError::Violation(AlertDescription::UnexpectedMessage))
                     }
                     // RFC 8446 §5.1: an alert is not divided, and alone in its record.
-                    _ => Err(TlsError::Broken(AlertDescription::DecodeError)),
+                    _ => Err(TlsError::Violation(AlertDescription::DecodeError)),
                 }
             }
             ContentType::Handshake => match self.description.version {
                 TlsVersion::Tls13 => self.handle_messages(content),
                 TlsVersion::Tls12 => self.handle_renegotiation(content, sealed),
             },
-            _ => Err(TlsError::Broken(AlertDescription::UnexpectedMessage)),
+            _ => Err(TlsError::Violation(AlertDescription::UnexpectedMessage)),
         }
     }
 
@@ -200,17 +200,17 @@ impl Traffic {
         if !is_warning {
             return Err(TlsError::Alert(description));
         }
-        spend(&mut self.patience.warnings)
+        take_one(&mut self.flood_limits.warnings)
     }
 
     /// The messages that mean something after the handshake, in TLS 1.3.
     fn handle_messages(&mut self, part: &[u8]) -> Result<(), TlsError> {
-        self.messages.add(part).map_err(TlsError::Broken)?;
-        while let Some(message) = self.messages.next(self.side).map_err(TlsError::Broken)? {
+        self.messages.add(part).map_err(TlsError::Violation)?;
+        while let Some(message) = self.messages.next(self.side).map_err(TlsError::Violation)? {
             match message {
-                Message::KeyUpdate(wish) => self.handle_key_update(wish)?,
+                Message::KeyUpdate(request) => self.handle_key_update(request)?,
                 Message::Ticket(ticket) => {
-                    spend(&mut self.patience.tickets)?;
+                    take_one(&mut self.flood_limits.tickets)?;
                     self.schedule()?.keep_ticket(&ticket)?;
                 }
             }
@@ -221,10 +221,10 @@ impl Traffic {
     /// RFC 8446 §4.6.3: the next records of the peer have new keys. If ours are to be new as well, that has time until the
     /// next data, and is done once however often it was wished for: whoever wishes and reads nothing would otherwise pile
     /// up answers here.
-    fn handle_key_update(&mut self, wish: Wish) -> Result<(), TlsError> {
-        spend(&mut self.patience.key_updates)?;
+    fn handle_key_update(&mut self, request: KeyUpdateRequest) -> Result<(), TlsError> {
+        take_one(&mut self.flood_limits.key_updates)?;
         self.receiving = RecordKeys::new(TlsVersion::Tls13, self.schedule()?.next_receiving()?)?;
-        self.owes_key_update |= wish == Wish::Ours;
+        self.owes_key_update |= request == KeyUpdateRequest::Requested;
         Ok(())
     }
 
@@ -235,9 +235,9 @@ impl Traffic {
             Side::Server => HandshakeType::ClientHello,
         };
         if message.first().map(|first| HandshakeType::from(*first)) != Some(wanted) {
-            return Err(TlsError::Broken(AlertDescription::UnexpectedMessage));
+            return Err(TlsError::Violation(AlertDescription::UnexpectedMessage));
         }
-        spend(&mut self.patience.renegotiations)?;
+        take_one(&mut self.flood_limits.renegotiations)?;
         self.send_alert(WARNING, AlertDescription::NoRenegotiation, sealed);
         Ok(())
     }

@@ -10,7 +10,7 @@ use crate::date::date;
 pub(crate) fn problem(chain: &[CertificateDer<'_>], now: UnixTime) -> Option<String> {
     let problems = chain.iter().enumerate().filter_map(|(number, certificate)| {
         let certificate = EndEntityCert::try_from(certificate).ok()?;
-        // The validity is looked at before the signature; that no authority is believed here does not matter then.
+        // The validity is checked at before the signature; that no authority is believed here does not matter then.
         let usage = KeyUsage::server_auth();
         let reason = match certificate.verify_for_usage(&[], &[], &[], now, usage, None, None).err()? {
             Error::CertExpired { not_after, .. } => format!("expired on {}: renew it", date(not_after)),

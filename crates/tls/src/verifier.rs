@@ -13,7 +13,7 @@ use rustls::{
 };
 use webpki::EndEntityCert;
 
-use crate::{TlsSettingsError, Trust, authorities, distrust::UntrustedSelfSigned};
+use crate::{TlsSettingsError, Trust, authorities, rejection::UntrustedSelfSigned};
 
 /// What checks servers' certificates.
 pub(crate) fn verifier(

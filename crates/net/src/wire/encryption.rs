@@ -6,7 +6,7 @@ use std::{
 };
 
 use bytes::BytesMut;
-use serow_tls::{Instead, LARGEST_RECORD, TlsError, TlsSession};
+use serow_tls::{MAX_RECORD_PLAINTEXT, TlsError, TlsSession, UnexpectedProtocol};
 
 use super::make_room;
 use crate::{Buffers, More, Socket};
@@ -43,7 +43,7 @@ impl Encryption {
             sealed,
             sent: 0,
             sent_before: 0,
-            record_length: LARGEST_RECORD,
+            record_length: MAX_RECORD_PLAINTEXT,
             failed: None,
         }
     }
@@ -156,7 +156,7 @@ impl Encryption {
         socket: &Socket,
         context: &mut Context<'_>,
     ) -> io::Result<T> {
-        if let Err(TlsError::NotTls(Instead::HttpRequest)) = outcome {
+        if let Err(TlsError::NotTls(UnexpectedProtocol::HttpRequest)) = outcome {
             self.sealed.extend_from_slice(PLAIN_HTTP);
         }
         self.answers |= self.sealed.len() > sealed_before;
@@ -190,7 +190,7 @@ impl Encryption {
             ready!(self.poll_flush(socket, context))?;
         }
         if self.sealed.capacity() == 0 {
-            let is_much = pieces.iter().map(|piece| piece.len()).sum::<usize>() >= LARGEST_RECORD / 2;
+            let is_much = pieces.iter().map(|piece| piece.len()).sum::<usize>() >= MAX_RECORD_PLAINTEXT / 2;
             self.sealed = if is_much { buffers.take_large_output() } else { buffers.take_output() };
         }
         let mut taken = 0;
@@ -240,7 +240,7 @@ const PLAIN_HTTP: &[u8] = b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain
     content-length: 59\r\nconnection: close\r\n\r\n400 Bad Request: this port speaks TLS; ask for https://...\n";
 
 /// Bytes encrypted before the kernel is offered any: four records, so that a call is worth its cost.
-const SEALED_AT_ONCE: usize = 4 * LARGEST_RECORD;
+const SEALED_AT_ONCE: usize = 4 * MAX_RECORD_PLAINTEXT;
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test fails by it")]

@@ -103,24 +103,24 @@ fn files_that_change_are_read_anew() {
         assert_ne!(before, other.der);
         // The certificate comes first, and its key a moment later: until then the old pair is right.
         write(site.folder.path(), "0.pem", &other.certificate);
-        acceptor.look_at_files();
-        acceptor.look_at_files();
+        acceptor.reload_changed_files();
+        acceptor.reload_changed_files();
         assert_eq!(show("example.com"), before);
         write(site.folder.path(), "0.key", &other.key);
-        acceptor.look_at_files();
+        acceptor.reload_changed_files();
         assert_eq!(show("example.com"), other.der);
         assert_eq!(show("www.example.com"), other.der);
         // Both vanish, or are broken.
         write(site.folder.path(), "0.key", "");
-        acceptor.look_at_files();
+        acceptor.reload_changed_files();
         fs::remove_file(site.folder.path().join("0.pem")).unwrap();
-        acceptor.look_at_files();
+        acceptor.reload_changed_files();
         assert_eq!(show("example.com"), other.der);
         // And come back.
         let third = site.authority.issue(&["example.com"]);
         write(site.folder.path(), "0.pem", &third.certificate);
         write(site.folder.path(), "0.key", &third.key);
-        acceptor.look_at_files();
+        acceptor.reload_changed_files();
         assert_eq!(show("example.com"), third.der);
     }
 }
@@ -146,7 +146,7 @@ fn a_change_behind_a_symbolic_link_is_seen() {
         std::os::unix::fs::symlink(format!("other.{ending}"), folder.join("link")).unwrap();
         fs::rename(folder.join("link"), folder.join(format!("live.{ending}"))).unwrap();
     }
-    acceptor.look_at_files();
+    acceptor.reload_changed_files();
     assert_eq!(shown(&site, &acceptor, TlsVersion::Tls13, "example.com", None), other.der);
     files.key.clone_from(&files.certificate);
 }
@@ -172,9 +172,9 @@ fn ocsp_responses_are_stapled() {
         assert_eq!(stapled(version), response(1));
     }
     fs::write(&path, response(2)).unwrap();
-    acceptor.look_at_files();
+    acceptor.reload_changed_files();
     assert_eq!(stapled(TlsVersion::Tls13), response(2));
     fs::write(&path, "<html>").unwrap();
-    acceptor.look_at_files();
+    acceptor.reload_changed_files();
     assert_eq!(stapled(TlsVersion::Tls13), response(2));
 }

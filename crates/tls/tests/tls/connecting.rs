@@ -2,8 +2,8 @@
 
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use serow_tls::{
-    CertificateFiles, ClientCertificates, Fault, LARGEST_RECORD, Protocol, Resumption, TlsClientSettings, TlsConnector,
-    TlsError, TlsSession, TlsVersion, TlsVersions,
+    CertificateFiles, ClientCertificates, Fault, MAX_RECORD_PLAINTEXT, Protocol, Resumption, TlsClientSettings,
+    TlsConnector, TlsError, TlsSession, TlsVersion, TlsVersions,
 };
 
 use crate::{
@@ -24,7 +24,7 @@ fn every_flight_whole_and_byte_by_byte() {
     let site = Site::new();
     for version in VERSIONS {
         for delivery in [Delivery::Whole, Delivery::ByteByByte] {
-            for length in [1, 200, LARGEST_RECORD, LARGEST_RECORD + 1, 40_000] {
+            for length in [1, 200, MAX_RECORD_PLAINTEXT, MAX_RECORD_PLAINTEXT + 1, 40_000] {
                 let connector = site.connector(version);
                 let (mut client, mut server) =
                     (Ours::connect(&connector, "Example.com"), Server::new(&site.acceptor()));
@@ -38,7 +38,7 @@ fn every_flight_whole_and_byte_by_byte() {
 
                 client.session.seal(&data(length), 1000, &mut client.sealed).unwrap();
                 converse(&mut client, &mut server, delivery).unwrap();
-                server.session.seal(&data(length), LARGEST_RECORD, &mut server.sealed).unwrap();
+                server.session.seal(&data(length), MAX_RECORD_PLAINTEXT, &mut server.sealed).unwrap();
                 server.session.close(&mut server.sealed);
                 client.session.close(&mut client.sealed);
                 converse(&mut client, &mut server, delivery).unwrap();

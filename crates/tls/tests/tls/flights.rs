@@ -2,7 +2,7 @@
 
 use rustls::{CipherSuite, RootCertStore, crypto::aws_lc_rs};
 use serow_tls::{
-    Certificates, LARGEST_RECORD, Protocol, RECORD_OVERHEAD, SelfSigned, TlsAcceptor, TlsSettings, TlsVersion,
+    Certificates, MAX_RECORD_PLAINTEXT, Protocol, RECORD_OVERHEAD, SelfSigned, TlsAcceptor, TlsSettings, TlsVersion,
 };
 
 use crate::ends::{Delivery, Server, Site, VERSIONS, client_config, client_config_of, connect, established, exchange};
@@ -18,7 +18,7 @@ fn every_flight_whole_and_byte_by_byte() {
     let site = Site::new();
     for version in VERSIONS {
         for delivery in [Delivery::Whole, Delivery::ByteByByte] {
-            for length in [1, 200, LARGEST_RECORD, LARGEST_RECORD + 1, 40_000] {
+            for length in [1, 200, MAX_RECORD_PLAINTEXT, MAX_RECORD_PLAINTEXT + 1, 40_000] {
                 let (mut client, mut server) = (site.client(version, "example.com"), Server::new(&site.acceptor()));
                 client.write(&data(length));
                 exchange(&mut client, &mut server, delivery).unwrap();
@@ -29,7 +29,7 @@ fn every_flight_whole_and_byte_by_byte() {
                 assert_eq!((server.established, server.closed), (1, 0));
                 assert!(server.plaintext == data(length), "{version:?} {delivery:?} {length}");
 
-                server.session.seal(&data(length), LARGEST_RECORD, &mut server.sealed).unwrap();
+                server.session.seal(&data(length), MAX_RECORD_PLAINTEXT, &mut server.sealed).unwrap();
                 server.session.close(&mut server.sealed);
                 server.session.close(&mut server.sealed);
                 client.send_close_notify();
@@ -79,14 +79,14 @@ fn records_are_as_large_as_asked_for() {
     for version in VERSIONS {
         let (mut client, mut server) = established(&site, version);
         for (record, length, expected) in
-            [(1000, 2500, 3), (1000, 2000, 2), (usize::MAX, LARGEST_RECORD + 1, 2), (0, 3, 3), (5, 0, 0)]
+            [(1000, 2500, 3), (1000, 2000, 2), (usize::MAX, MAX_RECORD_PLAINTEXT + 1, 2), (0, 3, 3), (5, 0, 0)]
         {
             let mut sealed = Vec::new();
             server.session.seal(&data(length), record, &mut sealed).unwrap();
             let (mut rest, mut count) = (&sealed[..], 0);
             while let [_, 3, 3, high, low, behind @ ..] = rest {
                 let body = usize::from(u16::from_be_bytes([*high, *low]));
-                assert!(body <= record.clamp(1, LARGEST_RECORD) + RECORD_OVERHEAD - 5);
+                assert!(body <= record.clamp(1, MAX_RECORD_PLAINTEXT) + RECORD_OVERHEAD - 5);
                 (rest, count) = (&behind[body..], count + 1);
             }
             assert_eq!((rest.len(), count), (0, expected), "{version:?} {record} {length}");

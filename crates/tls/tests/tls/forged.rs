@@ -1,6 +1,6 @@
 //! Records that no honest client sends, made with the keys of an honest one.
 
-use serow_tls::{Fault, LARGEST_RECORD, TlsError, TlsVersion};
+use serow_tls::{Fault, MAX_RECORD_PLAINTEXT, TlsError, TlsVersion};
 
 use crate::{
     ends::Delivery,
@@ -11,7 +11,7 @@ use crate::{
 fn what_is_unusual_and_allowed() {
     for version in [TlsVersion::Tls12, TlsVersion::Tls13] {
         let (mut forger, mut server) = Forger::new(version);
-        let largest = [7; LARGEST_RECORD];
+        let largest = [7; MAX_RECORD_PLAINTEXT];
         let padding = if version == TlsVersion::Tls13 { 200 } else { 0 };
         let user_canceled = [if version == TlsVersion::Tls13 { 2 } else { 1 }, 90];
         for (record, expected) in [
@@ -33,7 +33,7 @@ fn what_is_unusual_and_allowed() {
 
 #[test]
 fn what_is_not_allowed() {
-    let too_large = [7; LARGEST_RECORD + 1];
+    let too_large = [7; MAX_RECORD_PLAINTEXT + 1];
     let cases: [(TlsVersion, u8, &[u8], usize, &str); 22] = [
         // No type, or one that has no place there.
         (TlsVersion::Tls13, 0, b"", 10, "unexpected_message"),
@@ -106,7 +106,7 @@ fn warnings_and_other_handshakes_are_borne_for_a_while() {
             Err(error) => break error,
         }
     };
-    assert_eq!((count, matches!(error, TlsError::Broken(_))), (4, true));
+    assert_eq!((count, matches!(error, TlsError::Violation(_))), (4, true));
 }
 
 /// RFC 8446 §5.1: a message may be divided among records, with nothing else between them.

@@ -1,7 +1,7 @@
 //! Records and messages that no honest server sends, and rare ones that it may send.
 
 use rustls::crypto::aws_lc_rs;
-use serow_tls::{Fault, LARGEST_RECORD, TlsError, TlsVersion};
+use serow_tls::{Fault, MAX_RECORD_PLAINTEXT, TlsError, TlsVersion};
 
 use crate::{
     ends::{Delivery, Ours, Site, VERSIONS},
@@ -82,8 +82,8 @@ fn tickets_in_any_parts_let_a_session_go_on() {
 fn tickets_have_bounds() {
     // In size: what a server may have us keep of one.
     let (mut forger, mut client) = Forger::of_server(TlsVersion::Tls13);
-    let largest = ticket(LARGEST_RECORD);
-    for part in largest.chunks(LARGEST_RECORD - 1) {
+    let largest = ticket(MAX_RECORD_PLAINTEXT);
+    for part in largest.chunks(MAX_RECORD_PLAINTEXT - 1) {
         client.receive(&forger.record(HANDSHAKE, part, 0), Delivery::Whole).unwrap();
     }
     client.receive(&forger.record(DATA, b"data", 0), Delivery::Whole).unwrap();
@@ -111,7 +111,7 @@ fn tickets_have_bounds() {
 
 #[test]
 fn what_is_not_allowed() {
-    let too_large = [7; LARGEST_RECORD + 1];
+    let too_large = [7; MAX_RECORD_PLAINTEXT + 1];
     let whole = ticket(60);
     let with = |position: usize, value: u8| {
         let mut ticket = ticket(60);
@@ -190,7 +190,11 @@ fn records_out_of_order_twice_or_missing() {
             let (mut forger, mut client) = Forger::of_server(version);
             let records = [0; 3].map(|_| forger.record(DATA, b"same", 0));
             let outcome = order.iter().try_for_each(|number| client.receive(&records[*number], Delivery::Whole));
-            assert_eq!(outcome, Err(TlsError::Broken(rustls::AlertDescription::BadRecordMac)), "{version:?} {order:?}");
+            assert_eq!(
+                outcome,
+                Err(TlsError::Violation(rustls::AlertDescription::BadRecordMac)),
+                "{version:?} {order:?}"
+            );
         }
     }
 }

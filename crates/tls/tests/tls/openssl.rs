@@ -9,7 +9,7 @@ use std::{
 };
 
 use serow_net::Destination;
-use serow_tls::{LARGEST_RECORD, Protocol, TlsClientSettings, TlsConnector, TlsVersion};
+use serow_tls::{MAX_RECORD_PLAINTEXT, Protocol, TlsClientSettings, TlsConnector, TlsVersion};
 
 use crate::{
     authority::file,
@@ -144,7 +144,7 @@ fn a_file() {
                 dialed.send(b"GET /file HTTP/1.0\r\n\r\n").await.unwrap();
                 dialed.receive_to_end().await.unwrap();
                 assert!(dialed.input.starts_with(b"HTTP/1.0 200 ok\r\n") && dialed.input.ends_with(&content));
-                assert!(dialed.input.len() < content.len() + LARGEST_RECORD);
+                assert!(dialed.input.len() < content.len() + MAX_RECORD_PLAINTEXT);
             });
         }
     }

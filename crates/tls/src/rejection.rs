@@ -46,8 +46,8 @@ fn list(names: &[String]) -> String {
         let inside = name.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')')).unwrap_or(name);
         inside.trim_matches('"').to_owned()
     };
-    let mut list = names.iter().take(SHOWN_NAMES).map(bare).collect::<Vec<_>>().join(", ");
-    if names.len() > SHOWN_NAMES {
+    let mut list = names.iter().take(MAX_SHOWN_NAMES).map(bare).collect::<Vec<_>>().join(", ");
+    if names.len() > MAX_SHOWN_NAMES {
         list.push_str(" and others");
     }
     list
@@ -66,4 +66,4 @@ impl fmt::Display for UntrustedSelfSigned {
 impl Error for UntrustedSelfSigned {}
 
 /// What fits in a line. Certificates may have hundreds.
-const SHOWN_NAMES: usize = 3;
+const MAX_SHOWN_NAMES: usize = 3;

@@ -5,7 +5,7 @@ use rustls::AlertDescription;
 use crate::TlsError;
 
 /// How often the peer may still do what costs us and brings nothing.
-pub(crate) struct Patience {
+pub(crate) struct FloodLimits {
     pub(crate) warnings: u8,
     /// In a row, without data between them.
     pub(crate) key_updates: u8,
@@ -16,7 +16,7 @@ pub(crate) struct Patience {
     pub(crate) renegotiations: u8,
 }
 
-impl Patience {
+impl FloodLimits {
     /// A peer that goes on like this keeps the processor busy for nothing. The numbers are those of BoringSSL
     /// (`kMaxWarningAlerts`, `kMaxKeyUpdates`, `kMaxEmptyRecords`), which browsers and servers have in common; a second
     /// attempt to renegotiate after a refusal is one too many. Tickets cost what new keys do; servers send two to four.
@@ -33,7 +33,7 @@ impl Patience {
 }
 
 /// One time less.
-pub(crate) fn spend(patience: &mut u8) -> Result<(), TlsError> {
-    *patience = patience.checked_sub(1).ok_or(TlsError::Broken(AlertDescription::UnexpectedMessage))?;
+pub(crate) fn take_one(flood_limits: &mut u8) -> Result<(), TlsError> {
+    *flood_limits = flood_limits.checked_sub(1).ok_or(TlsError::Violation(AlertDescription::UnexpectedMessage))?;
     Ok(())
 }

@@ -13,7 +13,7 @@ use crate::{
 
 /// A certificate with its key.
 #[derive(Clone, Debug)]
-pub(crate) struct Pair {
+pub(crate) struct Identity {
     pub(crate) key: Arc<CertifiedKey>,
     /// The names it is for, in lower case; `*.` stands in front of one that is for all names one step below.
     pub(crate) names: Vec<String>,
@@ -22,7 +22,7 @@ pub(crate) struct Pair {
 /// The versions of the files of one certificate.
 pub(crate) type Versions = [Option<FileVersion>; 3];
 
-impl Pair {
+impl Identity {
     pub(crate) fn new(key: CertifiedKey) -> Result<Self, rustls::Error> {
         let certificate = EndEntityCert::try_from(key.end_entity_cert()?)
             .map_err(|error| rustls::CertificateError::Other(rustls::OtherError(Arc::new(error))))?;
@@ -45,7 +45,7 @@ impl Pair {
         };
         let unusable = |error| match error {
             rustls::Error::InconsistentKeys(_) => {
-                TlsSettingsError::Unequal { certificate: files.certificate.clone(), key: files.key.clone() }
+                TlsSettingsError::KeyMismatch { certificate: files.certificate.clone(), key: files.key.clone() }
             }
             rustls::Error::InvalidCertificate(_) => TlsSettingsError::Unusable(files.certificate.clone(), error),
             _ => TlsSettingsError::Unusable(files.key.clone(), error),
@@ -55,7 +55,7 @@ impl Pair {
         if let Some(path) = &files.ocsp_response {
             let (version, response) = file::read(path)?;
             if !is_ocsp_response(&response) {
-                return Err(TlsSettingsError::NoOcspResponse(path.clone()));
+                return Err(TlsSettingsError::InvalidOcspResponse(path.clone()));
             }
             certified.ocsp = Some(response);
             versions[2] = Some(version);
@@ -65,7 +65,7 @@ impl Pair {
     }
 
     /// What is wrong with its dates at this moment, if anything is.
-    pub(crate) fn problem_of_dates(&self) -> Option<String> {
+    pub(crate) fn date_problem(&self) -> Option<String> {
         validity::problem(&self.key.cert, UnixTime::now())
     }
 
