@@ -1,4 +1,4 @@
-//! What all connections of a server share: certificates, tickets' keys, what is allowed.
+//! What all connections of a server share: certificates, ticket keys, settings.
 
 use std::sync::Arc;
 
@@ -12,19 +12,19 @@ use crate::{
     ClientCertificates, TlsSettings, TlsSettingsError, authorities, certificates::CertificateStore, provider::provider,
 };
 
-/// What all connections of a server share. Clones share it too, tickets' keys included: any worker goes on with the session of any
+/// What all connections of a server share. Clones share it too, ticket keys included: any worker resumes the sessions of any
 /// other.
 #[derive(Clone, Debug)]
 pub struct TlsAcceptor {
     pub(crate) config: Arc<ServerConfig>,
     certificates: Arc<CertificateStore>,
-    /// Checks the certificates of clients, where they are asked for any.
+    /// Verifies the certificates of clients, where the server requests them.
     pub(crate) client_verifier: Option<Arc<dyn ClientCertVerifier>>,
 }
 
 impl TlsAcceptor {
-    /// Reads the certificates. From here on their files are checked at during handshakes, at most once a second, and read
-    /// anew when they change; one that cannot be used then is warned of, and the one from before stays.
+    /// Reads the certificates. From here on handshakes check their files, at most once a second, and reload those that have
+    /// changed. If a new file cannot be used, the error log says so and the previous certificate stays in use.
     ///
     /// # Errors
     ///
@@ -38,7 +38,7 @@ impl TlsAcceptor {
             .with_client_cert_verifier(Arc::clone(&verifier))
             .with_cert_resolver(Arc::clone(&certificates) as _);
         config.alpn_protocols = settings.protocols.iter().map(|protocol| protocol.name().to_vec()).collect();
-        // Tickets alone: the client keeps what a session needs to go on, in both versions.
+        // Tickets alone: the client keeps the state of a session, in both versions.
         config.session_storage = Arc::new(NoServerSessionStorage {});
         config.ticketer = aws_lc_rs::Ticketer::new()?;
         config.send_tls13_tickets = TICKETS;
@@ -48,7 +48,7 @@ impl TlsAcceptor {
         Ok(Self { config: Arc::new(config), certificates, client_verifier })
     }
 
-    /// Looks at the certificates' files now, and reads those that have changed.
+    /// Checks the certificate files now, and reloads those that have changed.
     pub fn reload_changed_files(&self) {
         self.certificates.reload_now();
     }

@@ -1,4 +1,4 @@
-//! The authorities whose certificates are believed.
+//! The trusted certificate authorities.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use rustls::RootCertStore;
 
 use crate::{TlsSettingsError, file, pem};
 
-/// Those of a file in PEM.
+/// The authorities in a PEM file.
 pub(crate) fn of_file(path: &Path) -> Result<RootCertStore, TlsSettingsError> {
     let (_, content) = file::read(path)?;
     let certificates = pem::certificates(path, &content)?;
@@ -22,11 +22,11 @@ pub(crate) fn of_file(path: &Path) -> Result<RootCertStore, TlsSettingsError> {
     Ok(authorities)
 }
 
-/// Those that the system believes. `SSL_CERT_FILE` and `SSL_CERT_DIR` name others, as they do for OpenSSL.
+/// The authorities that the system trusts. `SSL_CERT_FILE` and `SSL_CERT_DIR` name others, as they do for OpenSSL.
 pub(crate) fn of_system() -> Result<RootCertStore, TlsSettingsError> {
     let found = rustls_native_certs::load_native_certs();
     let mut authorities = RootCertStore::empty();
-    // One among hundreds that nobody understands must not keep us from believing the others.
+    // One malformed certificate among hundreds must not make the others useless.
     authorities.add_parsable_certificates(found.certs);
     if authorities.is_empty() {
         return Err(TlsSettingsError::NoAuthorities(found.errors.first().map(ToString::to_string)));

@@ -1,4 +1,4 @@
-//! The certificates with which we show who we are. They are read anew when their files change.
+//! The certificates that this side presents. They are reloaded when their files change.
 
 use std::{
     cell::RefCell,
@@ -24,12 +24,12 @@ use crate::{
 /// The certificates of a server, or the one of a client.
 pub(crate) struct CertificateStore {
     provider: Arc<CryptoProvider>,
-    /// What is in use. Locked for writing only to put another one there.
+    /// The certificates in use. Locked for writing only to replace them.
     names: RwLock<Arc<Names>>,
     watch: Mutex<Watch>,
 }
 
-/// What is known of the files.
+/// The state of the certificate files.
 struct Watch {
     checked: Instant,
     files: Vec<WatchedFiles>,
@@ -38,19 +38,19 @@ struct Watch {
 /// The files of one certificate.
 struct WatchedFiles {
     files: CertificateFiles,
-    /// Those of which the identity was read.
+    /// The versions from which the identity was read.
     versions: Versions,
-    /// Changed so short a time ago that a further change might not show.
+    /// Changed so recently that another change might leave the same times.
     fresh: bool,
-    /// The last good one.
+    /// The last valid one.
     identity: Identity,
     broken: Option<Broken>,
 }
 
-/// Files that cannot be used.
+/// A change of the files that cannot be used.
 struct Broken {
     versions: Versions,
-    told: bool,
+    reported: bool,
 }
 
 impl CertificateStore {
@@ -71,7 +71,7 @@ impl CertificateStore {
         })
     }
 
-    /// Looks at the files, if nobody has for a second. Whoever comes meanwhile goes on with what there is.
+    /// Checks the files, unless that was done within the last second. Handshakes at the same time use the current certificates.
     pub(crate) fn reload_if_due(&self, now: Instant) {
         let mut watch = match self.watch.try_lock() {
             Ok(watch) => watch,
@@ -84,7 +84,7 @@ impl CertificateStore {
         }
     }
 
-    /// Looks at the files now.
+    /// Checks the files now.
     pub(crate) fn reload_now(&self) {
         let mut watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner);
         watch.checked = Instant::now();
@@ -109,7 +109,7 @@ impl WatchedFiles {
         Ok(Self { files: files.clone(), versions, fresh: is_fresh(&versions), identity, broken: None })
     }
 
-    /// Reads the files if they have changed; says whether there is a new identity.
+    /// Reloads the files if they have changed; returns whether there is a new identity.
     fn renew(&mut self, provider: &CryptoProvider) -> bool {
         let now = Identity::versions(&self.files);
         if now == self.versions && !self.fresh {
@@ -137,17 +137,17 @@ impl WatchedFiles {
         }
     }
 
-    /// A certificate is often written a moment before its key. What is the same at a second look is a mistake, and said
-    /// once.
+    /// A certificate is often written a moment before its key. If the second check finds the same versions, it is a mistake,
+    /// and logged once.
     fn note_broken(&mut self, versions: Versions, error: &TlsSettingsError) {
         match &mut self.broken {
             Some(broken) if broken.versions == versions => {
-                if !broken.told {
-                    broken.told = true;
-                    tracing::warn!("{error}; until then, the certificate from before stays in use");
+                if !broken.reported {
+                    broken.reported = true;
+                    tracing::warn!("{error}; the previous certificate stays in use");
                 }
             }
-            _ => self.broken = Some(Broken { versions, told: false }),
+            _ => self.broken = Some(Broken { versions, reported: false }),
         }
     }
 }
@@ -168,7 +168,7 @@ impl ResolvesServerCert for CertificateStore {
 }
 
 impl ResolvesClientCert for CertificateStore {
-    /// The one there is, whichever authorities the server believes: it says itself why it does not like it.
+    /// The only one, whichever authorities the server trusts: the server's alert says why it rejects it.
     fn resolve(&self, _authorities: &[&[u8]], schemes: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
         self.reload_if_due(Instant::now());
         let names = Arc::clone(&self.names.read().unwrap_or_else(PoisonError::into_inner));
@@ -186,15 +186,15 @@ impl fmt::Debug for CertificateStore {
     }
 }
 
-/// The name that a client has just asked for. Taken right after the call in which it was set.
+/// The server name that a client has just requested. Taken right after the call that set it.
 pub(crate) fn take_requested_name() -> Option<Arc<str>> {
     REQUESTED_NAME.take()
 }
 
 thread_local! {
-    /// The library hands the name to whoever chooses the certificate, and to nobody else.
+    /// The library passes the name only to the resolver of certificates.
     static REQUESTED_NAME: RefCell<Option<Arc<str>>> = const { RefCell::new(None) };
 }
 
-/// A look costs some microseconds for each file.
+/// A check costs some microseconds for each file.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);

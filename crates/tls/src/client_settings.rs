@@ -1,45 +1,45 @@
-//! What a user sets for connections to servers.
+//! TLS settings of a client.
 
 use std::path::PathBuf;
 
 use crate::{CertificateFiles, Protocol, TlsVersions};
 
-/// How a client speaks TLS.
+/// TLS settings of a client.
 #[derive(Clone, Debug, Default)]
 pub struct TlsClientSettings {
-    /// Which servers are believed to be who they say they are.
+    /// How servers' certificates are verified.
     pub trust: Trust,
-    /// What may be spoken inside, the most preferred first. With a server that knows ALPN and none of these there is no
-    /// connection (RFC 7301 §3.2); one that does not know ALPN agrees to nothing, and the caller decides. Where this is
-    /// empty, nothing is offered.
+    /// The application protocols to offer (ALPN), the most preferred first. A server that supports ALPN and none of these
+    /// refuses the connection (RFC 7301 §3.2); without ALPN nothing is negotiated, and the caller decides. An empty list
+    /// offers none.
     pub protocols: Vec<Protocol>,
-    /// The versions that are spoken.
+    /// The allowed versions.
     pub versions: TlsVersions,
-    /// With what the client shows who it is, to servers that ask. An OCSP response with it is for servers only.
+    /// The client's certificate, for servers that request one. Its OCSP response is not used: only servers staple.
     pub certificate: Option<CertificateFiles>,
-    /// Whether later connections go on with the session of an earlier one.
+    /// Whether later connections resume an earlier session.
     pub resumption: Resumption,
 }
 
-/// Which servers are believed to be who they say they are.
+/// How a client verifies servers' certificates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Trust {
-    /// Those for whose name an authority vouches that the system believes.
+    /// By the authorities that the system trusts.
     #[default]
     System,
-    /// Those for whose name an authority in this file (PEM) vouches.
+    /// By the authorities in this file (PEM).
     File(PathBuf),
-    /// Whoever answers: nothing is checked, no name, no date, no signature. Whoever stands in between can read and change
-    /// everything. For tests and measurements of one's own servers.
+    /// Not at all: neither name, nor dates, nor signatures. An attacker on the path can read and change everything. For tests
+    /// and measurements of one's own servers.
     Unchecked,
 }
 
-/// Whether later connections go on with the session of an earlier one, which saves the exchange of certificates.
+/// Whether later connections resume an earlier session, which saves the exchange of certificates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Resumption {
-    /// They do, where the server lets them.
+    /// They do, where the server allows it.
     #[default]
     On,
-    /// Each begins anew.
+    /// Each makes a full handshake.
     Off,
 }

@@ -1,4 +1,4 @@
-//! The connection that the library has while it shakes hands, on either side.
+//! rustls' connection during the handshake, on either side.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use rustls::{
 
 use crate::{TlsAcceptor, TlsConnector, TlsError, schedule::Schedule, side::Side};
 
-/// The connection that the library has while it shakes hands.
+/// rustls' connection during the handshake.
 pub(crate) enum Connection {
     Client(UnbufferedClientConnection),
     Server(UnbufferedServerConnection),
@@ -20,9 +20,9 @@ pub(crate) enum Connection {
 
 /// What the library did.
 pub(crate) enum Progress {
-    /// It had something to send, and may have more to do with what it was shown.
+    /// It had something to send, and may have more to do with the same input.
     Sent,
-    /// It waits for more.
+    /// It waits for more input.
     Waits,
 }
 
@@ -42,7 +42,7 @@ impl Connection {
         }
     }
 
-    /// What has been agreed upon so far.
+    /// What has been negotiated so far.
     pub(crate) fn state(&self) -> &CommonState {
         match self {
             Self::Client(connection) => connection,
@@ -50,7 +50,7 @@ impl Connection {
         }
     }
 
-    /// Shows the library these bytes, of which it then wants to see so many no more, and appends what it has to send.
+    /// Passes these bytes to the library and appends what it sends; returns how many of them it has consumed.
     pub(crate) fn process(
         &mut self,
         bytes: &mut [u8],
@@ -62,7 +62,7 @@ impl Connection {
         }
     }
 
-    /// The keys of a complete handshake, and what makes the next. All that the library wanted to send must have left it.
+    /// The keys of a complete handshake, and the key schedule. The library must have nothing left to send.
     pub(crate) fn into_secrets(self) -> Result<(ExtractedSecrets, Schedule), rustls::Error> {
         Ok(match self {
             Self::Client(connection) => {

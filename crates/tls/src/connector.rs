@@ -1,4 +1,4 @@
-//! What all connections of a client share: whom it trusts, sessions to go on with, what is offered.
+//! What all connections of a client share: trusted authorities, sessions to resume, offered protocols.
 
 use std::sync::Arc;
 
@@ -9,15 +9,15 @@ use crate::{
     provider::provider, verifier::verifier,
 };
 
-/// What all connections of a client share. Clones share it too, sessions to go on with included, which are behind a lock:
-/// threads that make thousands of connections a second do better with a connector each.
+/// What all connections of a client share. Clones share it too, including the sessions to resume, which are behind a lock:
+/// threads that make thousands of connections a second should have a connector each.
 #[derive(Clone, Debug)]
 pub struct TlsConnector {
     pub(crate) config: Arc<ClientConfig>,
 }
 
 impl TlsConnector {
-    /// Reads the authorities and the certificate. The latter is read anew when its files change, as a server's is; the
+    /// Reads the authorities and the certificate. The certificate is reloaded when its files change, as a server's is; the
     /// authorities are not.
     ///
     /// # Errors
@@ -55,6 +55,5 @@ impl TlsConnector {
     }
 }
 
-/// Servers with which sessions can go on; who has more of them begins anew with those it has not asked for longest. The
-/// number is rustls's own.
+/// Servers whose sessions are kept; with more of them, the least recently used is forgotten. The number is rustls' default.
 const SERVERS: usize = 256;

@@ -1,10 +1,10 @@
-//! What was agreed upon in a handshake, for logs and handlers.
+//! What a handshake negotiated, for logs and handlers.
 
 use std::sync::Arc;
 
 use crate::TlsVersion;
 
-/// What was agreed upon in a handshake. Clones are cheap.
+/// What a handshake negotiated. Clones are cheap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsDescription {
     pub(crate) version: TlsVersion,
@@ -27,19 +27,19 @@ impl TlsDescription {
         self.cipher_suite
     }
 
-    /// The server that the client asked for (SNI, RFC 6066 §3), in lower case; none where it asked for an address.
+    /// The server name that the client requested (SNI, RFC 6066 §3), in lower case; none where it requested an address.
     #[must_use]
     pub fn server_name(&self) -> Option<&str> {
         self.server_name.as_deref()
     }
 
-    /// The client's certificate in DER, checked against the authorities. Only a server learns it.
+    /// The client's verified certificate in DER. Only on a server.
     #[must_use]
     pub fn client_certificate(&self) -> Option<&[u8]> {
         self.client_certificate.as_deref()
     }
 
-    /// Whether an earlier session went on, without a new exchange of certificates.
+    /// Whether an earlier session was resumed, without a new exchange of certificates.
     #[must_use]
     pub fn is_resumed(&self) -> bool {
         self.resumed

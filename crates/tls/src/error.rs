@@ -1,4 +1,4 @@
-//! What goes wrong, and whose fault it is.
+//! Errors of a session, and whose fault they are.
 
 use std::{error::Error, fmt};
 
@@ -6,38 +6,38 @@ use rustls::{AlertDescription, CertificateError};
 
 use crate::rejection;
 
-/// Why a connection's TLS ended.
+/// Why a TLS session failed.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum TlsError {
-    /// The peer begins with something else than TLS.
+    /// The peer's first bytes are not TLS.
     NotTls(UnexpectedProtocol),
-    /// The peer broke the protocol in the handshake, or nothing could be agreed upon.
+    /// The handshake failed: the peer violated the protocol, or there is no common version, cipher suite or protocol.
     Handshake(rustls::Error),
-    /// The peer's certificate is not believed.
+    /// The peer's certificate was rejected.
     Certificate(CertificateError),
     /// The peer ended the session with this alert.
     Alert(AlertDescription),
-    /// The peer broke the protocol after the handshake, and was told so with this alert.
+    /// The peer violated the protocol after the handshake; this alert was sent.
     Violation(AlertDescription),
-    /// Something on this side fails.
+    /// This side failed.
     Local(rustls::Error),
-    /// What a client was told to connect to is neither a name of DNS nor an address.
+    /// The server name of a client is neither a DNS name nor an IP address.
     ServerName(String),
-    /// TLS 1.2 allows no more records with the same keys, and has no way to change them.
+    /// The keys have encrypted as many records as is safe, and TLS 1.2 cannot change them.
     Exhausted,
-    /// The caller wanted something of a session that is not complete, or over.
+    /// The session is not established yet, or over.
     NotEstablished,
 }
 
-/// What a peer begins with that does not speak TLS, as far as its first byte tells.
+/// What the peer's first byte indicates instead of TLS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnexpectedProtocol {
-    /// A client, with a request in plain HTTP.
+    /// A client's request in plain HTTP.
     HttpRequest,
-    /// A server, with a response in plain HTTP.
+    /// A server's response in plain HTTP.
     HttpResponse,
-    /// Anything.
+    /// Something else.
     Unknown,
 }
 
@@ -62,25 +62,25 @@ impl TlsError {
         }
     }
 
-    /// Whether the peer agrees to none of the protocols that it was offered (RFC 7301 §3.2).
+    /// Whether the peer supports none of the offered application protocols (RFC 7301 §3.2).
     #[must_use]
     pub fn is_no_application_protocol(&self) -> bool {
         *self == Self::Alert(AlertDescription::NoApplicationProtocol)
     }
 
-    /// What tells the peer, after the handshake.
+    /// The alert to send to the peer, after the handshake.
     pub(crate) fn alert(&self) -> Option<AlertDescription> {
         match self {
             Self::Violation(alert) => Some(*alert),
             Self::Local(_) | Self::ServerName(_) | Self::Exhausted | Self::NotEstablished => {
                 Some(AlertDescription::InternalError)
             }
-            // Whoever spoke last knows; and in a handshake the library tells.
+            // The peer knows already; and in a handshake the library sends the alert.
             Self::NotTls(_) | Self::Handshake(_) | Self::Certificate(_) | Self::Alert(_) => None,
         }
     }
 
-    /// The library does not give what it must give.
+    /// The library's keys are not what this crate expects.
     pub(crate) fn unusable_keys() -> Self {
         Self::Local(rustls::Error::General("the keys of the session cannot be used".to_owned()))
     }
@@ -112,7 +112,7 @@ impl fmt::Display for TlsError {
             }
             Self::NotTls(UnexpectedProtocol::Unknown) => formatter.write_str("the peer does not speak TLS"),
             Self::Certificate(error) => write!(formatter, "the peer's certificate {}", rejection::reason(error)),
-            Self::Handshake(error) => write!(formatter, "no TLS with the peer: {error}"),
+            Self::Handshake(error) => write!(formatter, "TLS handshake failed: {error}"),
             Self::Alert(
                 alert @ (AlertDescription::UnknownCA
                 | AlertDescription::BadCertificate
@@ -120,27 +120,34 @@ impl fmt::Display for TlsError {
                 | AlertDescription::CertificateExpired),
             ) => write!(formatter, "the peer does not accept the certificate (alert {})", name(*alert)),
             Self::Alert(alert @ AlertDescription::NoApplicationProtocol) => {
-                write!(formatter, "the peer speaks none of the protocols it was offered (alert {})", name(*alert))
+                write!(formatter, "the peer supports none of the offered protocols (alert {})", name(*alert))
             }
             Self::Alert(alert @ AlertDescription::ProtocolVersion) => {
-                write!(formatter, "the peer speaks none of the versions of TLS it was offered (alert {})", name(*alert))
+                write!(formatter, "the peer supports none of the offered TLS versions (alert {})", name(*alert))
             }
             Self::Alert(alert @ AlertDescription::CertificateRequired) => {
-                write!(formatter, "the peer wants to see a certificate: name one (alert {})", name(*alert))
+                write!(formatter, "the peer requires a certificate: configure one (alert {})", name(*alert))
             }
-            Self::Alert(alert) => write!(formatter, "the peer ended TLS (alert {})", name(*alert)),
-            Self::Violation(alert) => write!(formatter, "the peer broke TLS (alert {})", name(*alert)),
-            Self::Local(error) => write!(formatter, "TLS fails on this side: {error}"),
+            Self::Alert(alert) => write!(formatter, "the peer ended the TLS session (alert {})", name(*alert)),
+            Self::Violation(alert) => write!(formatter, "the peer violated the TLS protocol (alert {})", name(*alert)),
+            Self::Local(error) => write!(formatter, "TLS failed on this side: {error}"),
             Self::ServerName(name) => {
-                write!(formatter, "'{name}' is neither a host's name nor an address: name a server")
+                write!(formatter, "'{name}' is neither a host name nor an address: name a server")
             }
-            Self::Exhausted => formatter.write_str("TLS 1.2 has no keys for more on this connection"),
+            Self::Exhausted => formatter.write_str("the keys of this TLS 1.2 connection are used up"),
             Self::NotEstablished => formatter.write_str("nothing can be sent outside an established TLS session"),
         }
     }
 }
 
-impl Error for TlsError {}
+impl Error for TlsError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Handshake(error) | Self::Local(error) => Some(error),
+            _ => None,
+        }
+    }
+}
 
 /// An alert's name in IANA's registry.
 fn name(alert: AlertDescription) -> String {

@@ -1,4 +1,4 @@
-//! Files that are read anew when they change.
+//! Files that are reloaded when they change.
 
 use std::{
     fs::{self, File, Metadata},
@@ -10,24 +10,24 @@ use std::{
 
 use crate::TlsSettingsError;
 
-/// By what a file is told from the one that was there before, and from itself before a change.
+/// What distinguishes a file from its predecessor at the same path, and from itself before a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FileVersion {
     device: u64,
     inode: u64,
     length: u64,
     modified: (i64, i64),
-    /// Also moves when a file is put in place with an old time of change (`cp -p`).
+    /// Also changes when a file with an old modification time is put in place (`cp -p`).
     changed: (i64, i64),
 }
 
 impl FileVersion {
-    /// The version that is there now; none where there is no file.
+    /// The current version; none where there is no file.
     pub(crate) fn of(path: &Path) -> Option<Self> {
         fs::metadata(path).ok().map(|metadata| Self::from(&metadata))
     }
 
-    /// Whether it is so new that another change could leave the same times: file systems count in ticks.
+    /// Whether it is so new that another change could leave the same times, whose resolution is limited.
     pub(crate) fn is_fresh(&self, now: SystemTime) -> bool {
         let seconds = u64::try_from(self.changed.0).unwrap_or(0);
         now.duration_since(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)).is_ok_and(|age| age < FRESH)
@@ -46,7 +46,7 @@ impl From<&Metadata> for FileVersion {
     }
 }
 
-/// Reads a file, and says which version it was before it was read: a change meanwhile is seen as one.
+/// Reads a file, and its version before the read, so that a later check notices a change during it.
 pub(crate) fn read(path: &Path) -> Result<(FileVersion, Vec<u8>), TlsSettingsError> {
     let unreadable = |error| TlsSettingsError::Read(path.to_owned(), error);
     let file = File::open(path).map_err(unreadable)?;
@@ -55,8 +55,8 @@ pub(crate) fn read(path: &Path) -> Result<(FileVersion, Vec<u8>), TlsSettingsErr
         return Err(unreadable(io::ErrorKind::IsADirectory.into()));
     }
     let mut content = Vec::new();
-    file.take(LARGEST + 1).read_to_end(&mut content).map_err(unreadable)?;
-    if content.len() as u64 > LARGEST {
+    file.take(MAX_LENGTH + 1).read_to_end(&mut content).map_err(unreadable)?;
+    if content.len() as u64 > MAX_LENGTH {
         return Err(TlsSettingsError::TooLarge(path.to_owned()));
     }
     if content.iter().all(u8::is_ascii_whitespace) {
@@ -65,9 +65,9 @@ pub(crate) fn read(path: &Path) -> Result<(FileVersion, Vec<u8>), TlsSettingsErr
     Ok((FileVersion::from(&metadata), content))
 }
 
-/// Above all certificates' chains, and below what would hold a handshake up. The authorities of all browsers together have
+/// More than any certificate chain, and less than what would delay a handshake. All authorities that browsers trust are
 /// 220 KB.
-const LARGEST: u64 = 1 << 20;
+const MAX_LENGTH: u64 = 1 << 20;
 
 /// Ticks are 1 to 10 ms long; some file systems have whole seconds, FAT has two.
 const FRESH: Duration = Duration::from_secs(3);

@@ -20,58 +20,58 @@ use crate::{
 /// A handshake that is not complete.
 pub(crate) struct Handshake {
     connection: Connection,
-    /// Bytes of whole records at the front of what was received that the library has seen and wants to see again: messages
-    /// that are divided among records.
+    /// Bytes of whole records at the front of the input that the library has seen and needs again: messages that are
+    /// fragmented across records.
     seen: usize,
-    /// Whether it has seen the header of the record behind those.
+    /// Whether it has seen the header of the next record.
     seen_header: bool,
     begun: bool,
     server_name: Option<Arc<str>>,
-    /// Checks the client's certificate.
+    /// Verifies the client's certificate.
     client_verifier: Option<Arc<dyn ClientCertVerifier>>,
 }
 
 impl Handshake {
-    /// That of a server.
+    /// A server's handshake.
     pub(crate) fn accept(acceptor: &TlsAcceptor) -> Result<Self, TlsError> {
         let client_verifier = acceptor.client_verifier.clone();
         Ok(Self { client_verifier, ..Self::new(Connection::accept(acceptor)?, None) })
     }
 
-    /// That of a client.
+    /// A client's handshake.
     pub(crate) fn connect(connector: &TlsConnector, server_name: &str) -> Result<Self, TlsError> {
         let name = ServerName::try_from(server_name).map_err(|_| TlsError::ServerName(server_name.to_owned()))?;
-        // RFC 6066 §3: an address is not told.
-        let told = match &name {
+        // RFC 6066 §3: an address is not sent.
+        let sent_name = match &name {
             ServerName::DnsName(name) => Some(Arc::from(name.as_ref().to_ascii_lowercase())),
             _ => None,
         };
-        Ok(Self::new(Connection::connect(connector, name.to_owned())?, told))
+        Ok(Self::new(Connection::connect(connector, name.to_owned())?, sent_name))
     }
 
     fn new(connection: Connection, server_name: Option<Arc<str>>) -> Self {
         Self { connection, seen: 0, seen_header: false, begun: false, server_name, client_verifier: None }
     }
 
-    /// Appends what is sent before anything was received: a client's hello.
+    /// Appends what is sent before anything is received: the ClientHello.
     pub(crate) fn begin(&mut self, sealed: &mut Vec<u8>) {
         self.send_queued(&mut [], sealed);
     }
 
-    /// Takes whole records of the handshake from the front of `received`; says whether it is complete. What comes behind
-    /// its last record is left.
+    /// Takes whole records of the handshake from the front of `received`; returns whether it is complete. Bytes after its
+    /// last record are left.
     pub(crate) fn receive(&mut self, received: &mut BytesMut, sealed: &mut Vec<u8>) -> Result<bool, TlsError> {
         if !self.begun && !received.is_empty() {
             check_first_bytes(received, self.connection.side())?;
             self.begun = true;
         }
-        // Record by record, so that the library does not go on to data behind the handshake.
+        // Record by record, so that the library does not process data after the handshake.
         while self.connection.state().is_handshaking() {
             let rest = &received[self.seen.min(received.len())..];
             let Some(header) = RecordHeader::of(rest) else { return Ok(false) };
             let whole = HEADER_LENGTH + header.length();
-            // A part of a record is shown for its header alone, which may be refused; once, because the library tries all
-            // over again what it cannot decrypt (data sent too early, RFC 8446 §4.2.10), and not for ever.
+            // The library sees a partial record once, for its header, which it may refuse. Not more often: it tries again to
+            // decrypt what it cannot (early data, RFC 8446 §4.2.10), and only so many times.
             let shown = rest.len().min(whole);
             let is_whole = shown == whole;
             if !is_whole && std::mem::replace(&mut self.seen_header, true) {
@@ -96,18 +96,18 @@ impl Handshake {
         Ok(true)
     }
 
-    /// The established session that has come of it.
+    /// The established session.
     ///
     /// # Errors
     ///
-    /// When the session was resumed and the client's certificate is no longer accepted, which `sealed` then tells; and
-    /// when the library does not give what it must.
+    /// When the session was resumed and the client's certificate is no longer valid (`sealed` then has the alert), and when
+    /// the library's keys cannot be used.
     pub(crate) fn into_traffic(self, sealed: &mut Vec<u8>) -> Result<Traffic, TlsError> {
         let accepted = self.check_resumed_client();
         let connection = self.connection.state();
         let protocol = connection.alpn_protocol().and_then(Protocol::of_name);
         let certificate = match self.connection.side() {
-            // Checked, and of no more use.
+            // Verified, and not needed any more.
             Side::Client => None,
             Side::Server => connection.peer_certificates().and_then(|chain| chain.first()),
         };
@@ -130,8 +130,8 @@ impl Handshake {
         Ok(traffic)
     }
 
-    /// Checks the certificate of a client that resumes a session: the library did when the session began, which may be
-    /// long ago. Each resumption renews the ticket.
+    /// Verifies the certificate of a client that resumes a session: the library did so when the session began, which may be
+    /// long ago, since each resumption renews the ticket.
     fn check_resumed_client(&self) -> Result<(), CertificateError> {
         let connection = self.connection.state();
         let resumed = connection.handshake_kind() == Some(HandshakeKind::Resumed);
@@ -159,7 +159,7 @@ impl Handshake {
                 self.seen = shown;
                 return Ok(());
             }
-            // From here on the records are ours.
+            // From here on `Traffic` handles the records.
             if !self.connection.state().is_handshaking() {
                 self.seen = 0;
                 return Ok(());
@@ -167,8 +167,7 @@ impl Handshake {
         }
     }
 
-    /// Sends what the library still has: tickets, or the alert that tells why it failed. It looks at nothing received
-    /// while it has something to send.
+    /// Appends what the library still has to send: tickets, or the alert of a failure. It processes no input meanwhile.
     fn send_queued(&mut self, received: &mut [u8], sealed: &mut Vec<u8>) {
         while self.connection.state().wants_write() {
             if !matches!(self.connection.process(received, sealed), (_, Ok(Progress::Sent))) {
@@ -178,7 +177,7 @@ impl Handshake {
     }
 }
 
-/// RFC 8446 §5.1: the first byte says handshake, the second is the major version. A server may also refuse with an alert.
+/// RFC 8446 §5.1: the first byte is the type `handshake`, the second the major version. A server may also send an alert.
 fn check_first_bytes(received: &[u8], side: Side) -> Result<(), TlsError> {
     match (received, side) {
         ([] | [HANDSHAKE] | [HANDSHAKE, 3, ..], _) | ([ALERT] | [ALERT, 3, ..], Side::Client) => Ok(()),
@@ -193,7 +192,7 @@ fn check_first_bytes(received: &[u8], side: Side) -> Result<(), TlsError> {
 const HANDSHAKE: u8 = 22;
 const ALERT: u8 = 21;
 
-/// Bytes of records that are kept for a message that is not whole. The library takes messages of up to 64 KiB; and as much
-/// again for what is around their parts. Otherwise a message in parts of one byte, each in a record that is filled with
-/// padding, would have to be kept at 16 KiB for each of its bytes.
+/// Bytes of records that are kept for an incomplete message. The library accepts messages of up to 64 KiB; and as much again
+/// for the overhead of their fragments. Without a limit, a message in fragments of one byte, each in a record full of padding,
+/// would take 16 KiB for each of its bytes.
 const MAX_HANDSHAKE_BUFFER: usize = 128 * 1024;

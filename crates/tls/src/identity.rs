@@ -15,7 +15,7 @@ use crate::{
 #[derive(Clone, Debug)]
 pub(crate) struct Identity {
     pub(crate) key: Arc<CertifiedKey>,
-    /// The names it is for, in lower case; `*.` stands in front of one that is for all names one step below.
+    /// Its names, in lower case; `*.` is the wildcard for one label.
     pub(crate) names: Vec<String>,
 }
 
@@ -30,7 +30,7 @@ impl Identity {
         Ok(Self { key: Arc::new(key), names })
     }
 
-    /// Reads the files; also says which versions of them.
+    /// Reads the files; returns their versions too.
     pub(crate) fn read(
         files: &CertificateFiles,
         provider: &CryptoProvider,
@@ -64,20 +64,20 @@ impl Identity {
         Ok((versions, Self::new(certified).map_err(unusable)?))
     }
 
-    /// What is wrong with its dates at this moment, if anything is.
+    /// Why it is not valid at this time, if it is not.
     pub(crate) fn date_problem(&self) -> Option<String> {
         validity::problem(&self.key.cert, UnixTime::now())
     }
 
-    /// The versions of the files that are there now.
+    /// The current versions of the files.
     pub(crate) fn versions(files: &CertificateFiles) -> Versions {
         let ocsp_response = files.ocsp_response.as_deref().and_then(FileVersion::of);
         [FileVersion::of(&files.certificate), FileVersion::of(&files.key), ocsp_response]
     }
 }
 
-/// Whether this looks like an answer, and not a refusal or a page with an error: a SEQUENCE of this length that begins
-/// with the status `successful` (RFC 6960 §4.2.1). The rest is for the client to judge.
+/// Whether this looks like a successful response, and not an error response or an HTML page: a SEQUENCE of this length that
+/// begins with the status `successful` (RFC 6960 §4.2.1). Clients verify the rest.
 fn is_ocsp_response(der: &[u8]) -> bool {
     let content = match der {
         [0x30, length @ 0..=0x7f, content @ ..] if content.len() == usize::from(*length) => content,

@@ -1,4 +1,6 @@
-//! TLS 1.2 and 1.3 on either side: bytes in, bytes out. Whoever has the socket moves them.
+//! TLS 1.2 and 1.3 for servers and clients, without I/O: bytes in, bytes out. The caller owns the socket and moves them.
+//!
+//! rustls makes the handshake; the record layer after it is this crate's own, and decrypts records where they were received.
 //!
 //! ```no_run
 //! use bytes::BytesMut;
@@ -9,7 +11,7 @@
 //! // For each connection:
 //! let mut session = TlsSession::accept(&acceptor)?;
 //! let (mut received, mut plaintext, mut sealed) = (BytesMut::new(), BytesMut::new(), Vec::new());
-//! // Whenever bytes were received behind `received`; then `sealed` must be sent, even if this failed:
+//! // Whenever more bytes were appended to `received`; then `sealed` must be sent, even if this failed:
 //! let events = session.receive(&mut received, &mut plaintext, &mut sealed)?;
 //! if session.is_established() {
 //!     session.seal(b"HTTP/1.1 200 OK\r\n\r\n", 16 * 1024, &mut sealed)?;
@@ -34,18 +36,18 @@
 //!
 //! | what | file |
 //! | --- | --- |
-//! | what a user sets | `settings.rs`, `client_settings.rs` |
-//! | what the connections of a server share, and those of a client | `acceptor.rs`, `connector.rs` |
-//! | what both can speak | `provider.rs` |
-//! | certificates: read, chosen by name, read anew | `identity.rs`, `names.rs`, `certificates.rs`, `file.rs` |
-//! | one for development | `self_signed.rs` |
-//! | whose certificates are believed, and why one is not | `authorities.rs`, `verifier.rs`, `rejection.rs` |
+//! | settings | `settings.rs`, `client_settings.rs` |
+//! | what the connections of a server share, and those of a client share | `acceptor.rs`, `connector.rs` |
+//! | cipher suites, key exchanges and versions | `provider.rs` |
+//! | certificates: read, chosen by name, reloaded | `identity.rs`, `pem.rs`, `names.rs`, `certificates.rs`, `file.rs` |
+//! | a self-signed certificate for development | `self_signed.rs` |
+//! | verifying certificates, and the reason for a rejection | `authorities.rs`, `verifier.rs`, `rejection.rs` |
 //! | one connection | `session.rs`, `side.rs` |
-//! | its handshake, which is rustls's work | `handshake.rs`, `connection.rs` |
-//! | what comes after: data and alerts | `traffic.rs`, `record.rs`, `flood_limits.rs` |
-//! | new keys, and tickets to go on later | `messages.rs`, `schedule.rs` |
-//! | what was agreed upon | `description.rs`, `protocol.rs` |
-//! | what went wrong | `error.rs`, `settings_error.rs` |
+//! | its handshake, by rustls | `handshake.rs`, `connection.rs` |
+//! | its record layer: data and alerts | `traffic.rs`, `record.rs`, `flood_limits.rs` |
+//! | key updates and session tickets | `messages.rs`, `schedule.rs` |
+//! | what was negotiated | `description.rs`, `protocol.rs` |
+//! | errors | `error.rs`, `settings_error.rs` |
 #![forbid(unsafe_code)]
 
 mod acceptor;

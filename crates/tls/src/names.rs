@@ -1,4 +1,4 @@
-//! Which certificates are for which name.
+//! Choosing a certificate by server name.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -6,13 +6,13 @@ use rustls::{SignatureScheme, sign::CertifiedKey};
 
 use crate::identity::Identity;
 
-/// The certificates by the names they are for.
+/// The certificates by their names.
 #[derive(Debug)]
 pub(crate) struct Names {
     keys: Vec<Arc<CertifiedKey>>,
-    /// For each name, its certificates in the order in which they were given. One whose first step is `*` stands for all.
+    /// For each name, its certificates in the order of the settings. The first label may be the wildcard `*`.
     names: HashMap<String, Vec<usize>>,
-    /// Those for clients that name no server, or one that no certificate is for: the first, and the others of its name.
+    /// For clients that send no server name, or an unknown one: the first certificate, and the others with its name.
     default: Vec<usize>,
 }
 
@@ -25,7 +25,7 @@ impl Names {
             this.keys.push(Arc::clone(&identity.key));
             for name in &identity.names {
                 let positions = this.names.entry(name.clone()).or_default();
-                // A certificate may have a name twice.
+                // A certificate may repeat a name.
                 if positions.last() != Some(&position) {
                     positions.push(position);
                 }
@@ -38,8 +38,8 @@ impl Names {
         this
     }
 
-    /// The certificate for a client that asks for this name, in lower case, and understands these signatures: the first
-    /// that it can check. Where it can check none, the handshake finds that out.
+    /// The certificate for a client that requests this name, in lower case, and supports these signature schemes: the first
+    /// that it can verify. If it can verify none, the handshake fails.
     pub(crate) fn choose(&self, name: Option<&str>, schemes: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
         let positions = name.and_then(|name| self.positions(name)).unwrap_or(&self.default);
         let mut keys = positions.iter().filter_map(|position| self.keys.get(*position));
@@ -47,7 +47,7 @@ impl Names {
         keys.find(|key| key.key.choose_scheme(schemes).is_some()).or(first).cloned()
     }
 
-    /// A certificate for exactly this name comes before one for all beside it (RFC 6125 §6.4.3: `*` stands for one step).
+    /// An exact name takes precedence over a wildcard, which stands for one label (RFC 6125 §6.4.3).
     fn positions(&self, name: &str) -> Option<&Vec<usize>> {
         self.names.get(name).or_else(|| {
             let (_, parent) = name.split_once('.')?;

@@ -20,7 +20,7 @@ pub(crate) fn certificates(path: &Path, content: &[u8]) -> Result<Vec<Certificat
 }
 
 pub(crate) fn key(path: &Path, content: &[u8]) -> Result<PrivateKeyDer<'static>, TlsSettingsError> {
-    // RFC 7468 §11, and RFC 1421 §4.6.1.1, which OpenSSL wrote for long.
+    // RFC 7468 §11, and RFC 1421 §4.6.1.1, which OpenSSL wrote for many years.
     let holds = |text: &[u8]| content.windows(text.len()).any(|window| window == text);
     if holds(b"-----BEGIN ENCRYPTED PRIVATE KEY-----") || holds(b"Proc-Type: 4,ENCRYPTED") {
         return Err(TlsSettingsError::EncryptedKey(path.to_owned()));
@@ -41,7 +41,7 @@ fn not_pem(path: &Path, error: &pem::Error) -> TlsSettingsError {
         pem::Error::IllegalSectionStart { line } => {
             format!("the line \"{}\" does not begin a section", String::from_utf8_lossy(line).escape_debug())
         }
-        pem::Error::Base64Decode(_) => "what stands between BEGIN and END is not base64".to_owned(),
+        pem::Error::Base64Decode(_) => "the text between BEGIN and END is not base64".to_owned(),
         pem::Error::SectionTooLarge => "a section is too large".to_owned(),
         error => error.to_string(),
     };

@@ -1,6 +1,6 @@
-//! What is spoken inside TLS.
+//! Application protocols inside TLS.
 
-/// What is spoken inside TLS, as agreed upon by ALPN (RFC 7301).
+/// An application protocol inside TLS, negotiated by ALPN (RFC 7301).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Protocol {
     /// HTTP/1.1 (RFC 9112).

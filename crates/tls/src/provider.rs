@@ -1,4 +1,4 @@
-//! What both sides can speak: ciphers, key exchanges and versions.
+//! Cipher suites, key exchanges and versions.
 
 use rustls::{
     NamedGroup, SupportedProtocolVersion,
@@ -8,21 +8,21 @@ use rustls::{
 
 use crate::{TlsSettingsError, TlsVersion, TlsVersions};
 
-/// Ciphers as rustls has them; of the key exchanges, the one that a quantum computer will not undo comes first, where both
-/// sides know it. What is recorded today could be read then.
+/// rustls' cipher suites; of the key exchanges, the post-quantum one comes first, where both sides support it: traffic that
+/// is recorded today could be decrypted by a quantum computer later.
 pub(crate) fn provider() -> CryptoProvider {
     let mut provider = aws_lc_rs::default_provider();
-    // Stable: the others stay in their order.
+    // The sort is stable: the others keep their order.
     provider.kx_groups.sort_by_key(|group| group.name() != NamedGroup::X25519MLKEM768);
     provider
 }
 
 impl TlsVersions {
-    /// The library's words for them.
+    /// The versions as rustls names them.
     ///
     /// # Errors
     ///
-    /// Where the lowest is above the highest.
+    /// When the lowest is above the highest.
     pub(crate) fn supported(self) -> Result<Vec<&'static SupportedProtocolVersion>, TlsSettingsError> {
         if self.lowest > self.highest {
             return Err(TlsSettingsError::NoVersion);

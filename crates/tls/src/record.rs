@@ -1,4 +1,4 @@
-//! Records: what is sealed and opened with the keys of one direction.
+//! TLS records: encrypting and decrypting them with the keys of one direction.
 //!
 //! ```text
 //!           ┌──────┬─────────┬────────┬────────────────────────┬─────────────────────────┬─────┐
@@ -12,10 +12,10 @@ use rustls::{AlertDescription, ConnectionTrafficSecrets, ContentType};
 
 use crate::{TlsError, TlsVersion};
 
-/// The keys of one direction, and how many records were made with them.
+/// The keys of one direction, and how many records they have encrypted.
 ///
-/// A nonce is the sequence number combined with a secret (RFC 8446 §5.3), and sequence numbers only go up: no nonce is
-/// used twice with a key.
+/// A nonce is the sequence number XORed with a secret (RFC 8446 §5.3), and sequence numbers only increase: no nonce is used
+/// twice with a key.
 pub(crate) struct RecordKeys {
     key: LessSafeKey,
     nonce_base: [u8; NONCE_LENGTH],
@@ -23,21 +23,21 @@ pub(crate) struct RecordKeys {
     format: Format,
 }
 
-/// How a record is written.
+/// The format of a record.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Format {
     Tls13,
-    /// With a part of the nonce in front, for AES-GCM.
+    /// With an explicit nonce in front, for AES-GCM.
     Tls12Explicit,
     Tls12,
 }
 
-/// The fixed part in front of a record.
+/// The header of a record.
 #[derive(Clone, Copy)]
 pub(crate) struct RecordHeader([u8; HEADER_LENGTH]);
 
 impl RecordKeys {
-    /// The keys as the handshake left them, `sequence` records later.
+    /// The keys after the handshake, which have encrypted `sequence` records.
     pub(crate) fn new(
         version: TlsVersion,
         (sequence, secrets): (u64, ConnectionTrafficSecrets),
@@ -58,7 +58,7 @@ impl RecordKeys {
         Ok(Self { key: LessSafeKey::new(key), nonce_base, sequence, format })
     }
 
-    /// How many records were made with these keys.
+    /// How many records these keys have encrypted.
     pub(crate) fn sequence(&self) -> u64 {
         self.sequence
     }
@@ -67,7 +67,7 @@ impl RecordKeys {
     ///
     /// # Errors
     ///
-    /// When the cryptography refuses, which it does for nothing that can happen.
+    /// When the cipher fails, which no input of this function causes.
     #[inline]
     pub(crate) fn seal(&mut self, kind: ContentType, plaintext: &[u8], sealed: &mut Vec<u8>) -> Result<(), TlsError> {
         let kind = u8::from(kind);
@@ -90,7 +90,7 @@ impl RecordKeys {
         let nonce = Nonce::assume_unique_for_key(nonce);
         let additional = Aad::from(&additional[..additional_length]);
         let outcome = self.key.seal_out_of_place_scatter(nonce, additional, plaintext, ciphertext, inner, tail);
-        // Also where it failed: the nonce counts as used.
+        // Also after a failure: the nonce counts as used.
         self.sequence += 1;
         outcome.map_err(|_| {
             sealed.truncate(start);
@@ -98,11 +98,11 @@ impl RecordKeys {
         })
     }
 
-    /// Decrypts in place what stands behind a header; says what it is.
+    /// Decrypts the body of a record in place; returns its type and plaintext.
     ///
     /// # Errors
     ///
-    /// The peer's alert, where it is no record made with these keys.
+    /// The alert to send, where the record was not encrypted with these keys.
     #[inline]
     pub(crate) fn open<'a>(
         &mut self,
@@ -139,7 +139,7 @@ impl RecordKeys {
         }
     }
 
-    /// RFC 8446 §5.3, RFC 7905 §2; for AES-GCM in TLS 1.2 any nonce will do that is not used twice (RFC 5288 §3).
+    /// RFC 8446 §5.3, RFC 7905 §2; AES-GCM in TLS 1.2 allows any nonce that is not used twice (RFC 5288 §3).
     fn nonce(&self) -> [u8; NONCE_LENGTH] {
         let mut nonce = self.nonce_base;
         for (byte, sequence) in nonce[NONCE_LENGTH - 8..].iter_mut().zip(self.sequence.to_be_bytes()) {
@@ -148,8 +148,8 @@ impl RecordKeys {
         nonce
     }
 
-    /// What is authenticated beside the plaintext: the header (RFC 8446 §5.2), or the sequence number and the header with
-    /// the plaintext's length (RFC 5246 §6.2.3.3).
+    /// The additional data: the header (RFC 8446 §5.2), or the sequence number and the header with the length of the plaintext
+    /// (RFC 5246 §6.2.3.3).
     fn additional(&self, header: RecordHeader, plaintext_length: usize) -> ([u8; 13], usize) {
         let mut additional = [0; 13];
         match self.format {
@@ -182,24 +182,24 @@ impl RecordHeader {
         Self([kind, 3, 3, high, low])
     }
 
-    /// The header in front of these bytes, if all of it is there.
+    /// The header at the front of these bytes, if it is complete.
     #[inline]
     pub(crate) fn of(bytes: &[u8]) -> Option<Self> {
         bytes.first_chunk().copied().map(Self)
     }
 
-    /// What the record claims to be.
+    /// The type that the header states.
     pub(crate) fn kind(self) -> ContentType {
         ContentType::from(self.0[0])
     }
 
-    /// The bytes of the record behind the header.
+    /// The length of the body.
     pub(crate) fn length(self) -> usize {
         usize::from(u16::from_be_bytes([self.0[3], self.0[4]]))
     }
 
     /// Whether the version is one that an encrypted record has: 3.3, in TLS 1.3 too (RFC 8446 §5.2).
-    pub(crate) fn has_right_version(self) -> bool {
+    pub(crate) fn has_valid_version(self) -> bool {
         self.0[1..3] == [3, 3]
     }
 }
@@ -215,7 +215,7 @@ fn unpad(padded: &[u8]) -> Result<(ContentType, &[u8]), AlertDescription> {
     }
 }
 
-/// A length in the two bytes that records have for it; none is longer.
+/// A length in the two bytes of a header.
 #[allow(clippy::cast_possible_truncation, reason = "records have at most 2^14 + 2048 bytes")]
 fn low_bytes(length: usize) -> [u8; 2] {
     (length as u16).to_be_bytes()
@@ -225,17 +225,17 @@ fn low_bytes(length: usize) -> [u8; 2] {
 pub const MAX_RECORD_PLAINTEXT: usize = 1 << 14;
 
 /// The most bytes that a record adds to its plaintext: a header of 5, a tag of 16 and a type (TLS 1.3) or an explicit
-/// nonce of 8 (TLS 1.2 with AES-GCM). For whoever wants a record to fill a segment.
+/// nonce of 8 (TLS 1.2 with AES-GCM). For callers that want a record to fill a segment.
 pub const RECORD_OVERHEAD: usize = HEADER_LENGTH + EXPLICIT_LENGTH + TAG_LENGTH;
 
 /// RFC 8446 §5.1: type, version, length.
 pub(crate) const HEADER_LENGTH: usize = 5;
 
-/// The most bytes behind a header: RFC 5246 §6.2.3 allows 2048 for what the cipher adds, RFC 8446 §5.2 only 256. No
-/// cipher in use adds more than 24, but TLS 1.3 may pad.
+/// The longest body: RFC 5246 §6.2.3 allows 2048 bytes of overhead, RFC 8446 §5.2 only 256. No cipher in use adds more than
+/// 24, but TLS 1.3 may pad.
 pub(crate) const MAX_RECORD_BODY: usize = MAX_RECORD_PLAINTEXT + 256;
 
-/// All ciphers in use have the same (RFC 5116 §5.1, RFC 8439 §2.8).
+/// The same for all ciphers in use (RFC 5116 §5.1, RFC 8439 §2.8).
 const TAG_LENGTH: usize = 16;
 
 /// RFC 5116 §5.1, RFC 8439 §2.8

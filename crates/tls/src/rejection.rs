@@ -1,4 +1,4 @@
-//! Why a certificate is not believed, in words of a user.
+//! Why a certificate was rejected, in words for users.
 
 use std::{error::Error, fmt};
 
@@ -6,7 +6,7 @@ use rustls::CertificateError;
 
 use crate::date::date;
 
-/// What is wrong with the peer's certificate: the end of a sentence about it.
+/// Why the peer's certificate was rejected: the end of a sentence about it.
 pub(crate) fn reason(error: &CertificateError) -> String {
     match error {
         CertificateError::UnknownIssuer => {
@@ -17,10 +17,10 @@ pub(crate) fn reason(error: &CertificateError) -> String {
             format!("is not valid before {}: look at this machine's clock", date(*not_before))
         }
         CertificateError::NotValidForNameContext { expected, presented } => match &presented[..] {
-            [] => format!("names no server, and was to be for {}", expected.to_str()),
+            [] => format!("names no server; {} was expected", expected.to_str()),
             names => format!("is for {}, not for {}", list(names), expected.to_str()),
         },
-        // Of the certificate itself, or of the handshake.
+        // The signature of the certificate, or of the handshake.
         CertificateError::BadSignature => {
             "is not signed by the authority that it names, or is not the peer's own".to_owned()
         }
@@ -30,7 +30,7 @@ pub(crate) fn reason(error: &CertificateError) -> String {
             "is self-signed, and not trusted here".to_owned()
         }
         CertificateError::Other(other) if is_authority(&*other.0) => {
-            "is that of an authority (CA:TRUE), which may not stand for a server itself".to_owned()
+            "is a certificate authority's (CA:TRUE), which cannot identify a server".to_owned()
         }
         error => format!("is not accepted: {error}"),
     }
@@ -53,7 +53,7 @@ fn list(names: &[String]) -> String {
     list
 }
 
-/// Why a certificate is not believed, which the library does not tell from an unknown authority.
+/// A reason that the library does not distinguish from an unknown authority.
 #[derive(Debug)]
 pub(crate) struct UntrustedSelfSigned;
 
@@ -65,5 +65,5 @@ impl fmt::Display for UntrustedSelfSigned {
 
 impl Error for UntrustedSelfSigned {}
 
-/// What fits in a line. Certificates may have hundreds.
+/// As many as fit in a line. Certificates may have hundreds.
 const MAX_SHOWN_NAMES: usize = 3;

@@ -1,4 +1,4 @@
-//! What makes the next keys of a session of TLS 1.3, on either side.
+//! The key schedule of a TLS 1.3 session, on either side.
 
 use rustls::{
     AlertDescription, ConnectionTrafficSecrets, Error, client::ClientConnectionData, kernel::KernelConnection,
@@ -7,17 +7,17 @@ use rustls::{
 
 use crate::TlsError;
 
-/// What makes the next keys.
+/// Derives the next keys.
 pub(crate) enum Schedule {
     Client(KernelConnection<ClientConnectionData>),
     Server(KernelConnection<ServerConnectionData>),
 }
 
-/// Keys, and how many records were made with them.
+/// Keys, and how many records they have encrypted.
 pub(crate) type Secrets = (u64, ConnectionTrafficSecrets);
 
 impl Schedule {
-    /// The next keys of what we receive.
+    /// The next keys for receiving.
     pub(crate) fn next_receiving(&mut self) -> Result<Secrets, Error> {
         match self {
             Self::Client(schedule) => schedule.update_rx_secret(),
@@ -25,7 +25,7 @@ impl Schedule {
         }
     }
 
-    /// The next keys of what we send.
+    /// The next keys for sending.
     pub(crate) fn next_sending(&mut self) -> Result<Secrets, Error> {
         match self {
             Self::Client(schedule) => schedule.update_tx_secret(),
@@ -33,11 +33,12 @@ impl Schedule {
         }
     }
 
-    /// Keeps a ticket with which a later connection may go on (RFC 8446 §4.6.1); `ticket` is the message without its head.
+    /// Keeps a ticket with which a later connection may resume the session (RFC 8446 §4.6.1); `ticket` is the message without its
+    /// header.
     ///
     /// # Errors
     ///
-    /// Where it is none, and always for a server, which gets none.
+    /// When it is malformed, and always on a server, which must not receive one.
     pub(crate) fn keep_ticket(&mut self, ticket: &[u8]) -> Result<(), TlsError> {
         let Self::Client(schedule) = self else {
             return Err(TlsError::Violation(AlertDescription::UnexpectedMessage));

@@ -1,4 +1,4 @@
-//! A certificate for development, made when the server starts.
+//! A self-signed certificate for development, generated when the server starts.
 
 use std::{
     fmt::Write,
@@ -18,8 +18,8 @@ use rustls::{
 
 use crate::TlsSettingsError;
 
-/// A certificate that nobody trusts, for `localhost`, everything below it, 127.0.0.1 and ::1. It is valid for 30 days; its
-/// key is never written down.
+/// A self-signed certificate for `localhost`, everything below it, 127.0.0.1 and ::1. It is valid for 30 days; its
+/// key is never stored.
 #[derive(Clone, Debug)]
 pub struct SelfSigned {
     certificate: CertificateDer<'static>,
@@ -27,7 +27,7 @@ pub struct SelfSigned {
 }
 
 impl SelfSigned {
-    /// Makes one.
+    /// Generates one.
     ///
     /// # Errors
     ///
@@ -41,7 +41,7 @@ impl SelfSigned {
         parameters.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         parameters.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
         let now = SystemTime::now();
-        parameters.not_before = (now - CLOCKS_DIFFER).into();
+        parameters.not_before = (now - CLOCK_SKEW).into();
         parameters.not_after = (now + LIFETIME).into();
         let certificate = parameters.self_signed(&key).map_err(failed)?;
         Ok(Self { certificate: certificate.der().clone(), key: Arc::new(key.serialize_der().into()) })
@@ -74,11 +74,11 @@ impl SelfSigned {
 /// RFC 6761 §6.3: names that lead to this machine; and its addresses.
 const NAMES: [&str; 4] = ["localhost", "*.localhost", "127.0.0.1", "::1"];
 
-/// Longer than a server for development runs, short enough that one whose exception was kept by a browser ends.
+/// Longer than a development server runs, and short enough that a browser's stored exception expires.
 const LIFETIME: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-/// A phone or a virtual machine whose clock is a little behind.
-const CLOCKS_DIFFER: Duration = Duration::from_secs(60 * 60);
+/// For phones and virtual machines whose clock is a little behind.
+const CLOCK_SKEW: Duration = Duration::from_secs(60 * 60);
 
 #[cfg(test)]
 mod tests {

@@ -1,18 +1,18 @@
-//! The TLS of one connection.
+//! The TLS session of one connection.
 
 use bytes::BytesMut;
 
 use crate::{Protocol, TlsAcceptor, TlsConnector, TlsDescription, TlsError, handshake::Handshake, traffic::Traffic};
 
-/// The TLS of one connection; the caller moves the bytes.
+/// The TLS session of one connection; the caller moves the bytes.
 ///
 /// It keeps no bytes, neither received nor to be sent: they stay in the caller's buffers, and an idle session needs none.
-/// (But for a part of a ticket: servers may divide them.)
+/// (Except the beginning of a fragmented ticket.)
 pub struct TlsSession {
     stage: Stage,
 }
 
-/// How far it has come. On the heap: the size of a handshake is not that of all sessions.
+/// The state of a session. Boxed: handshakes are larger than established sessions.
 enum Stage {
     Handshake(Box<Handshake>),
     Established(Box<Traffic>),
@@ -20,18 +20,18 @@ enum Stage {
     Over,
 }
 
-/// What receiving brought, beside plaintext.
+/// What [`TlsSession::receive`] learned, apart from plaintext.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Received {
-    /// The handshake has just become complete: the protocol is agreed upon, and sending is possible.
+    /// The handshake has just become complete: the protocol is negotiated, and sending is possible.
     pub established: bool,
-    /// The peer has just said that it sends no more (close_notify). An input that ends without it was cut off, by the
-    /// network or by somebody who wants a part to be taken for the whole.
+    /// The peer has just announced that it sends no more (close_notify). Input that ends without it was truncated, by the
+    /// network or by an attacker.
     pub closed: bool,
 }
 
 impl TlsSession {
-    /// Begins a session with a peer that has just connected.
+    /// Begins the session of a server with a client that has just connected.
     ///
     /// # Errors
     ///
@@ -40,17 +40,17 @@ impl TlsSession {
         Ok(Self { stage: Stage::Handshake(Box::new(Handshake::accept(acceptor)?)) })
     }
 
-    /// Begins a session with a server that has just been connected to, and must show a certificate for this name: one of
-    /// DNS, or an address (without brackets). Next comes [`Self::begin`].
+    /// Begins the session of a client with a server that must present a certificate for this name: a DNS name, or an IP
+    /// address without brackets. Then call [`Self::begin`].
     ///
     /// # Errors
     ///
-    /// When that is no name, and when the system has no randomness.
+    /// When that is not a server name, and when the system has no randomness.
     pub fn connect(connector: &TlsConnector, server_name: &str) -> Result<Self, TlsError> {
         Ok(Self { stage: Stage::Handshake(Box::new(Handshake::connect(connector, server_name)?)) })
     }
 
-    /// Appends what is sent before anything was received: a client's hello. A server has nothing to say then.
+    /// Appends what is sent before anything is received: a client's ClientHello. A server sends nothing then.
     pub fn begin(&mut self, sealed: &mut Vec<u8>) {
         if let Stage::Handshake(handshake) = &mut self.stage {
             handshake.begin(sealed);
@@ -59,12 +59,12 @@ impl TlsSession {
 
     /// Takes whole records from the front of `received` and appends their plaintext to `plaintext`; what must be sent back
     /// is appended to `sealed`: flights of the handshake, tickets, new keys, alerts. What is left in `received` must still
-    /// be there, with more behind it, at the next call. What comes behind a close_notify is thrown away (RFC 8446 §6.1).
+    /// be there, with more behind it, at the next call. Bytes after a close_notify are discarded (RFC 8446 §6.1).
     ///
     /// # Errors
     ///
-    /// When the peer breaks the protocol or nothing can be agreed upon. `sealed` then has the alert that tells the peer;
-    /// the session is of no more use. What was appended to `plaintext` before came from the peer in this order.
+    /// When the peer violates the protocol, or there is no common version, cipher suite or protocol. `sealed` then has the
+    /// alert for the peer, and the session is over. Plaintext that was appended before is authentic and in order.
     #[inline]
     pub fn receive(
         &mut self,
@@ -86,7 +86,7 @@ impl TlsSession {
         outcome
     }
 
-    /// As [`Self::receive`], but for the handshake alone: what comes behind it is left. Says whether it is complete.
+    /// As [`Self::receive`], but for the handshake alone: what comes behind it is left. Returns whether it is complete.
     ///
     /// # Errors
     ///
@@ -115,7 +115,7 @@ impl TlsSession {
     ///
     /// # Errors
     ///
-    /// Outside an established session, after [`Self::close`], and where TLS 1.2 has no keys for more.
+    /// Outside an established session, after [`Self::close`], and when the keys of TLS 1.2 are used up.
     #[inline]
     pub fn seal(&mut self, plaintext: &[u8], record: usize, sealed: &mut Vec<u8>) -> Result<(), TlsError> {
         match &mut self.stage {
@@ -124,8 +124,8 @@ impl TlsSession {
         }
     }
 
-    /// Says that nothing more will be sent (close_notify). The peer may go on. Before the handshake is complete there is
-    /// nothing to be said.
+    /// Appends a close_notify: nothing more will be sent. The peer may continue to send. Does nothing before the handshake is
+    /// complete.
     pub fn close(&mut self, sealed: &mut Vec<u8>) {
         if let Stage::Established(traffic) = &mut self.stage {
             traffic.close(sealed);
@@ -138,19 +138,19 @@ impl TlsSession {
         matches!(self.stage, Stage::Established(_))
     }
 
-    /// Whether the peer has said that it sends no more.
+    /// Whether the peer has announced that it sends no more (close_notify).
     #[must_use]
     pub fn is_closed_by_peer(&self) -> bool {
         self.established().is_some_and(|traffic| traffic.closed_by_peer)
     }
 
-    /// What is spoken inside, if that was agreed upon.
+    /// The application protocol, if one was negotiated.
     #[must_use]
     pub fn protocol(&self) -> Option<Protocol> {
         self.established()?.protocol
     }
 
-    /// What was agreed upon; nothing before the handshake is complete.
+    /// What was negotiated; none before the handshake is complete.
     #[must_use]
     pub fn description(&self) -> Option<TlsDescription> {
         Some(self.established()?.description.clone())
@@ -163,7 +163,7 @@ impl TlsSession {
         }
     }
 
-    /// Goes on with the handshake, and with what comes behind it.
+    /// Continues the handshake, and takes the records after it.
     fn receive_handshake(
         &mut self,
         received: &mut BytesMut,

@@ -1,44 +1,44 @@
-//! What a user sets for a server.
+//! TLS settings of a server.
 
 use std::path::PathBuf;
 
 use crate::{Protocol, SelfSigned, TlsAcceptor, TlsSettingsError, identity::Identity, provider::provider};
 
-/// How a server speaks TLS.
+/// TLS settings of a server.
 #[derive(Clone, Debug)]
 pub struct TlsSettings {
-    /// With what the server shows who it is.
+    /// The server's certificates.
     pub certificates: Certificates,
-    /// The versions that are spoken.
+    /// The allowed versions.
     pub versions: TlsVersions,
-    /// Whether clients show who they are.
+    /// Whether clients present certificates.
     pub client_certificates: ClientCertificates,
-    /// What is spoken inside, the most preferred first. With a client that offers protocols and none of these there is
-    /// no connection (RFC 7301 §3.2); one that offers none gets whatever the caller speaks without an agreement.
+    /// The supported application protocols (ALPN), the most preferred first. A client that offers protocols and none of these is
+    /// refused (RFC 7301 §3.2); with one that offers none, nothing is negotiated, and the caller decides.
     pub protocols: Vec<Protocol>,
 }
 
-/// With what a server shows who it is.
+/// A server's certificates.
 #[derive(Clone, Debug)]
 pub enum Certificates {
-    /// Files. The first are for clients that name no server, or one that no certificate is for.
+    /// Files. The first certificate is the default: for clients that send no server name, or an unknown one.
     Files(Vec<CertificateFiles>),
-    /// A certificate that nobody trusts, for development.
+    /// A self-signed certificate, for development.
     SelfSigned(SelfSigned),
 }
 
-/// The files of one certificate, in PEM. They are read anew when they change.
+/// The files of one certificate, in PEM. They are reloaded when they change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CertificateFiles {
-    /// The certificate, and behind it those that lead to an authority.
+    /// The certificate, followed by its intermediate certificates.
     pub certificate: PathBuf,
     /// Its key; may be the same file.
     pub key: PathBuf,
-    /// What the authority says of the certificate's validity (an OCSP response in DER), to be handed to clients.
+    /// The OCSP response to staple, in DER.
     pub ocsp_response: Option<PathBuf>,
 }
 
-/// The versions of TLS that are spoken, from the lowest to the highest.
+/// The allowed versions of TLS, from the lowest to the highest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TlsVersions {
     /// The lowest.
@@ -56,15 +56,15 @@ pub enum TlsVersion {
     Tls13,
 }
 
-/// Whether clients show who they are.
+/// Whether clients present certificates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ClientCertificates {
-    /// They are not asked.
+    /// The server does not request them.
     #[default]
     Off,
-    /// They may, with a certificate of one of the authorities in this file (PEM). A wrong one is refused.
+    /// They may. The server requests one and rejects those that no authority in this file (PEM) has issued.
     Optional(PathBuf),
-    /// They must, with a certificate of one of the authorities in this file (PEM).
+    /// They must, with a certificate that an authority in this file (PEM) has issued.
     Required(PathBuf),
 }
 
@@ -75,7 +75,7 @@ impl TlsSettings {
         Self::new(Certificates::Files(files))
     }
 
-    /// TLS with a certificate for `localhost`, made for this one run.
+    /// TLS with a self-signed certificate for `localhost`, generated for this run.
     ///
     /// # Errors
     ///
@@ -84,7 +84,7 @@ impl TlsSettings {
         Ok(Self::new(Certificates::SelfSigned(SelfSigned::new()?)))
     }
 
-    /// Reads the files as a server does when it begins.
+    /// Reads the files as a server does when it starts.
     ///
     /// # Errors
     ///
@@ -93,8 +93,8 @@ impl TlsSettings {
         TlsAcceptor::new(self.clone()).map(drop)
     }
 
-    /// A sentence for each certificate of a file that has expired, or is not valid yet. A server starts with such ones all
-    /// the same; files that cannot be read are [`Self::check`]'s to tell.
+    /// A sentence for each certificate of a file that has expired, or is not valid yet. A server starts with them
+    /// nevertheless; [`Self::check`] reports files that cannot be read.
     #[must_use]
     pub fn date_problems(&self) -> Vec<String> {
         let Certificates::Files(files) = &self.certificates else { return Vec::new() };
@@ -105,7 +105,7 @@ impl TlsSettings {
         problems.collect()
     }
 
-    /// SHA-256 of the certificate that was made for this run, for whoever wants to compare it with what a browser shows.
+    /// SHA-256 of the self-signed certificate, to compare it with what a browser shows.
     #[must_use]
     pub fn fingerprint(&self) -> Option<String> {
         match &self.certificates {

@@ -1,4 +1,4 @@
-//! Why settings cannot be used.
+//! Errors of TLS settings.
 
 use std::{
     error::Error,
@@ -8,17 +8,17 @@ use std::{
 
 use rustls::CertificateError;
 
-/// Why settings cannot be used, in one line that says what to do.
+/// Why TLS settings cannot be used, in one line that says what to do.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum TlsSettingsError {
-    /// No certificate is named.
+    /// No certificate is configured.
     NoCertificate,
     /// The lowest version is above the highest.
     NoVersion,
     /// A file cannot be read.
     Read(PathBuf, io::Error),
-    /// A file is larger than such files are.
+    /// A file is too large.
     TooLarge(PathBuf),
     /// A file is empty.
     Empty(PathBuf),
@@ -28,26 +28,26 @@ pub enum TlsSettingsError {
     KeyMissing(PathBuf),
     /// A key needs a password.
     EncryptedKey(PathBuf),
-    /// A file breaks the format PEM.
+    /// A file is not valid PEM.
     NotPem(PathBuf, String),
-    /// A certificate or a key is of no use to TLS.
+    /// TLS cannot use a certificate or a key.
     Unusable(PathBuf, rustls::Error),
-    /// The key is not the certificate's.
+    /// The key does not belong to the certificate.
     KeyMismatch {
         /// The certificate's file.
         certificate: PathBuf,
         /// The key's file.
         key: PathBuf,
     },
-    /// A file holds no OCSP response that says something.
+    /// A file does not hold a successful OCSP response.
     InvalidOcspResponse(PathBuf),
     /// The authorities in a file cannot be used.
     Authorities(PathBuf, String),
-    /// The system has no authorities, maybe for this reason.
+    /// The system has no authorities, and possibly why.
     NoAuthorities(Option<String>),
-    /// A certificate cannot be made.
+    /// A self-signed certificate cannot be generated.
     SelfSigned(String),
-    /// The library refuses.
+    /// rustls refuses the settings.
     Rustls(rustls::Error),
 }
 
@@ -61,7 +61,7 @@ impl fmt::Display for TlsSettingsError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut about = |path: &Path, text: &str| write!(formatter, "{}: {text}", path.display());
         match self {
-            Self::NoCertificate => formatter.write_str("TLS needs a certificate: name one"),
+            Self::NoCertificate => formatter.write_str("TLS needs a certificate: configure one"),
             Self::NoVersion => formatter.write_str("the lowest version of TLS is above the highest: swap them"),
             Self::Read(path, error) => match error.kind() {
                 io::ErrorKind::NotFound => about(path, "there is no such file: name the one that holds it"),
@@ -84,18 +84,21 @@ impl fmt::Display for TlsSettingsError {
                 path,
                 "the key is encrypted: decrypt it with 'openssl pkey', in a file that only the server's user can read",
             ),
-            Self::NotPem(path, error) => about(path, &format!("this file is broken PEM: {error}; write it again")),
-            Self::Unusable(path, error) => about(path, &format!("{}: have another one made", unusable(error))),
+            Self::NotPem(path, error) => about(path, &format!("this file is not valid PEM: {error}; write it again")),
+            Self::Unusable(path, error) => about(path, &format!("{}: get another one", unusable(error))),
             Self::KeyMismatch { certificate, key } => {
-                let text =
-                    format!("this key is not that of the certificate in {}: name its own", certificate.display());
+                let text = format!(
+                    "this key does not belong to the certificate in {}: name the right one",
+                    certificate.display()
+                );
                 about(key, &text)
             }
-            Self::InvalidOcspResponse(path) => {
-                about(path, "this is no successful OCSP response in DER: fetch it anew with 'openssl ocsp -respout'")
-            }
+            Self::InvalidOcspResponse(path) => about(
+                path,
+                "this is not a successful OCSP response in DER: fetch it again with 'openssl ocsp -respout'",
+            ),
             Self::Authorities(path, error) => {
-                about(path, &format!("certificates cannot be checked with this ({error}): name another file"))
+                about(path, &format!("certificates cannot be verified with this file ({error}): name another one"))
             }
             Self::NoAuthorities(error) => {
                 let reason = error.as_ref().map(|error| format!(" ({error})")).unwrap_or_default();
@@ -104,7 +107,7 @@ impl fmt::Display for TlsSettingsError {
                     "the system has no certificate authorities{reason}: install ca-certificates, or name a file of them"
                 )
             }
-            Self::SelfSigned(error) => write!(formatter, "no certificate can be made: {error}"),
+            Self::SelfSigned(error) => write!(formatter, "the self-signed certificate cannot be generated: {error}"),
             Self::Rustls(error) => write!(formatter, "TLS cannot be set up: {error}"),
         }
     }
@@ -125,4 +128,12 @@ fn unusable(error: &rustls::Error) -> String {
     }
 }
 
-impl Error for TlsSettingsError {}
+impl Error for TlsSettingsError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Read(_, error) => Some(error),
+            Self::Unusable(_, error) | Self::Rustls(error) => Some(error),
+            _ => None,
+        }
+    }
+}

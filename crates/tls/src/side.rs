@@ -1,6 +1,6 @@
-//! On which side of a connection we are.
+//! The side of a connection.
 
-/// On which side of a connection we are.
+/// The side of a connection that this process is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     Client,

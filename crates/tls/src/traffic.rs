@@ -1,8 +1,8 @@
-//! What happens once the handshake is complete: records with data, alerts, and new keys.
+//! The record layer after the handshake: data, alerts, and key updates.
 //!
-//! The library that makes the handshake (rustls 0.23) could go on here, but it makes a copy on the heap of each record,
-//! received or sent. Here a record is decrypted where it was received, and encrypted to where it is sent from; and an idle
-//! session keeps nothing but its keys.
+//! rustls, which makes the handshake, could continue here, but its buffered connection copies each record on the heap. Here a
+//! record is decrypted where it was received, and encrypted into the buffer it is sent from; an idle session keeps nothing but
+//! its keys. docs/measurements/tls-records.md has the ratios.
 
 use bytes::{Buf, BytesMut};
 use rustls::{AlertDescription, ContentType, HandshakeType, SupportedCipherSuite};
@@ -22,13 +22,13 @@ pub(crate) struct Traffic {
     side: Side,
     receiving: RecordKeys,
     sending: RecordKeys,
-    /// Makes the next keys, in TLS 1.3.
+    /// Derives the next keys, in TLS 1.3.
     schedule: Option<Box<Schedule>>,
-    /// Records that may be sent with the same keys.
+    /// The most records that may be sent with the same keys.
     max_records: u64,
     flood_limits: FloodLimits,
     messages: Messages,
-    /// The peer wants new keys of us, before the next data.
+    /// The peer has requested a key update, which is due before the next data.
     owes_key_update: bool,
     sent_close: bool,
     pub(crate) closed_by_peer: bool,
@@ -37,7 +37,7 @@ pub(crate) struct Traffic {
 }
 
 impl Traffic {
-    /// Goes on where the handshake ended. All that the library wanted to send must have left it.
+    /// Takes over from the handshake. The library must have nothing left to send.
     pub(crate) fn new(
         connection: Connection,
         protocol: Option<Protocol>,
@@ -83,7 +83,7 @@ impl Traffic {
                 Ok(()) => self.take(header, received, plaintext, sealed),
             };
             if let Err(error) = outcome {
-                self.tell(&error, sealed);
+                self.alert_peer(&error, sealed);
                 return Err(error);
             }
             received.advance(HEADER_LENGTH + header.length());
@@ -113,7 +113,7 @@ impl Traffic {
         Ok(())
     }
 
-    /// Says that nothing more will be sent.
+    /// Appends a close_notify: nothing more will be sent.
     pub(crate) fn close(&mut self, sealed: &mut Vec<u8>) {
         if !self.sent_close {
             self.sent_close = true;
@@ -127,25 +127,25 @@ impl Traffic {
         self.send_alert(FATAL, alert, sealed);
     }
 
-    /// Whether a record may begin like this.
+    /// Whether a header is valid here.
     #[inline]
     fn check(&self, header: RecordHeader) -> Result<(), AlertDescription> {
         if header.length() > MAX_RECORD_BODY {
             return Err(AlertDescription::RecordOverflow);
         }
         let is_13 = self.description.version == TlsVersion::Tls13;
-        // RFC 8446 §5: after the handshake, everything is encrypted, and then it looks like data.
+        // RFC 8446 §5: after the handshake all records are encrypted, and then have this type.
         if is_13 && header.kind() != ContentType::ApplicationData {
             return Err(AlertDescription::UnexpectedMessage);
         }
-        // RFC 8446 §5.1: the version is to be ignored there.
-        if !is_13 && !header.has_right_version() {
+        // RFC 8446 §5.1: TLS 1.3 ignores the version.
+        if !is_13 && !header.has_valid_version() {
             return Err(AlertDescription::ProtocolVersion);
         }
         Ok(())
     }
 
-    /// Handles one whole record.
+    /// Handles one complete record.
     #[inline]
     fn take(
         &mut self,
@@ -156,7 +156,7 @@ impl Traffic {
     ) -> Result<(), TlsError> {
         let body = &mut received[HEADER_LENGTH..HEADER_LENGTH + header.length()];
         let (kind, content) = self.receiving.open(header, body).map_err(TlsError::Violation)?;
-        // RFC 8446 §5.1: nothing stands between the parts of a message.
+        // RFC 8446 §5.1: no other record may stand between the fragments of a message.
         if self.messages.has_begun() && kind != ContentType::Handshake {
             return Err(TlsError::Violation(AlertDescription::UnexpectedMessage));
         }
@@ -174,7 +174,7 @@ impl Traffic {
                     [] if self.description.version == TlsVersion::Tls13 => {
                         Err(TlsError::Violation(AlertDescription::UnexpectedMessage))
                     }
-                    // RFC 8446 §5.1: an alert is not divided, and alone in its record.
+                    // RFC 8446 §5.1: an alert is not fragmented, and alone in its record.
                     _ => Err(TlsError::Violation(AlertDescription::DecodeError)),
                 }
             }
@@ -192,7 +192,7 @@ impl Traffic {
             self.closed_by_peer = true;
             return Ok(());
         }
-        // RFC 8446 §6: all alerts are fatal there, whatever their level, but for the ones that say goodbye.
+        // RFC 8446 §6: all alerts are fatal there, whatever their level, except those that announce the end.
         let is_warning = match self.description.version {
             TlsVersion::Tls13 => description == AlertDescription::UserCanceled,
             TlsVersion::Tls12 => level == WARNING,
@@ -203,7 +203,7 @@ impl Traffic {
         take_one(&mut self.flood_limits.warnings)
     }
 
-    /// The messages that mean something after the handshake, in TLS 1.3.
+    /// Post-handshake messages of TLS 1.3.
     fn handle_messages(&mut self, part: &[u8]) -> Result<(), TlsError> {
         self.messages.add(part).map_err(TlsError::Violation)?;
         while let Some(message) = self.messages.next(self.side).map_err(TlsError::Violation)? {
@@ -218,9 +218,9 @@ impl Traffic {
         Ok(())
     }
 
-    /// RFC 8446 §4.6.3: the next records of the peer have new keys. If ours are to be new as well, that has time until the
-    /// next data, and is done once however often it was wished for: whoever wishes and reads nothing would otherwise pile
-    /// up answers here.
+    /// RFC 8446 §4.6.3: the next records of the peer have new keys. A requested update of ours waits until the next data, and is
+    /// made once for any number of requests: otherwise a peer that requests updates and reads nothing would pile up answers
+    /// here.
     fn handle_key_update(&mut self, request: KeyUpdateRequest) -> Result<(), TlsError> {
         take_one(&mut self.flood_limits.key_updates)?;
         self.receiving = RecordKeys::new(TlsVersion::Tls13, self.schedule()?.next_receiving()?)?;
@@ -228,7 +228,7 @@ impl Traffic {
         Ok(())
     }
 
-    /// RFC 5246 §7.4.1: a peer that wants another handshake. It may be refused, and goes on.
+    /// RFC 5246 §7.4.1: the peer wants to renegotiate. We refuse, and the session continues.
     fn handle_renegotiation(&mut self, message: &[u8], sealed: &mut Vec<u8>) -> Result<(), TlsError> {
         let wanted = match self.side {
             Side::Client => HandshakeType::HelloRequest,
@@ -242,12 +242,12 @@ impl Traffic {
         Ok(())
     }
 
-    /// Sends with new keys from here on (RFC 8446 §4.6.3). TLS 1.2 has no such thing.
+    /// Updates the sending keys (RFC 8446 §4.6.3), which TLS 1.2 cannot.
     fn renew_sending(&mut self, sealed: &mut Vec<u8>) -> Result<(), TlsError> {
         if self.schedule.is_none() {
             return Err(TlsError::Exhausted);
         }
-        // Not requested: the peer knows best when its own keys have served enough.
+        // update_not_requested: the peer decides about its own keys.
         let message = [u8::from(HandshakeType::KeyUpdate), 0, 0, 1, 0];
         self.sending.seal(ContentType::Handshake, &message, sealed)?;
         self.sending = RecordKeys::new(TlsVersion::Tls13, self.schedule()?.next_sending()?)?;
@@ -259,8 +259,8 @@ impl Traffic {
         self.schedule.as_deref_mut().ok_or(TlsError::Exhausted)
     }
 
-    /// Tells the peer why the session ends, unless the peer has said so itself.
-    fn tell(&mut self, error: &TlsError, sealed: &mut Vec<u8>) {
+    /// Appends the alert that says why the session ends, unless the peer ended it.
+    fn alert_peer(&mut self, error: &TlsError, sealed: &mut Vec<u8>) {
         if let Some(alert) = error.alert()
             && !self.sent_close
         {
@@ -270,7 +270,7 @@ impl Traffic {
     }
 
     fn send_alert(&mut self, level: u8, description: AlertDescription, sealed: &mut Vec<u8>) {
-        // Where even this cannot be encrypted, the end of the connection must do.
+        // If even this cannot be encrypted, the connection just closes.
         let _ = self.sending.seal(ContentType::Alert, &[level, description.into()], sealed);
     }
 }

@@ -1,16 +1,16 @@
-//! Whether a certificate of our own is valid at this time. A server starts with one that is not, since that may be all there
-//! is, but its clients refuse it.
+//! Whether this side's certificate is valid at this time. A server starts with one that is not, since it may have no other,
+//! but clients reject it.
 
 use rustls::pki_types::{CertificateDer, UnixTime};
 use webpki::{EndEntityCert, Error, KeyUsage};
 
 use crate::date::date;
 
-/// What is wrong with the first certificate of a chain that is not valid at this time: the end of a sentence about it.
+/// Why the first certificate of a chain that is not valid at this time is not: a sentence.
 pub(crate) fn problem(chain: &[CertificateDer<'_>], now: UnixTime) -> Option<String> {
     let problems = chain.iter().enumerate().filter_map(|(number, certificate)| {
         let certificate = EndEntityCert::try_from(certificate).ok()?;
-        // The validity is checked at before the signature; that no authority is believed here does not matter then.
+        // The dates are verified before the signature, so that it does not matter that there is no authority.
         let usage = KeyUsage::server_auth();
         let reason = match certificate.verify_for_usage(&[], &[], &[], now, usage, None, None).err()? {
             Error::CertExpired { not_after, .. } => format!("expired on {}: renew it", date(not_after)),

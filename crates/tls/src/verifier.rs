@@ -1,4 +1,4 @@
-//! Whether a server is believed to be who it says it is.
+//! Verification of servers' certificates.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use webpki::EndEntityCert;
 
 use crate::{TlsSettingsError, Trust, authorities, rejection::UntrustedSelfSigned};
 
-/// What checks servers' certificates.
+/// The verifier of servers' certificates.
 pub(crate) fn verifier(
     trust: &Trust,
     provider: &Arc<CryptoProvider>,
@@ -70,7 +70,7 @@ impl ServerCertVerifier for Verifier {
     ) -> Result<ServerCertVerified, rustls::Error> {
         let Self::Authorities { authorities, library } = self else { return Ok(ServerCertVerified::assertion()) };
         match library.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now) {
-            // Most are also marked as an authority's, of which the library complains first.
+            // Most are also marked as an authority's, which the library reports first.
             Err(rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer | CertificateError::Other(_)))
                 if is_untrusted_self_signed(end_entity, authorities) =>
             {

@@ -354,7 +354,7 @@ mod tests {
                 assert_eq!(receive(&mut encryption, &socket, &mut input).await.unwrap(), 12);
                 assert_eq!(&input[..], b"the question");
                 let error = receive(&mut encryption, &socket, &mut input).await.unwrap_err();
-                assert_eq!(error.to_string(), "the peer broke TLS (alert bad_record_mac)");
+                assert_eq!(error.to_string(), "the peer violated the TLS protocol (alert bad_record_mac)");
             },
         );
     }

@@ -158,7 +158,7 @@ fn what_is_no_tls_is_refused_at_the_first_bytes() {
         (&[0, 0, 18, 4, 0, 0, 0, 0, 0], "the peer does not speak TLS"),
         (&[23, 3, 3, 0, 1, 0], "the peer does not speak TLS"),
         // A server may refuse at once.
-        (&[21, 3, 1, 0, 2, 2, 40], "the peer ended TLS (alert handshake_failure)"),
+        (&[21, 3, 1, 0, 2, 2, 40], "the peer ended the TLS session (alert handshake_failure)"),
     ];
     for (bytes, line) in cases {
         for delivery in [Delivery::Whole, Delivery::ByteByByte] {
@@ -186,7 +186,7 @@ fn protocols_are_agreed_upon_or_refused() {
         (
             vec![Http2],
             vec![Http1],
-            Err("the peer speaks none of the protocols it was offered (alert no_application_protocol)"),
+            Err("the peer supports none of the offered protocols (alert no_application_protocol)"),
         ),
     ];
     for version in VERSIONS {
@@ -250,7 +250,7 @@ fn a_client_shows_its_certificate_to_who_asks() {
                 assert_eq!(client.session.description().unwrap().client_certificate(), None);
             } else {
                 let error = outcome.unwrap_err().to_string();
-                assert_eq!(error, "the peer wants to see a certificate: name one (alert certificate_required)");
+                assert_eq!(error, "the peer requires a certificate: configure one (alert certificate_required)");
             }
         }
     }
@@ -271,7 +271,7 @@ fn only_the_versions_that_are_allowed() {
             let outcome = converse(&mut client, &mut server, Delivery::Whole);
             assert_eq!(outcome.is_ok(), version == allowed);
             if let Err(error) = outcome {
-                let line = "the peer speaks none of the versions of TLS it was offered (alert protocol_version)";
+                let line = "the peer supports none of the offered TLS versions (alert protocol_version)";
                 assert_eq!((error.to_string().as_str(), error.fault()), (line, Fault::Peer));
             }
         }
@@ -290,7 +290,7 @@ fn a_server_has_a_name_or_an_address() {
     for name in ["", "[::1]", "a b", "-.", "bücher.example", "example.com:443", "127.0.0.1:443"] {
         let Err(error) = TlsSession::connect(&connector, name) else { panic!("{name}") };
         assert_eq!((&error, error.fault()), (&TlsError::ServerName(name.to_owned()), Fault::Local));
-        let line = format!("'{name}' is neither a host's name nor an address: name a server");
+        let line = format!("'{name}' is neither a host name nor an address: name a server");
         assert_eq!(error.to_string(), line);
     }
 }

@@ -66,7 +66,7 @@ fn what_is_not_allowed() {
         let (mut forger, mut server) = Forger::new(version);
         let error = server.receive(&forger.record(kind, content, zeroes), Delivery::Whole).unwrap_err();
         let context = format!("{version:?} {kind} {:?}", &content[..content.len().min(10)]);
-        assert_eq!(error.to_string(), format!("the peer broke TLS (alert {alert})"), "{context}");
+        assert_eq!(error.to_string(), format!("the peer violated the TLS protocol (alert {alert})"), "{context}");
         // One alert, and nothing else.
         assert!(server.plaintext.is_empty() && (24..=31).contains(&server.sealed.len()), "{context}");
         assert!(!server.session.is_established());
@@ -76,8 +76,8 @@ fn what_is_not_allowed() {
 #[test]
 fn alerts_end_the_session() {
     for (version, alert, expected) in [
-        (TlsVersion::Tls13, [2, 80], "the peer ended TLS (alert internal_error)"),
-        (TlsVersion::Tls13, [1, 80], "the peer ended TLS (alert internal_error)"),
+        (TlsVersion::Tls13, [2, 80], "the peer ended the TLS session (alert internal_error)"),
+        (TlsVersion::Tls13, [1, 80], "the peer ended the TLS session (alert internal_error)"),
         (TlsVersion::Tls12, [2, 42], "the peer does not accept the certificate (alert bad_certificate)"),
     ] {
         let (mut forger, mut server) = Forger::new(version);
@@ -127,7 +127,7 @@ fn new_keys_in_parts() {
         let (mut forger, mut server) = Forger::established_13();
         server.receive(&forger.record(HANDSHAKE, &[24], 0), Delivery::Whole).unwrap();
         let error = server.receive(&forger.record(kind, between, 0), Delivery::Whole).unwrap_err();
-        assert_eq!(error.to_string(), "the peer broke TLS (alert unexpected_message)", "{kind}");
+        assert_eq!(error.to_string(), "the peer violated the TLS protocol (alert unexpected_message)", "{kind}");
         assert!(server.plaintext.is_empty());
     }
 }
@@ -167,7 +167,10 @@ fn a_flood_of_empty_records_ends() {
             }
             assert!(count < 100, "{version:?}");
         };
-        assert_eq!((count, error.to_string().as_str()), (32, "the peer broke TLS (alert unexpected_message)"));
+        assert_eq!(
+            (count, error.to_string().as_str()),
+            (32, "the peer violated the TLS protocol (alert unexpected_message)")
+        );
     }
     // Nothing is no data: it does not make new keys welcome again.
     let (mut forger, mut server) = Forger::established_13();

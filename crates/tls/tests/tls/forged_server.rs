@@ -89,7 +89,7 @@ fn tickets_have_bounds() {
     client.receive(&forger.record(DATA, b"data", 0), Delivery::Whole).unwrap();
     assert_eq!(client.plaintext, "data");
     let error = client.receive(&forger.record(HANDSHAKE, &[NEW_TICKET, 0, 64, 1], 0), Delivery::Whole).unwrap_err();
-    assert_eq!(error.to_string(), "the peer broke TLS (alert decode_error)");
+    assert_eq!(error.to_string(), "the peer violated the TLS protocol (alert decode_error)");
 
     // In number: what comes without data between.
     for together in [1, 8] {
@@ -105,7 +105,7 @@ fn tickets_have_bounds() {
             client.receive(&forger.record(HANDSHAKE, &tickets, 0), Delivery::Whole).unwrap();
         }
         let error = client.receive(&forger.record(HANDSHAKE, &tickets, 0), Delivery::Whole).unwrap_err();
-        assert_eq!(error.to_string(), "the peer broke TLS (alert unexpected_message)", "{together}");
+        assert_eq!(error.to_string(), "the peer violated the TLS protocol (alert unexpected_message)", "{together}");
     }
 }
 
@@ -153,7 +153,7 @@ fn what_is_not_allowed() {
         let (mut forger, mut client) = Forger::of_server(version);
         let error = client.receive(&forger.record(kind, content, zeroes), Delivery::Whole).unwrap_err();
         let context = format!("{version:?} {kind} {:?}", &content[..content.len().min(10)]);
-        assert_eq!(error.to_string(), format!("the peer broke TLS (alert {alert})"), "{context}");
+        assert_eq!(error.to_string(), format!("the peer violated the TLS protocol (alert {alert})"), "{context}");
         // One alert, and nothing else.
         assert!(client.plaintext.is_empty() && (24..=31).contains(&client.sealed.len()), "{context}");
         assert!(!client.session.is_established());
@@ -166,7 +166,7 @@ fn nothing_stands_between_the_parts_of_a_ticket() {
         let (mut forger, mut client) = Forger::of_server(TlsVersion::Tls13);
         client.receive(&forger.record(HANDSHAKE, &ticket(60)[..40], 0), Delivery::Whole).unwrap();
         let error = client.receive(&forger.record(kind, between, 0), Delivery::Whole).unwrap_err();
-        assert_eq!(error.to_string(), "the peer broke TLS (alert unexpected_message)", "{kind}");
+        assert_eq!(error.to_string(), "the peer violated the TLS protocol (alert unexpected_message)", "{kind}");
         assert!(client.plaintext.is_empty());
     }
 }

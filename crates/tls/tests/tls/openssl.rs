@@ -125,7 +125,7 @@ fn another_handshake() {
         let mut dialed = dial(&program.destination, &connector).await.unwrap();
         program.type_line("r");
         let error = dialed.receive_to_end().await.unwrap_err();
-        assert_eq!(error.to_string(), "the peer ended TLS (alert handshake_failure)");
+        assert_eq!(error.to_string(), "the peer ended the TLS session (alert handshake_failure)");
     });
 }
 
@@ -179,8 +179,8 @@ fn certificates_of_the_client() {
                     !is_known
                         && matches!(
                             error.to_string().as_str(),
-                            "the peer wants to see a certificate: name one (alert certificate_required)"
-                                | "the peer ended TLS (alert handshake_failure)"
+                            "the peer requires a certificate: configure one (alert certificate_required)"
+                                | "the peer ended the TLS session (alert handshake_failure)"
                         ),
                     "{version:?} {error}"
                 ),

@@ -23,7 +23,7 @@ use crate::{
 const UNKNOWN: &str = "is from an authority that is not trusted here, or its chain is incomplete";
 const SELF_SIGNED: &str = "is self-signed, and not trusted here";
 const FORGED: &str = "is not signed by the authority that it names, or is not the peer's own";
-const AUTHORITY: &str = "is that of an authority (CA:TRUE), which may not stand for a server itself";
+const AUTHORITY: &str = "is a certificate authority's (CA:TRUE), which cannot identify a server";
 
 /// What a client thinks of a server with this certificate when it wants to speak with the name; and what the server hears.
 fn meet(issued: &Issued, name: &str, trust: Trust, version: TlsVersion) -> (Result<(), TlsError>, Option<String>) {
@@ -64,7 +64,7 @@ fn why_a_certificate_is_not_believed() {
             "is for a.example, b.example, 127.0.0.1 and others, not for example.com",
             "BadCertificate",
         ),
-        (authority.issue(&[]), "names no server, and was to be for example.com", "BadCertificate"),
+        (authority.issue(&[]), "names no server; example.com was expected", "BadCertificate"),
         (self_signed, SELF_SIGNED, "CertificateUnknown"),
         (
             Issued::self_signed("another stranger", IsCa::Ca(BasicConstraints::Unconstrained)),
@@ -141,7 +141,7 @@ fn authorities_that_cannot_be_read() {
         (
             "broken",
             Some("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"),
-            "certificates cannot be checked with this (invalid peer certificate: BadEncoding): name another file",
+            "certificates cannot be verified with this file (invalid peer certificate: BadEncoding): name another one",
         ),
     ] {
         let path = folder.path().join(name);
@@ -168,7 +168,7 @@ fn the_system_is_believed_unless_told_otherwise() {
         ("none.pem", none.to_owned()),
     ] {
         let output = Command::new(env::current_exe().unwrap())
-            .args(["--exact", "distrust::in_an_environment", "--ignored", "--nocapture"])
+            .args(["--exact", "rejection::in_an_environment", "--ignored", "--nocapture"])
             .env("SSL_CERT_FILE", site.folder.path().join(name))
             .env_remove("SSL_CERT_DIR")
             .env(FOLDER, site.folder.path())

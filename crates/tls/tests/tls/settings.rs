@@ -37,13 +37,13 @@ fn one_line_names_the_file_and_says_what_to_do() {
         ("good.pem", "good.pem", "good.pem: there is no private key in this file: it must be in PEM"),
         ("good.pem", "encrypted.key", "encrypted.key: the key is encrypted: decrypt it with 'openssl pkey'"),
         ("good.pem", "old.key", "old.key: the key is encrypted: decrypt it with 'openssl pkey'"),
-        ("good.pem", "other.key", "other.key: this key is not that of the certificate in "),
+        ("good.pem", "other.key", "other.key: this key does not belong to the certificate in "),
         (
             "broken.pem",
             "good.key",
-            "broken.pem: this file is broken PEM: what stands between BEGIN and END is not base64",
+            "broken.pem: this file is not valid PEM: the text between BEGIN and END is not base64",
         ),
-        ("cut.pem", "good.key", "cut.pem: this file is broken PEM: the line -----END CERTIFICATE----- is missing"),
+        ("cut.pem", "good.key", "cut.pem: this file is not valid PEM: the line -----END CERTIFICATE----- is missing"),
         ("nonsense.pem", "good.key", "nonsense.pem: the certificate is damaged, or of a kind that TLS does not know"),
         ("good.pem", "nonsense.key", "nonsense.key: the key is damaged, or of a kind that TLS does not know"),
         ("large.pem", "good.key", "large.pem: the file is too large for a certificate or a key"),
@@ -76,12 +76,12 @@ fn certificate_and_key_in_one_file() {
 fn what_else_is_refused() {
     let site = Site::new();
     let refuse = |settings: TlsSettings| TlsAcceptor::new(settings).unwrap_err().to_string();
-    assert_eq!(refuse(TlsSettings::files(Vec::new())), "TLS needs a certificate: name one");
+    assert_eq!(refuse(TlsSettings::files(Vec::new())), "TLS needs a certificate: configure one");
     let mut settings = site.settings.clone();
     if let Certificates::Files(files) = &mut settings.certificates {
         files[0].ocsp_response = Some(file(site.folder.path(), "ocsp.der", "<html>"));
     }
-    assert!(refuse(settings).contains("ocsp.der: this is no successful OCSP response in DER"));
+    assert!(refuse(settings).contains("ocsp.der: this is not a successful OCSP response in DER"));
     let mut settings = site.settings.clone();
     let path = site.folder.path().join("0.key");
     settings.client_certificates = ClientCertificates::Optional(path);
