@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use serow_net::proxy_protocol::{LONGEST_HEADER, parse};
+use serow_proxy_protocol::{LONGEST_HEADER, parse};
 
 fuzz_target!(|bytes: &[u8]| {
     let verdict = parse(bytes);

@@ -23,8 +23,8 @@ use rustls::{
     pki_types::PrivateKeyDer,
     version::{TLS12, TLS13},
 };
-use serow_net::tls::{
-    Certificates, LARGEST_RECORD, SelfSigned, TlsAcceptor, TlsClientSettings, TlsConnector, TlsError, TlsSession,
+use serow_tls::{
+    Certificates, MAX_RECORD_PLAINTEXT, SelfSigned, TlsAcceptor, TlsClientSettings, TlsConnector, TlsError, TlsSession,
     TlsSettings, TlsVersion, TlsVersions, Trust,
 };
 
@@ -108,7 +108,7 @@ fuzz_target!(|script: Script| {
                 assert!(plaintext == expected, "{} bytes for {}", plaintext.len(), expected.len());
                 return;
             }
-            assert!(received.len() < 5 + LARGEST_RECORD + 256);
+            assert!(received.len() < 5 + MAX_RECORD_PLAINTEXT + 256);
         }
         // Behind bytes of nobody's nothing can be opened; and whoever has said goodbye is heard no more.
         if raw {

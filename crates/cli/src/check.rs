@@ -23,7 +23,7 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<(), Failure> {
         lines.extend(configuration.server.listeners.iter().map(purpose));
         explanation = format!("\n{}\n", configuration::explain(path).map_err(Failure::Configuration)?.trim());
     }
-    let problems = configuration.server.encryption.iter().flat_map(|encryption| &encryption.problems_of_dates);
+    let problems = configuration.server.encryption.iter().flat_map(|encryption| &encryption.date_problems);
     lines.extend(problems.map(|problem| format!("warning: {problem}")));
     for application in &configuration.applications {
         let name = application.name();

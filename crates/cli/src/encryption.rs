@@ -19,7 +19,7 @@ pub(crate) struct Encryption {
     /// SHA-256 of a certificate that was made for this run.
     pub(crate) fingerprint: Option<String>,
     /// What is wrong with certificates that have expired, or are not valid yet.
-    pub(crate) problems_of_dates: Vec<String>,
+    pub(crate) date_problems: Vec<String>,
     /// For how long browsers come with TLS only.
     pub(crate) strict_transport: Option<Duration>,
     /// Who is sent to TLS.
@@ -29,7 +29,7 @@ pub(crate) struct Encryption {
 impl Encryption {
     /// Says which certificates clients will refuse.
     pub(crate) fn warn_of_dates(&self) {
-        self.problems_of_dates.iter().for_each(|problem| tracing::warn!("{problem}"));
+        self.date_problems.iter().for_each(|problem| tracing::warn!("{problem}"));
     }
 
     /// The handlers that TLS needs, around that of a server.

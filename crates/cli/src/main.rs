@@ -7,7 +7,7 @@
 //! | what it means: the settings of the parts, checked | `settings.rs`, `settings/`, `encryption.rs` |
 //! | what is said where it means nothing | `failure.rs`, `misuse.rs` |
 //! | serving a folder; other servers; an application; what all do alike | `folder.rs`; `proxy.rs`; `app.rs`, `application.rs`; `serving.rs` |
-//! | at sockets that a supervisor opened | `inherited.rs` |
+//! | at sockets that a supervisor opened | `net/src/inheritance.rs` |
 //! | handlers around it, where there is TLS | `strict_transport.rs`, `to_tls.rs` |
 //! | everything a settings file says | `run.rs`, `configuration.rs` |
 //! | making load | `bench.rs` |
@@ -36,7 +36,6 @@ mod encryption;
 mod error_log;
 mod failure;
 mod folder;
-mod inherited;
 mod manual;
 mod misuse;
 mod proxy;

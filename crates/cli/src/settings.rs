@@ -71,7 +71,7 @@ impl ServerSettings {
         listeners::refuse_twice(&listeners, admin.admin.as_ref().map(|address| &address.0))?;
         let encryption = tls_settings.as_ref().map(|settings| Encryption {
             fingerprint: settings.fingerprint(),
-            problems_of_dates: settings.problems_of_dates(),
+            date_problems: settings.date_problems(),
             strict_transport: tls.hsts.map(|span| span.0),
             redirected,
         });

@@ -3,10 +3,8 @@
 use std::{error::Error, fmt, future::poll_fn, io, rc::Rc, time::Duration};
 
 use bytes::BytesMut;
-use serow_net::{
-    Buffers, Destination, More, Wire,
-    tls::{Protocol, TlsConnector, TlsError, TlsSession},
-};
+use serow_net::{Buffers, Destination, More, Wire};
+use serow_tls::{Protocol, TlsConnector, TlsError, TlsSession};
 use tokio::time::timeout;
 
 /// Opens connections to one server.
@@ -138,7 +136,7 @@ impl DialError {
     fn of_handshake(error: io::Error, protocol: Option<Protocol>) -> Self {
         match (error.get_ref().and_then(|cause| cause.downcast_ref()), protocol) {
             (Some(TlsError::Certificate(_)), _) => Self::Certificate(error),
-            (Some(cause), Some(protocol)) if cause.is_of_protocols() => Self::Protocol(protocol),
+            (Some(cause), Some(protocol)) if cause.is_no_application_protocol() => Self::Protocol(protocol),
             _ => Self::Tls(error),
         }
     }

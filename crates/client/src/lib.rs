@@ -26,7 +26,5 @@ pub use self::{
     idle::{IdleHttp1, NotReusable},
     origin::{Origin, OriginError},
 };
-pub use serow_net::{
-    Buffers, Destination,
-    tls::{Protocol, Resumption, TlsClientSettings, TlsConnector, TlsSettingsError, Trust},
-};
+pub use serow_net::{Buffers, Destination};
+pub use serow_tls::{Protocol, Resumption, TlsClientSettings, TlsConnector, TlsSettingsError, Trust};

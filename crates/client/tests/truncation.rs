@@ -9,10 +9,8 @@ use serow_client::{
 };
 use serow_http1::{Event, Limits};
 use serow_message::Method;
-use serow_net::{
-    More, Socket, Wire,
-    tls::{TlsAcceptor, TlsSession, TlsSettings},
-};
+use serow_net::{More, Socket, Wire};
+use serow_tls::{TlsAcceptor, TlsSession, TlsSettings};
 use tokio::{runtime::Builder, time::timeout};
 
 /// How the server's side ends.

@@ -21,10 +21,8 @@ use std::{
 };
 
 use bytes::{Buf, BytesMut};
-use serow_net::{
-    Acceptor, ListenOptions, Listener, Socket,
-    pacing::{Allowance, DelayHistogram, Demand, Pacer, Pacing, QueueDelay},
-};
+use serow_net::{Acceptor, ListenOptions, Listener, Socket};
+use serow_pacing::{Allowance, DelayHistogram, Demand, Pacer, Pacing, QueueDelay};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 

@@ -1,6 +1,7 @@
 //! Sockets that listen: TCP, unix, or handed over by the parent process.
 
 mod bind_error;
+mod drain;
 mod inherited;
 mod tcp;
 mod unix;
@@ -10,12 +11,10 @@ use std::sync::Arc;
 
 use rustix::io::fcntl_dupfd_cloexec;
 
-use crate::{
-    Address,
-    reuse_port::{Left, Presence},
-};
+use crate::Address;
 pub use bind_error::BindError;
 use bind_error::Cause;
+pub use drain::{DrainMember, PortDrained};
 use unix::SocketFile;
 
 /// How to listen.
@@ -26,8 +25,8 @@ pub struct ListenOptions {
     pub backlog: u32,
     /// Listen beside other processes that share the port (SO_REUSEPORT, same user), such as the version of this
     /// program that is about to be replaced; the kernel deals the connections out among all. Without it, a second start
-    /// is told that the port is in use. Of no meaning for unix sockets and descriptors. How such a port is left without
-    /// losing a connection: [`Departure`](crate::Departure).
+    /// is told that the port is in use. Of no meaning for unix sockets and descriptors. `serow-reuse-port` drains
+    /// such a port without losing a connection.
     pub share: bool,
     /// Permission bits of the unix socket's file, such as `0o660`; without it, what the umask leaves of `0o777`.
     /// Connecting takes permission to write.
@@ -54,7 +53,7 @@ pub struct Listener {
     /// Whether other processes may listen at the same address.
     shared: bool,
     /// For whoever waits until this one is dropped. Behind the socket, which is closed by then.
-    presence: Option<Presence>,
+    drain: Option<DrainMember>,
 }
 
 impl Listener {
@@ -135,18 +134,8 @@ impl Listener {
         Self { shared: matches!(self.address, Address::Tcp(_)), ..self }
     }
 
-    /// When the last connections to it may be accepted, once the server stops.
-    pub fn left(&self) -> Left {
-        Left::of(self.presence.as_ref())
-    }
-
-    /// From now on somebody waits until it is dropped.
-    pub(crate) fn note_presence(&mut self, presence: Presence) {
-        self.presence = Some(presence);
-    }
-
     fn new(address: Address, file: Option<Arc<SocketFile>>, socket: OwnedFd) -> Self {
-        Self { address, file, socket, shared: false, presence: None }
+        Self { address, file, socket, shared: false, drain: None }
     }
 
     /// This listener and as many duplicates as make `count` of them.

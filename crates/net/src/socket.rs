@@ -15,12 +15,10 @@ use rustix::{
     io::Errno,
     net::{RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, getsockname},
 };
+use serow_pacing::TcpInfo;
 use tokio::io::{Interest, unix::AsyncFd};
 
-use crate::{
-    PeerCredentials,
-    tcp_info::{self, TcpInfo},
-};
+use crate::{PeerCredentials, tcp_info};
 
 /// A connected socket in a tokio runtime.
 ///
@@ -309,7 +307,7 @@ fn read_tcp_info(descriptor: &OwnedFd) -> io::Result<TcpInfo> {
     if result != 0 {
         return Err(io::Error::last_os_error());
     }
-    Ok(TcpInfo::parse(&raw[..tcp_info::LENGTH.min(length as usize)]))
+    Ok(tcp_info::parse(&raw[..tcp_info::LENGTH.min(length as usize)]))
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -320,3 +318,7 @@ fn read_tcp_info(_: &OwnedFd) -> io::Result<TcpInfo> {
 /// What one call may send of a file: other connections of the core wait meanwhile. A megabyte takes a tenth of a
 /// millisecond.
 const MOST_AT_ONCE: usize = 1 << 20;
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests;

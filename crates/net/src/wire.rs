@@ -8,12 +8,10 @@ use std::{
 };
 
 use bytes::BytesMut;
+use serow_tls::{TlsDescription, TlsSession};
 
 use self::encryption::Encryption;
-use crate::{
-    Buffers, INPUT_LENGTH, More, Socket,
-    tls::{TlsDescription, TlsSession},
-};
+use crate::{Buffers, INPUT_LENGTH, More, Socket};
 
 /// A socket, with what encrypts it if anything does.
 pub struct Wire {

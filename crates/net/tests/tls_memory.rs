@@ -1,10 +1,10 @@
 //! What an established session takes of the heap while nothing happens.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
-#[path = "tls/authority.rs"]
+#[path = "../../tls/tests/tls/authority.rs"]
 #[allow(dead_code, reason = "other tests use the rest")]
 mod authority;
-#[path = "tls/ends.rs"]
+#[path = "../../tls/tests/tls/ends.rs"]
 #[allow(dead_code, reason = "other tests use the rest")]
 mod ends;
 
@@ -13,7 +13,7 @@ use std::{
     cell::Cell,
 };
 
-use serow_net::tls::{TlsSession, TlsVersion};
+use serow_tls::{TlsSession, TlsVersion};
 
 use ends::{Delivery, Ours, Server, Site, converse, exchange};
 

@@ -21,11 +21,11 @@ use bytes::Bytes;
 use serow::{Headers, Incoming, ProxyProtocol, Request, Response, Server, StatusCode, TlsSettings};
 use serow_client::{TlsClientSettings, TlsConnector, Trust};
 use serow_files::Files;
-use serow_net::tls::Protocol;
 use serow_proxy::{
     CheckKind, CheckSettings, CheckStart, HttpCheck, ProxyHeader, ServerReport, ServerSettings, ServerState, Upkeep,
     Upstream, UpstreamSettings,
 };
+use serow_tls::Protocol;
 use support::{Origin, until, unused_address};
 
 /// Checks that come quickly, of which one decides. A busy machine may take its time to answer.

@@ -3,9 +3,8 @@
 use std::{future::poll_fn, ops::ControlFlow, rc::Rc, task::Poll};
 
 use serow_message::Handler;
-use serow_net::{
-    AcceptError, Accepted, Acceptor, Left, Listener, PAUSE_AFTER_EXHAUSTION, thread_runtime, tls::TlsAcceptor,
-};
+use serow_net::{AcceptError, Accepted, Acceptor, Listener, PAUSE_AFTER_EXHAUSTION, PortDrained, thread_runtime};
+use serow_tls::TlsAcceptor;
 use tokio::{
     sync::watch,
     task::{JoinSet, coop::has_budget_remaining, spawn_local, yield_now},
@@ -80,7 +79,7 @@ async fn accept<H: Handler>(
     tls: Option<TlsAcceptor>,
     mut stop: watch::Receiver<Phase>,
 ) {
-    let mut left = acceptor.listener().left();
+    let mut left = acceptor.listener().port_drained();
     loop {
         let accepted = tokio::select! {
             biased;
@@ -95,7 +94,7 @@ async fn accept<H: Handler>(
 }
 
 /// The server stops; and where a port is shared, it has been seen to that nothing new comes.
-async fn end_of_accepting(stop: &mut watch::Receiver<Phase>, left: &mut Left) {
+async fn end_of_accepting(stop: &mut watch::Receiver<Phase>, left: &mut PortDrained) {
     let _ = stop.wait_for(|phase| phase.is_stopping()).await;
     left.wait().await;
 }

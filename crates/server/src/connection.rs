@@ -4,10 +4,8 @@ use std::{future::poll_fn, ops::ControlFlow, rc::Rc, sync::Arc, task::Poll};
 
 use bytes::Buf;
 use serow_message::{Connection, Encryption, Handler, Peer, PeerCredentials, Scheme};
-use serow_net::{
-    Accepted, Socket, proxy_protocol,
-    tls::{Protocol, TlsAcceptor, TlsDescription, TlsSession, TlsVersion},
-};
+use serow_net::{Accepted, Socket};
+use serow_tls::{Protocol, TlsAcceptor, TlsDescription, TlsSession, TlsVersion};
 
 use crate::{
     ProxyProtocol, Versions,
@@ -135,7 +133,7 @@ async fn receive_proxy_header<H: Handler>(
     worker: &Worker<H>,
     transport: &mut Transport<H>,
 ) -> Result<Option<std::net::SocketAddr>, Ended> {
-    receive(worker, transport, |transport| match proxy_protocol::parse(&transport.input) {
+    receive(worker, transport, |transport| match serow_proxy_protocol::parse(&transport.input) {
         Ok(Some((header, length))) => {
             transport.input.advance(length);
             ControlFlow::Break(Ok(header.source()))

@@ -2,7 +2,8 @@
 
 use std::{fmt, io};
 
-use serow_net::{AddressError, BindError, tls::TlsSettingsError};
+use serow_net::{AddressError, BindError};
+use serow_tls::TlsSettingsError;
 
 /// Why a server does not start, or stopped. Its text is one line that says what to do.
 #[derive(Debug)]

@@ -44,13 +44,11 @@ pub use serow_message::{
     Scheme, ServiceHandler, StatusCode, Target, TargetForm, UpgradeRefused, Upgraded, Version, is_token_byte,
     websocket,
 };
-pub use serow_net::{
-    Address, AddressError, BindError, ListenOptions,
-    pacing::Pacing,
-    tls::{
-        CertificateFiles, Certificates, ClientCertificates, TlsDescription, TlsSettings, TlsSettingsError, TlsVersion,
-        TlsVersions,
-    },
+pub use serow_net::{Address, AddressError, BindError, ListenOptions};
+pub use serow_pacing::Pacing;
+pub use serow_tls::{
+    CertificateFiles, Certificates, ClientCertificates, TlsDescription, TlsSettings, TlsSettingsError, TlsVersion,
+    TlsVersions,
 };
 
 pub use self::{

@@ -9,11 +9,10 @@ use std::{
 };
 
 use serow_message::{Handler, Scheme};
-use serow_net::{
-    Address, AddressError, Departure, ListenOptions, Listener,
-    pacing::Pacing,
-    tls::{TlsAcceptor, TlsSettings, TlsSettingsError},
-};
+use serow_net::{Address, AddressError, ListenOptions, Listener};
+use serow_pacing::Pacing;
+use serow_reuse_port::Departure;
+use serow_tls::{TlsAcceptor, TlsSettings, TlsSettingsError};
 
 use tokio::runtime::Handle;
 

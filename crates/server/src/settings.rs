@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use serow_net::{pacing::Pacing, tls::Protocol};
+use serow_pacing::Pacing;
+use serow_tls::Protocol;
 
 /// How long a peer may take. None ends early; those below 4 s end within a few milliseconds, longer ones within half a second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serow_net::Departure;
+use serow_reuse_port::Departure;
 
 use crate::{Stopper, status::Status, stop::Phase};
 

@@ -13,7 +13,7 @@ use std::{
     time::{Instant, SystemTime},
 };
 
-use serow_net::pacing::DelayHistogram;
+use serow_pacing::DelayHistogram;
 
 pub(crate) use self::{counters::Counters, streams::StreamTally};
 

@@ -10,7 +10,8 @@ use std::{
 
 use bytes::{Buf, Bytes, BytesMut};
 use serow_message::{FileChanged, FileRange, Handler};
-use serow_net::{More, Socket, Wire, tls::TlsSession};
+use serow_net::{More, Socket, Wire};
+use serow_tls::TlsSession;
 use tokio::task::yield_now;
 
 use crate::{connection_deadline::ConnectionDeadline, worker::Worker};

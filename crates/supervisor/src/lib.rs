@@ -48,5 +48,5 @@ pub use self::{
     settings::Settings,
     signal_name::{SignalName, SignalNameError},
     supervisor::run,
-    worker::{become_program, become_worker, keep_own_sockets, tell_of_socket},
+    worker::{become_program, become_worker},
 };

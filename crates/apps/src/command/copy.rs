@@ -15,9 +15,8 @@ use std::{
 };
 
 use rustix::process::{Pid, Signal, kill_process_group};
-use serow_net::process::end_of;
+use serow_net::{inheritance, process::end_of};
 use serow_proxy::{CheckKind, CheckSettings, HttpCheck, Server, ServerSettings};
-use serow_supervisor::keep_own_sockets;
 use tokio::{
     task::{AbortHandle, JoinHandle, spawn_local},
     time::{sleep, timeout},
@@ -196,7 +195,7 @@ fn command(shared: &Shared, entrance: &Entrance) -> io::Result<Command> {
     let arguments = settings.command.iter().map(|argument| entrance.insert(argument));
     let mut words = settings.launcher.iter().cloned().chain(arguments);
     let mut command = Command::new(words.next().ok_or(io::ErrorKind::InvalidInput)?);
-    keep_own_sockets(&mut command);
+    inheritance::remove_variables(&mut command);
     command.args(words).current_dir(&settings.run.folder).envs(settings.run.environment.iter().cloned());
     entrance.tell(&mut command);
     // Ctrl-C is the server's, which tells its copies.

@@ -19,8 +19,8 @@ use std::{
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serow_client::Protocol;
 use serow_message::Scheme;
+use serow_net::inheritance::describe_socket;
 use serow_proxy::{Place, ServerAddress};
-use serow_supervisor::tell_of_socket;
 
 use super::settings::Binding;
 
@@ -77,7 +77,7 @@ impl Entrances {
             Self::Shared(socket, address) => {
                 // The launcher puts it where it is looked for.
                 command.stdin(Stdio::from(OwnedFd::from(socket.try_clone()?)));
-                tell_of_socket(command, &address.to_string(), crew);
+                describe_socket(command, &address.to_string(), crew);
             }
         }
         Ok(())

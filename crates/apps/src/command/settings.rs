@@ -15,7 +15,7 @@ pub struct CommandSettings {
     pub run: RunSettings,
     /// The program and its arguments, in which `{port}` and `{socket}` stand for where a copy is to listen.
     pub command: Vec<OsString>,
-    /// What stands before it: a command that ends in [`serow_supervisor::become_program`], so that copies end with this
+    /// What stands before it: a command that ends in `serow_supervisor::become_program`, so that copies end with this
     /// process, and can inherit a socket. Where it is empty they do not, and cannot.
     pub launcher: Vec<OsString>,
     /// How copies are reached.

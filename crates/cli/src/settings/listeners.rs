@@ -7,7 +7,6 @@ use serow::{Address, Scheme, Server};
 use super::Contradiction;
 use crate::{
     arguments::{ListeningArguments, TlsArguments},
-    inherited,
     to_tls::Redirected,
 };
 
@@ -122,7 +121,7 @@ fn overlap(one: &Address, other: &Address) -> bool {
 
 /// Where to listen if nobody says so: at what was handed over, else where newcomers look.
 fn unsaid() -> Vec<Address> {
-    let addresses = inherited::addresses();
+    let addresses = serow_net::inheritance::addresses();
     if addresses.is_empty() { vec![Address::Tcp(DEFAULT_ADDRESS.into())] } else { addresses }
 }
 

@@ -13,7 +13,8 @@ use std::{
 };
 
 use serow_client::{Buffers, ClientError, Destination, DialError, Http2};
-use serow_net::{Alarm, Wire, monotonic, tls::TlsVersion};
+use serow_net::{Alarm, Wire, monotonic};
+use serow_tls::TlsVersion;
 
 use self::exchanges::Exchanges;
 use super::{Ending, Plan, Recording, Resource, agenda::Agenda};

@@ -8,7 +8,6 @@ use std::path::PathBuf;
 
 use rustix::io::Errno;
 
-use super::unix::LONGEST_PATH;
 use crate::Address;
 
 /// A [`Listener`](super::Listener) could not be made. The message is one line: what is in the way, and what to do.
@@ -97,7 +96,7 @@ impl fmt::Display for BindError {
             Cause::EmptyPath => write!(formatter, "{address} has no path; write unix:/path"),
             Cause::PathTooLong(length) => write!(
                 formatter,
-                "{address} has a path of {length} bytes, where the kernel takes {LONGEST_PATH}; choose a shorter one"
+                "{address} has a path of {length} bytes, where the kernel takes {MAX_UNIX_PATH}; choose a shorter one"
             ),
             Cause::NotASocketFile => {
                 write!(
@@ -140,3 +139,6 @@ impl Error for BindError {
         }
     }
 }
+
+/// unix(7): `sun_path` holds 108 bytes, of which one is the terminating zero (or the leading one of an abstract name).
+pub(super) const MAX_UNIX_PATH: usize = 107;

@@ -9,7 +9,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, getsockname, ipp
 
 use super::bind_error::Cause;
 use super::{ListenOptions, Listener, backlog};
-use crate::reuse_port;
+use crate::{port_lock::PortLock, socket_filter};
 
 /// Makes `count` sockets that listen at `address`, in one group if it is more than one.
 pub(super) fn listen(address: SocketAddr, options: &ListenOptions, count: usize) -> Result<Vec<Listener>, Cause> {
@@ -29,9 +29,18 @@ pub(super) fn listen(address: SocketAddr, options: &ListenOptions, count: usize)
         listeners.push(Listener { shared: options.share, ..Listener::new(address.into(), None, socket) });
     }
     if let Some(listener) = listeners.first().filter(|_| options.share) {
-        reuse_port::join(listener, address);
+        remove_stale_program(listener, address);
     }
     Ok(listeners)
+}
+
+/// Whoever joins a group finds its connections distributed by the kernel, also where a process crashed that had directed
+/// them elsewhere.
+fn remove_stale_program(listener: &Listener, address: SocketAddr) {
+    // A process that drains the port right now removes its program when it is done.
+    if !PortLock::is_held(address) {
+        let _ = socket_filter::detach_reuseport_program(listener);
+    }
 }
 
 /// A socket bound to `address`, not yet listening.

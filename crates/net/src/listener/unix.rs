@@ -11,7 +11,7 @@ use std::sync::Arc;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, socket_with};
 
-use super::bind_error::Cause;
+use super::bind_error::{Cause, MAX_UNIX_PATH};
 use super::{ListenOptions, Listener, backlog};
 use crate::Address;
 
@@ -39,7 +39,7 @@ fn socket_address(path: &Path) -> Result<SocketAddrUnix, Cause> {
     if bytes.is_empty() || abstract_name == Some(b"") {
         return Err(Cause::EmptyPath);
     }
-    if bytes.len() > LONGEST_PATH {
+    if bytes.len() > MAX_UNIX_PATH {
         return Err(Cause::PathTooLong(bytes.len()));
     }
     abstract_name.map_or_else(|| SocketAddrUnix::new(path), SocketAddrUnix::new_abstract_name).map_err(Cause::kernel)
@@ -146,6 +146,3 @@ fn cause(errno: Errno, path: &Path) -> Cause {
         errno => Cause::kernel(errno),
     }
 }
-
-/// unix(7): `sun_path` holds 108 bytes, of which one is the terminating zero (or the leading one of an abstract name).
-pub(super) const LONGEST_PATH: usize = 107;

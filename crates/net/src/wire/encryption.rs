@@ -6,12 +6,10 @@ use std::{
 };
 
 use bytes::BytesMut;
+use serow_tls::{MAX_RECORD_PLAINTEXT, TlsError, TlsSession, UnexpectedProtocol};
 
 use super::make_room;
-use crate::{
-    Buffers, More, Socket,
-    tls::{Instead, LARGEST_RECORD, TlsError, TlsSession},
-};
+use crate::{Buffers, More, Socket};
 
 /// A TLS session with its buffers, which it has only while there is something in them.
 pub(super) struct Encryption {
@@ -45,7 +43,7 @@ impl Encryption {
             sealed,
             sent: 0,
             sent_before: 0,
-            record_length: LARGEST_RECORD,
+            record_length: MAX_RECORD_PLAINTEXT,
             failed: None,
         }
     }
@@ -158,7 +156,7 @@ impl Encryption {
         socket: &Socket,
         context: &mut Context<'_>,
     ) -> io::Result<T> {
-        if let Err(TlsError::NotTls(Instead::HttpRequest)) = outcome {
+        if let Err(TlsError::NotTls(UnexpectedProtocol::HttpRequest)) = outcome {
             self.sealed.extend_from_slice(PLAIN_HTTP);
         }
         self.answers |= self.sealed.len() > sealed_before;
@@ -192,7 +190,7 @@ impl Encryption {
             ready!(self.poll_flush(socket, context))?;
         }
         if self.sealed.capacity() == 0 {
-            let is_much = pieces.iter().map(|piece| piece.len()).sum::<usize>() >= LARGEST_RECORD / 2;
+            let is_much = pieces.iter().map(|piece| piece.len()).sum::<usize>() >= MAX_RECORD_PLAINTEXT / 2;
             self.sealed = if is_much { buffers.take_large_output() } else { buffers.take_output() };
         }
         let mut taken = 0;
@@ -242,7 +240,7 @@ const PLAIN_HTTP: &[u8] = b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain
     content-length: 59\r\nconnection: close\r\n\r\n400 Bad Request: this port speaks TLS; ask for https://...\n";
 
 /// Bytes encrypted before the kernel is offered any: four records, so that a call is worth its cost.
-const SEALED_AT_ONCE: usize = 4 * LARGEST_RECORD;
+const SEALED_AT_ONCE: usize = 4 * MAX_RECORD_PLAINTEXT;
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test fails by it")]
@@ -261,8 +259,8 @@ mod tests {
         time::Duration,
     };
 
-    use crate::tls::{Certificates, SelfSigned, TlsAcceptor, TlsSettings};
     use rustls::{ClientConfig, ClientConnection, RootCertStore};
+    use serow_tls::{Certificates, SelfSigned, TlsAcceptor, TlsSettings};
     use tokio::{runtime, sync::Notify, time::timeout};
 
     use super::*;
@@ -356,7 +354,7 @@ mod tests {
                 assert_eq!(receive(&mut encryption, &socket, &mut input).await.unwrap(), 12);
                 assert_eq!(&input[..], b"the question");
                 let error = receive(&mut encryption, &socket, &mut input).await.unwrap_err();
-                assert_eq!(error.to_string(), "the peer broke TLS (alert bad_record_mac)");
+                assert_eq!(error.to_string(), "the peer violated the TLS protocol (alert bad_record_mac)");
             },
         );
     }

@@ -4,7 +4,8 @@ use std::rc::Rc;
 
 use serow_client::{Buffers, ClientEncryption, Destination, Dialer, Protocol};
 use serow_message::Scheme;
-use serow_net::{Wire, tls::TlsSession};
+use serow_net::Wire;
+use serow_tls::TlsSession;
 use tokio::time::timeout;
 
 use super::{CheckKind, CheckSettings, HttpCheck, failure::CheckFailure, grpc, http::Question};

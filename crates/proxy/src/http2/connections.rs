@@ -11,7 +11,8 @@ use serow_client::{DialError, Http1, Protocol};
 use serow_http1::Limits;
 use serow_http2::OpenError;
 use serow_message::Scheme;
-use serow_net::{Moment, Wire, tls::TlsSession};
+use serow_net::{Moment, Wire};
+use serow_tls::TlsSession;
 use tokio::{
     sync::Notify,
     time::{Instant, timeout_at},

@@ -8,11 +8,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serow_net::{
-    Wire,
-    pacing::{DelayHistogram, Demand, Pacer, Pacing, QueueDelay},
-    tls::RECORD_OVERHEAD,
-};
+use serow_net::Wire;
+use serow_pacing::{DelayHistogram, Demand, Pacer, Pacing, QueueDelay};
+use serow_tls::RECORD_OVERHEAD;
 use tokio::time::{Sleep, sleep};
 
 /// The pacing of one connection.

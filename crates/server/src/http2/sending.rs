@@ -12,7 +12,8 @@ use std::{
 use bytes::Buf;
 use serow_http2::{ErrorCode, StreamId, Turn};
 use serow_message::{FileRange, Handler, Priority, Request, Response, UsageError};
-use serow_net::{More, pacing::Demand};
+use serow_net::More;
+use serow_pacing::Demand;
 use tokio::task::yield_now;
 
 use super::{connection::Http2, exchange::Stage};

@@ -2,7 +2,7 @@
 
 use serow_http2::ErrorCode;
 use serow_message::StatusCode;
-use serow_net::pacing::DelayHistogram;
+use serow_pacing::DelayHistogram;
 
 use super::counter::Counter;
 use crate::connection_counter::ConnectionCounter;
