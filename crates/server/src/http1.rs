@@ -178,7 +178,7 @@ impl<H: Handler> Http1<H> {
                 End::Refuse(error.status())
             }
             error => {
-                tracing::debug!(peer = ?self.connection.peer(), %error, "a request was refused");
+                tracing::debug!(peer = ?self.connection.peer(), %error, "refused a request");
                 End::Refuse(error.status())
             }
         }

@@ -162,7 +162,7 @@ impl Server {
     }
 
     /// Begins to listen. Connections wait until [`BoundServer::run`], and so do TERM and INT, unless they are ignored:
-    /// who knows that the server listens may tell it to stop.
+    /// a process that sees the server listen may stop it.
     ///
     /// # Errors
     ///
