@@ -1,4 +1,4 @@
-//! A connection's wire with its buffers: what both versions of HTTP read from and write to.
+//! A connection's wire with its buffers, for both versions of HTTP.
 
 use std::{
     rc::Rc,
@@ -10,26 +10,26 @@ use serow_net::{Buffers, INPUT_LENGTH, More, Wire};
 
 use crate::ClientError;
 
-/// The wire of one connection. It holds buffers only while there is something in them.
+/// The wire of one connection with its buffers, which it holds only while they are not empty.
 pub(crate) struct Link {
     pub(crate) wire: Wire,
     buffers: Rc<Buffers>,
-    /// Received and not yet understood.
+    /// Received and not yet parsed.
     pub(crate) input: BytesMut,
-    /// Made and not yet sent.
+    /// Generated and not yet sent.
     output: Vec<u8>,
-    /// How much of the output has been sent.
+    /// The bytes of the output already sent.
     sent: usize,
-    /// To be sent behind the output.
+    /// Bytes to send behind the output.
     behind: Bytes,
     received: u64,
     coming: Coming,
 }
 
-/// How much comes at a time.
+/// How much is received at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Coming {
-    /// What there is fits into a buffer of usual length.
+    /// It fits into a buffer of the usual length.
     Little,
     /// More than that: a large body, for which each call costs as much as copying some kilobytes.
     Much,
@@ -46,7 +46,7 @@ impl Link {
         self.received
     }
 
-    /// A place for what is to be sent.
+    /// The buffer for output.
     #[inline]
     pub(crate) fn output(&mut self) -> &mut Vec<u8> {
         if !self.behind.is_empty() {
@@ -72,7 +72,7 @@ impl Link {
         self.output.extend_from_slice(&std::mem::take(&mut self.behind));
     }
 
-    /// Whether something waits to be sent.
+    /// Whether there is unsent output.
     #[inline]
     pub(crate) fn has_unsent(&self) -> bool {
         self.sent < self.output.len() || !self.behind.is_empty()
@@ -97,7 +97,7 @@ impl Link {
         self.wire.poll_flush(context).map_err(ClientError::Unsent)
     }
 
-    /// Receives more into the input; 0 is the end.
+    /// Receives more into the input; returns the number of bytes, 0 at the end of the stream.
     #[inline]
     pub(crate) fn poll_fill(&mut self, context: &mut Context<'_>) -> Poll<Result<usize, ClientError>> {
         if self.coming == Coming::Much && self.input.capacity() - self.input.len() < INPUT_LENGTH / 2 {
@@ -120,7 +120,7 @@ impl Link {
         }
     }
 
-    /// Gives back the buffers that are empty.
+    /// Returns empty buffers to the thread's pool.
     #[inline]
     fn rest(&mut self) {
         if self.input.is_empty() && self.input.capacity() != 0 {
@@ -133,6 +133,6 @@ impl Link {
     }
 }
 
-/// Received at once of a large body: the kernel delivers up to 64 KiB in one packet over loopback, and cuts it up on the way out
-/// itself. Memory of a connection whose reader is slow, once.
+/// The bytes of a large body received at a time: the kernel delivers up to 64 KiB in one packet over loopback, and
+/// segments it itself. A connection whose reader is slow holds this much memory once.
 const MUCH: usize = 64 * 1024;

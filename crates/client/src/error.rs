@@ -1,22 +1,22 @@
-//! Why a connection is of no more use.
+//! The error of a connection that cannot be used any more.
 
 use std::{error::Error, fmt, io};
 
-/// Why a connection is of no more use.
+/// The error of a connection that cannot be used any more.
 #[derive(Debug)]
 pub enum ClientError {
-    /// It failed while something was received.
+    /// Receiving failed.
     Lost(io::Error),
-    /// It failed while something was sent.
+    /// Sending failed.
     Unsent(io::Error),
-    /// The server closed it; where a response was due, before that was whole.
+    /// The server closed the connection; if a response was due, before it was complete.
     Closed,
-    /// The server's side of TLS ended without the alert that says so, so that a response which lasts until
-    /// then may be cut off (RFC 9112 §9.8).
+    /// The server closed the connection without close_notify, so that a response delimited by the end of the connection
+    /// may be truncated (RFC 9112 §9.8).
     Truncated,
-    /// The server broke the rules of HTTP/1.1.
+    /// The server violated HTTP/1.1.
     Http1(serow_http1::ProtocolError),
-    /// The server broke the rules of HTTP/2.
+    /// The server violated HTTP/2.
     Http2(serow_http2::ProtocolError),
 }
 
@@ -36,14 +36,14 @@ impl From<serow_http2::ProtocolError> for ClientError {
 impl fmt::Display for ClientError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Lost(error) => write!(formatter, "nothing more can be received: {error}"),
-            Self::Unsent(error) => write!(formatter, "nothing more can be sent: {error}"),
+            Self::Lost(error) => write!(formatter, "receiving failed: {error}"),
+            Self::Unsent(error) => write!(formatter, "sending failed: {error}"),
             Self::Closed => formatter.write_str("the server closed the connection"),
             Self::Truncated => {
-                formatter.write_str("the server ended TLS without close_notify: the response may be cut off")
+                formatter.write_str("the server ended TLS without close_notify: the response may be truncated")
             }
-            Self::Http1(error) => write!(formatter, "the server does not keep to HTTP/1.1: {error}"),
-            Self::Http2(error) => write!(formatter, "the server does not keep to HTTP/2: {error}"),
+            Self::Http1(error) => write!(formatter, "the server violates HTTP/1.1: {error}"),
+            Self::Http2(error) => write!(formatter, "the server violates HTTP/2: {error}"),
         }
     }
 }

@@ -2,12 +2,12 @@
 //!
 //! | what | file |
 //! | --- | --- |
-//! | what a URL says of the server | `origin.rs` |
-//! | opening a connection, and what is spoken on it | `dialer.rs` |
-//! | a connection of HTTP/1.1, of HTTP/2 | `http1.rs`, `http2.rs` |
-//! | a connection of HTTP/1.1 that waits for its next request | `idle.rs` |
-//! | the wire with its buffers, below both | `buffered_wire.rs` |
-//! | why a connection is of no more use | `error.rs` |
+//! | the server that a URL names | `origin.rs` |
+//! | opening a connection, with TLS and ALPN | `dialer.rs` |
+//! | HTTP/1.1 and HTTP/2 connections | `http1.rs`, `http2.rs` |
+//! | HTTP/1.1 connections that wait for their next request | `idle.rs` |
+//! | a connection's wire with its buffers, below both | `buffered_wire.rs` |
+//! | the errors of a connection | `error.rs` |
 #![forbid(unsafe_code)]
 
 mod buffered_wire;

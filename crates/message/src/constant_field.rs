@@ -1,8 +1,8 @@
-//! A header field that is known when the program is compiled.
+//! A header field that is known at compile time.
 
 use crate::field::KnownHeader;
 
-/// A header field whose line is known, and checked, when the program is compiled. To add it to a list is one copy.
+/// A header field whose line is known and checked at compile time. Adding it to a list is one copy.
 ///
 /// ```
 /// use serow_message::{ConstantField, Headers, KnownHeader};
@@ -23,7 +23,7 @@ impl ConstantField {
     ///
     /// # Panics
     ///
-    /// When the line is another: at compile time, where this is a constant.
+    /// If the line has another form: at compile time, if this is a constant.
     #[must_use]
     pub const fn new(known: KnownHeader, line: &'static str) -> Self {
         let (name, text) = (known.as_str().as_bytes(), line.as_bytes());

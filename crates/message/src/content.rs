@@ -1,4 +1,4 @@
-//! What the fields of a message say of its content (RFC 9110 §6.4, §8.6), in any version of HTTP.
+//! The framing fields of a message (RFC 9110 §6.4, §8.6), in any version of HTTP.
 
 use core::fmt;
 
@@ -6,21 +6,22 @@ use http::StatusCode;
 
 use crate::{Headers, KnownHeader};
 
-/// The length of a body that is to be sent.
+/// The length of a body to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodyLength {
     /// This many bytes.
     Known(u64),
-    /// Found out while it is sent.
+    /// Not known before the end.
     Unknown,
 }
 
-/// `Content-Length` is no number, or stands there more than once (RFC 9112 §6.3, RFC 9113 §8.1.1).
+/// `Content-Length` is not a number, or is repeated (RFC 9112 §6.3, RFC 9113 §8.1.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InvalidLength;
 
-/// RFC 9112 §6.3, rule 5: one field, one number of decimal digits. Equal repetitions are allowed to be taken for one;
-/// they are refused here, since no client sends them and proxies disagree about them. So is more than [`MOST`].
+/// Parses `Content-Length` (RFC 9112 §6.3, rule 5): one field, one number of decimal digits. The RFC allows equal
+/// repetitions; they are refused here, since no client sends them and proxies disagree about them. So is more than
+/// [`MOST`].
 ///
 /// # Errors
 ///
@@ -42,8 +43,8 @@ pub fn length(headers: &Headers) -> Result<Option<u64>, InvalidLength> {
         .ok_or(InvalidLength)
 }
 
-/// The longest body that is believed, in bytes: 8 EiB less one. A server behind a proxy that counts with a sign takes more
-/// for a negative number, and the body for the next request.
+/// The maximum length of a body, in bytes: 8 EiB less one. A server behind a proxy that counts with a sign would take
+/// more for a negative number, and the body for the next request.
 pub const MOST: u64 = i64::MAX as u64;
 
 /// RFC 9110 §6.4.1: whether a response with this status may have content.
@@ -52,8 +53,9 @@ pub fn is_possible(status: StatusCode) -> bool {
     !status.is_informational() && status != StatusCode::NO_CONTENT && status != StatusCode::NOT_MODIFIED
 }
 
-/// RFC 9110 §6.5.1: fields that frame or route a message, speak of this connection, or say who asks, have no meaning behind
-/// it. Whoever puts trailers among the other fields would take them for what was looked at before.
+/// Fields that must not be trailers (RFC 9110 §6.5.1): they frame or route a message, concern the connection, or
+/// authenticate the client. A recipient that merges trailers into the header fields would mistake them for checked
+/// ones.
 pub const NO_TRAILERS: [KnownHeader; 14] = [
     KnownHeader::ContentLength,
     KnownHeader::TransferEncoding,

@@ -1,4 +1,4 @@
-//! A body on its way in: the connection feeds it, the handler reads it, and neither runs ahead of the other.
+//! A request body: the connection sends it, the handler reads it, with back-pressure between them.
 
 use core::{
     fmt,
@@ -11,10 +11,10 @@ use http_body::{Frame, SizeHint};
 
 use crate::Headers;
 
-/// The reading end: what a handler finds in [`Body`](crate::Body).
+/// The reading end of a request body, which a handler finds in [`Body`](crate::Body).
 ///
-/// A chunk is taken from the socket only once it is asked for; so back-pressure reaches the peer, and
-/// `Expect: 100-continue` is answered only when somebody reads.
+/// A chunk is received from the socket only when the handler requests it; so back-pressure reaches the peer, and the
+/// server sends `100 Continue` only when the handler reads.
 #[derive(Debug)]
 pub struct Incoming {
     channel: Arc<Mutex<Channel>>,
@@ -27,21 +27,21 @@ pub struct BodySender {
     channel: Arc<Mutex<Channel>>,
 }
 
-/// What the reader wants of the sender.
+/// What the reader of a body requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
     /// The next chunk.
     More,
-    /// Nothing any more: the body was dropped.
+    /// Nothing more: the body was dropped.
     Nothing,
 }
 
-/// Why a body ended before its end.
+/// The error of an incomplete request body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IncomingError {
     /// The peer closed the connection or reset the stream.
     Disconnected,
-    /// The peer broke the rules of the protocol.
+    /// The peer violated the protocol.
     Malformed,
     /// The peer sent too slowly.
     TimedOut,
@@ -56,10 +56,10 @@ struct Channel {
     sender: Option<Waker>,
 }
 
-/// Who has the turn.
+/// The state of the channel: whose turn it is.
 #[derive(Debug)]
 enum State {
-    /// The reader has not asked yet.
+    /// The reader has not requested a chunk yet.
     Idle,
     /// The reader waits for a chunk.
     Asked,
@@ -140,8 +140,8 @@ impl Drop for Incoming {
 }
 
 impl BodySender {
-    /// Waits until the reader wants a chunk, or is gone. A reader in the same task is to be polled first: it does not wake
-    /// the task it runs in.
+    /// Waits until the reader wants a chunk, or is gone. A reader in the same task is to be polled first: it does not
+    /// wake the task it runs in.
     pub fn poll_wanted(&self, context: &mut Context<'_>) -> Poll<Wanted> {
         let mut channel = lock(&self.channel);
         match channel.state {
@@ -154,8 +154,8 @@ impl BodySender {
         }
     }
 
-    /// Ready when the body was dropped; otherwise the task is woken then. For a sender that was asked for a chunk and waits
-    /// for it itself.
+    /// Ready when the body was dropped; otherwise the task is woken then. For a sender that was asked for a chunk and
+    /// waits for it itself.
     pub fn poll_abandoned(&self, context: &mut Context<'_>) -> Poll<()> {
         let mut channel = lock(&self.channel);
         if let State::Dropped = channel.state {

@@ -1,4 +1,4 @@
-//! Informational responses (1xx): what a handler says before its response, such as 103 Early Hints (RFC 8297).
+//! Informational responses (1xx), which a handler sends before its response, such as 103 Early Hints (RFC 8297).
 
 use core::{
     sync::atomic::{AtomicBool, Ordering},
@@ -11,7 +11,7 @@ use http::{StatusCode, Version};
 
 use crate::{Headers, ResponseHead};
 
-/// The handler's end: sends informational responses ahead of the response.
+/// Sends informational responses ahead of the response; the handler's end of the queue.
 ///
 /// ```
 /// use serow_message::{Headers, Request, Response, StatusCode};
@@ -28,7 +28,7 @@ pub struct InformationalSender {
     shared: Option<Arc<Shared>>,
 }
 
-/// The connection's end.
+/// The queue of informational responses of one request; the connection's end.
 #[derive(Clone, Debug, Default)]
 pub struct InformationalQueue {
     shared: Arc<Shared>,
@@ -36,7 +36,7 @@ pub struct InformationalQueue {
 
 #[derive(Debug, Default)]
 struct Shared {
-    /// Whether the queue holds a response: asked for each request, so without the lock.
+    /// Whether the queue holds a response: checked for each request, so outside the lock.
     has_waiting: AtomicBool,
     queue: Mutex<Queue>,
 }
@@ -75,28 +75,28 @@ impl InformationalQueue {
         InformationalSender { shared: Some(Arc::clone(&self.shared)) }
     }
 
-    /// Whether no handler holds the other end any more and none left something behind, so that the queue may serve the
-    /// next request.
+    /// Whether no handler holds the other end any more and the queue is empty, so that it can be used for the next
+    /// request.
     #[must_use]
     #[inline]
     pub fn is_free(&self) -> bool {
         Arc::strong_count(&self.shared) == 1 && !self.has_waiting()
     }
 
-    /// Whether an informational response waits to be sent.
+    /// Whether the queue is not empty.
     #[must_use]
     #[inline]
     pub fn has_waiting(&self) -> bool {
         self.shared.has_waiting.load(Ordering::Acquire)
     }
 
-    /// Takes what waits.
+    /// Takes the queued responses.
     #[must_use]
     pub fn take(&self) -> Vec<ResponseHead> {
         self.take_from(&mut lock(&self.shared.queue))
     }
 
-    /// Takes what waits; the waker of `context` is woken when more comes.
+    /// Takes the queued responses; wakes the task of `context` when more are queued.
     #[must_use]
     pub fn poll_take(&self, context: &mut Context<'_>) -> Vec<ResponseHead> {
         let mut queue = lock(&self.shared.queue);
@@ -118,5 +118,5 @@ fn lock(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
     queue.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Informational responses that may wait for a peer that does not read: a handler in a loop must not fill the memory.
+/// The maximum number of queued responses for a peer that does not read: a handler in a loop must not fill the memory.
 const MAX_WAITING: usize = 64;

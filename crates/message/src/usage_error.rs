@@ -1,11 +1,11 @@
-//! What a program can do wrong when it sends a message.
+//! The error of a caller that misuses a protocol state machine.
 
 use core::fmt;
 
-/// The caller broke a rule: a defect of the program, never of the peer.
+/// The caller sent a message in a wrong way: a defect of the program, never of the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UsageError {
-    /// A head, data or an end when it was not their turn.
+    /// A head, data or an end out of turn.
     OutOfTurn,
     /// More bytes than the announced length.
     TooManyBytes,

@@ -1,4 +1,4 @@
-//! The life of a worker thread: it accepts until the server stops, and then finishes what runs.
+//! The accept loop of a worker thread, and what happens to its connections when the server stops.
 
 use std::{future::poll_fn, ops::ControlFlow, rc::Rc, task::Poll};
 
@@ -12,13 +12,13 @@ use tokio::{
 
 use crate::{Error, connection, stop::Phase, worker::Worker};
 
-/// A listening socket, and what encrypts its connections if anything does.
+/// A listening socket, with the TLS acceptor for its connections where there is one.
 pub(crate) struct Endpoint {
     pub(crate) listener: Listener,
     pub(crate) tls: Option<TlsAcceptor>,
 }
 
-/// Serves until `stop` says otherwise.
+/// Serves until `stop` changes its phase.
 pub(crate) fn run<H: Handler>(
     worker: Worker<H>,
     listeners: Vec<Endpoint>,
@@ -63,7 +63,7 @@ async fn serve<H: Handler>(
             () = &mut all_left => return Ok(()),
             () = tokio::time::sleep(grace) => {
                 let connections = worker.counters.connections.count();
-                tracing::warn!(connections, "the grace time is over: cutting what still runs");
+                tracing::warn!(connections, "the grace period is over: closing the connections still in use");
                 return Ok(());
             }
             // Less time than before, or none.
@@ -72,7 +72,7 @@ async fn serve<H: Handler>(
     }
 }
 
-/// Accepts until the server stops; then what is left in the queue.
+/// Accepts until the server stops, then accepts the connections left in the queue.
 async fn accept<H: Handler>(
     worker: Rc<Worker<H>>,
     mut acceptor: Acceptor,
@@ -93,7 +93,7 @@ async fn accept<H: Handler>(
     accept_rest(&worker, &mut acceptor, tls.as_ref()).await;
 }
 
-/// The server stops; and where a port is shared, it has been seen to that nothing new comes.
+/// Ready when the server stops and, where a port is shared, no new connections arrive any more.
 async fn end_of_accepting(stop: &mut watch::Receiver<Phase>, left: &mut PortDrained) {
     let _ = stop.wait_for(|phase| phase.is_stopping()).await;
     left.wait().await;
@@ -114,7 +114,7 @@ async fn accept_within_limit<H: Handler>(worker: &Worker<H>, acceptor: &mut Acce
     }
 }
 
-/// What waits in the queue was accepted by the kernel in our name: it is served, beyond the limit too.
+/// The kernel has accepted the connections in the queue already: they are served, beyond the limit too.
 async fn accept_rest<H: Handler>(worker: &Rc<Worker<H>>, acceptor: &mut Acceptor, tls: Option<&TlsAcceptor>) {
     loop {
         // The runtime looks for events before this goes on, so that the queue is not thought to be empty for lack of a
@@ -135,7 +135,7 @@ async fn accept_rest<H: Handler>(worker: &Rc<Worker<H>>, acceptor: &mut Acceptor
     }
 }
 
-/// Starts an accepted connection, or waits where none could be accepted; says whether accepting is over.
+/// Starts an accepted connection, or waits after an accept error; returns whether accepting is over.
 async fn take_in<H: Handler>(
     worker: &Rc<Worker<H>>,
     accepted: Result<Accepted, AcceptError>,

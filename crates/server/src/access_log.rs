@@ -1,4 +1,4 @@
-//! The seam of the access log.
+//! The trait of access logs, and what the server records for them.
 
 use std::{
     mem,
@@ -10,29 +10,29 @@ use serow_message::{Connection, Extensions, Headers, Priority, RequestHead, Stat
 
 use crate::exchange::Sent;
 
-/// Is told of every request when it is over. Each worker has one of its own.
+/// An access log: the server calls it once per request, when the response has been sent. Each worker has its own.
 pub trait AccessLog: 'static {
-    /// Called on the worker's thread: what takes long here, every connection of the core waits for.
+    /// Called on the worker's thread: while it runs, all connections of the thread wait.
     fn log(&self, served: &Served<'_>);
 
-    /// Whether it reads [`Served::response`] and [`Served::extensions`], which are kept only where that is so.
+    /// Whether it reads [`Served::response`] and [`Served::extensions`]; the server keeps them only if so.
     fn reads_response(&self) -> bool {
         false
     }
 }
 
-/// A request that is over.
+/// A finished request, as the access log sees it.
 #[derive(Debug)]
 pub struct Served<'a> {
     /// The connection it came on.
     pub connection: &'a Connection,
-    /// The number of that connection; each of this process that had a request has another.
+    /// The number of that connection, unique within this process.
     pub connection_number: u64,
-    /// Which of the connection's requests this is, from 1.
+    /// The number of the request within its connection, from 1.
     pub request_number: u64,
-    /// Its head; `None` where none could be made of what the client sent (400, 408, 431 …).
+    /// Its head; `None` if the client did not send a valid one (400, 408, 431 …).
     pub request: Option<&'a RequestHead>,
-    /// The status of the response. 499 where there was none since the client left before, as nginx writes it.
+    /// The status of the response; 499, as in nginx, if the client disconnected before there was one.
     pub status: StatusCode,
     /// The fields of the response as the handler made it, without those that are added when it is sent (`date`,
     /// `content-length` and those of the connection); `None` where there was no response, or
@@ -44,13 +44,13 @@ pub struct Served<'a> {
     pub head_bytes: u64,
     /// Bytes of the response's body.
     pub body_bytes: u64,
-    /// Where it came over HTTP/2: on which stream, and how urgent that was.
+    /// The HTTP/2 stream that carried it, and its priority; `None` over HTTP/1.
     pub stream: Option<ServedStream>,
-    /// When the head of the request was whole.
+    /// When the head of the request was complete.
     pub began: SystemTime,
     /// From then until the last byte of the response was handed to the kernel.
     pub took: Duration,
-    /// Whether the response was sent whole; otherwise the connection was cut.
+    /// Whether the whole response was sent; otherwise the server closed the connection or reset the stream.
     pub whole: bool,
 }
 
@@ -59,7 +59,7 @@ pub struct Served<'a> {
 pub struct ServedStream {
     /// Its number (RFC 9113 §5.1.1).
     pub number: u32,
-    /// How urgent the response was when the last of it was sent (RFC 9218): as the client said it, or the response.
+    /// The priority of the response when its last byte was sent (RFC 9218), as the client or the response set it.
     pub priority: Priority,
 }
 
@@ -70,7 +70,7 @@ pub(crate) struct RequestLog {
     requests: u64,
 }
 
-/// What is kept of a request for the log.
+/// A request log entry: what the server keeps of a request for the access log.
 pub(crate) struct RequestLogEntry {
     connection: Connection,
     connection_number: u64,
@@ -83,7 +83,7 @@ pub(crate) struct RequestLogEntry {
 }
 
 impl RequestLog {
-    /// A request has come, or what might have been one.
+    /// Begins the entry of a request, or of bytes that did not become one.
     pub(crate) fn begin(&mut self, request: Option<&RequestHead>, connection: &Connection) -> RequestLogEntry {
         if self.requests == 0 {
             self.connection = NEXT_CONNECTION.fetch_add(1, Ordering::Relaxed);
@@ -103,19 +103,19 @@ impl RequestLog {
 }
 
 impl RequestLogEntry {
-    /// The stream that carries it, and how urgent that is by now.
+    /// Notes the stream that carries the request, and its current priority.
     pub(crate) fn note_stream(&mut self, number: u32, priority: Priority) {
         self.stream = Some(ServedStream { number, priority });
     }
 
-    /// The response that will be sent. Its extensions are of no more use to anybody else.
+    /// Notes the response that will be sent, and takes its extensions, which nothing reads afterwards.
     pub(crate) fn note_response(&mut self, log: &dyn AccessLog, headers: &Headers, extensions: &mut Extensions) {
         if log.reads_response() {
             self.response = Some((headers.clone(), mem::take(extensions)));
         }
     }
 
-    /// Tells the log.
+    /// Writes the entry to the access log.
     pub(crate) fn write(self, log: &dyn AccessLog, sent: Sent, whole: bool) {
         log.log(&Served {
             connection: &self.connection,

@@ -1,4 +1,4 @@
-//! The beginning of a connection: who is at the other end, whether it is encrypted, and which protocol it speaks.
+//! The start of a connection: the client's address, the TLS handshake, and the choice of the protocol.
 
 use std::{future::poll_fn, ops::ControlFlow, rc::Rc, sync::Arc, task::Poll};
 
@@ -29,7 +29,7 @@ pub(crate) async fn serve<H: Handler>(
     };
     let socket = match Socket::new(accepted.socket) {
         Ok(socket) => socket,
-        Err(error) => return tracing::warn!(%error, "a connection could not be watched"),
+        Err(error) => return tracing::warn!(%error, "cannot register a connection with the event loop"),
     };
     let mut transport = Transport::new(Rc::clone(&worker), socket);
     transport.allow_idle(worker.settings.timeouts.head);
@@ -54,13 +54,13 @@ pub(crate) async fn serve<H: Handler>(
     }
 }
 
-/// What the beginning of a connection has shown.
+/// The result of the start of a connection.
 struct Begun {
     connection: Connection,
     version: SpokenVersion,
 }
 
-/// What the client speaks.
+/// The protocol that the client speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SpokenVersion {
     Http1,
@@ -69,9 +69,9 @@ enum SpokenVersion {
 
 /// Why a connection ended before its first request.
 enum Ended {
-    /// Nothing wrong: the client left, or the server stops.
+    /// Not an error: the client disconnected, or the server stops.
     Quietly(&'static str),
-    /// It does not begin as it must.
+    /// Its first bytes are invalid.
     Refused(&'static str),
     TransportError(TransportError),
 }
@@ -106,7 +106,7 @@ async fn begin<H: Handler>(
     Ok(Begun { connection: connection.with_credentials(credentials), version })
 }
 
-/// Which process connected; TCP does not tell.
+/// The process that connected; TCP does not reveal it.
 fn credentials<H: Handler>(transport: &Transport<H>, peer: Peer) -> Option<PeerCredentials> {
     let serow_net::PeerCredentials { process, user } = match peer {
         Peer::Unix => transport.wire.socket().peer_credentials().ok()?,
@@ -115,7 +115,7 @@ fn credentials<H: Handler>(transport: &Transport<H>, peer: Peer) -> Option<PeerC
     Some(PeerCredentials { process, user })
 }
 
-/// What handlers and logs see of a handshake.
+/// The properties of a handshake that handlers and logs see.
 fn encryption(description: &TlsDescription) -> Encryption {
     Encryption {
         version: match description.version() {
@@ -144,8 +144,8 @@ async fn receive_proxy_header<H: Handler>(
     .await?
 }
 
-/// Finds out which version of HTTP the client speaks: by ALPN, or without TLS by its first bytes (RFC 9113
-/// §3.3: prior knowledge). Where only one is spoken, it is that.
+/// Determines the version of HTTP that the client speaks: by ALPN, or without TLS by its first bytes (RFC 9113 §3.3:
+/// prior knowledge). If the server speaks only one version, it is that one.
 async fn receive_version<H: Handler>(worker: &Worker<H>, transport: &mut Transport<H>) -> Result<SpokenVersion, Ended> {
     let versions = worker.settings.versions;
     let received = receive(worker, transport, |transport| {
@@ -225,7 +225,7 @@ impl std::fmt::Display for Ended {
             Self::TransportError(TransportError::Lost(error) | TransportError::Unfinished(error)) => {
                 error.fmt(formatter)
             }
-            Self::TransportError(TransportError::TimedOut) => formatter.write_str("nothing came in time"),
+            Self::TransportError(TransportError::TimedOut) => formatter.write_str("timed out before the first request"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The connections of a worker or of all, counted.
+//! Counters of the open connections of a worker or of all workers.
 
 use std::sync::{
     Arc,
@@ -7,7 +7,7 @@ use std::sync::{
 
 use tokio::sync::Notify;
 
-/// How many connections there are. Shared with connections that were handed over and may live on another thread.
+/// A counter of open connections. It is shared with connections that were handed over and may live on another thread.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ConnectionCounter {
     shared: Arc<Shared>,
@@ -19,11 +19,11 @@ pub(crate) struct ConnectionCounter {
 struct Shared {
     count: AtomicUsize,
     left: Notify,
-    /// Told when a worker wants room and has no connection of its own to close.
+    /// Notified when a worker needs room and has no connection of its own to close.
     wanted: Notify,
 }
 
-/// One connection, as long as it lives.
+/// Counts one connection until it is dropped.
 #[derive(Debug)]
 pub(crate) struct ConnectionGuard {
     worker: Arc<Shared>,
@@ -31,7 +31,7 @@ pub(crate) struct ConnectionGuard {
 }
 
 impl ConnectionCounter {
-    /// One more, here and among `all`.
+    /// Counts one more connection, here and in `all`.
     pub(crate) fn enter(&self, all: Option<&Self>) -> ConnectionGuard {
         let add = |connections: &Self| {
             connections.shared.count.fetch_add(1, Ordering::Relaxed);
@@ -40,7 +40,7 @@ impl ConnectionCounter {
         ConnectionGuard { worker: add(self), all: all.map(add) }
     }
 
-    /// How many there are.
+    /// The number of open connections.
     pub(crate) fn count(&self) -> usize {
         self.shared.count.load(Ordering::Relaxed)
     }
@@ -55,7 +55,7 @@ impl ConnectionCounter {
         self.shared.wanted.notified().await;
     }
 
-    /// Waits until there are few enough.
+    /// Waits until `enough` accepts the number of connections.
     pub(crate) async fn wait_until(&self, enough: impl Fn(usize) -> bool) {
         loop {
             let left = self.shared.left.notified();

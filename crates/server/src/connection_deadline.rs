@@ -1,4 +1,4 @@
-//! How long the peer of a connection is waited for.
+//! The deadline of a connection: how long the server waits for its peer.
 
 use std::{
     task::{Context, Poll},
@@ -9,44 +9,44 @@ use serow_net::{Clock, Deadline, Moment, deadlines::PRECISE_BELOW, monotonic};
 
 use crate::Timeouts;
 
-/// The deadline of a connection, and what it is for.
+/// The deadline of a connection, and its purpose.
 pub(crate) struct ConnectionDeadline {
     deadline: Deadline,
     purpose: Purpose,
 }
 
-/// What the peer is waited for.
+/// What the peer has to do before the deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Purpose {
-    /// Nothing, or what somebody else sees to.
+    /// Nothing, or something that the caller checks.
     Other,
-    /// A last request of a connection that is to end.
+    /// Send a last request, before the connection is closed.
     DrainGrace,
-    /// Nothing: its response is being made.
+    /// Nothing: the handler makes its response.
     Making,
-    /// Nothing but its response, which is being made, though it sends nothing more itself.
+    /// Nothing: the handler makes its response, and the peer has closed its side.
     HalfClosed,
-    /// It is to take a body; so many bytes it took since its time began. See [`Timeouts::RENEWAL`].
+    /// Receive a body; `moved` bytes since the deadline was set. See [`Timeouts::RENEWAL`].
     Sending { moved: usize },
-    /// It is to send a body.
+    /// Send a body.
     Receiving(Receiving),
 }
 
-/// How a body has come in since its time began.
+/// The progress of a request body since its deadline was set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Receiving {
     moved: usize,
-    /// What it was waited for before; whether somebody waits now, and since when.
+    /// The time already spent waiting; and since when the reader waits now, if it does.
     spent: Duration,
     since: Option<Since>,
 }
 
-/// When somebody began to wait.
+/// When the reader began to wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Since {
-    /// By the clock of the worker, which may be a tick behind: enough for times that ticks are counted for.
+    /// By the worker's clock, which may be a tick behind: accurate enough for deadlines that are counted in ticks.
     Rough(Moment),
-    /// By the kernel's, for times that are kept to the millisecond.
+    /// By the kernel's clock, for deadlines with an accuracy of a millisecond.
     Precise(Duration),
 }
 
@@ -62,14 +62,14 @@ impl ConnectionDeadline {
         self.purpose = Purpose::Other;
     }
 
-    /// The peer, which nothing is done for, has this long from now; less where others wait for room.
+    /// The idle peer has this long from now; less if other connections wait for room.
     #[inline]
     pub(crate) fn allow_idle(&mut self, time: Duration) {
         self.deadline.set_idle(time);
         self.purpose = Purpose::Other;
     }
 
-    /// The peer is not waited for.
+    /// Removes the deadline.
     #[inline]
     pub(crate) fn allow_any_time(&mut self) {
         self.deadline.clear();
@@ -82,8 +82,8 @@ impl ConnectionDeadline {
         self.deadline.poll_expired(context)
     }
 
-    /// Ready when the peer has said nothing for a moment more: for two of its round trips at least. Its time begins with
-    /// the first call.
+    /// Ready when the peer has sent nothing for a further moment, at least two of its round trips, after which the
+    /// connection may be closed. The time begins with the first call.
     pub(crate) fn poll_drain_grace(
         &mut self,
         context: &mut Context<'_>,
@@ -96,15 +96,15 @@ impl ConnectionDeadline {
         self.poll_overdue(context)
     }
 
-    /// The peer has begun something after all, and has this long to finish it.
+    /// The peer has begun a request after all, and has this long to finish it.
     pub(crate) fn end_drain_grace(&mut self, time: Duration) {
         if self.purpose == Purpose::DrainGrace {
             self.allow(time);
         }
     }
 
-    /// Ready when a response takes long to be made, or its next piece: then it is worth a look whether the peer is still there. To
-    /// look each time would cost quick ones a hundredth of all that they cost.
+    /// Ready when the handler takes long to make a response or its next piece: then a check is worthwhile whether the
+    /// peer is still connected. A check each time would cost quick responses one per cent.
     #[inline]
     pub(crate) fn poll_long_making(&mut self, context: &mut Context<'_>) -> Poll<()> {
         match self.purpose {
@@ -118,8 +118,8 @@ impl ConnectionDeadline {
         self.poll_overdue(context)
     }
 
-    /// Ready when there was nothing to send to a peer that has closed its side, for a moment. Its time begins with the first
-    /// call, and again whenever something was sent ([`Self::note_sent`]).
+    /// Ready when the server had nothing to send for a while to a peer that has closed its side. The time begins with
+    /// the first call, and again whenever something was sent ([`Self::note_sent`]).
     pub(crate) fn poll_half_closed(&mut self, context: &mut Context<'_>) -> Poll<()> {
         if self.purpose != Purpose::HalfClosed {
             self.deadline.set_roughly(HALF_CLOSED);
@@ -128,8 +128,8 @@ impl ConnectionDeadline {
         self.poll_overdue(context)
     }
 
-    /// Ready when the peer, which is to take a body, took too long. Its time begins with the first call, and again
-    /// whenever it has taken enough ([`Self::note_sent`]).
+    /// Ready when the peer, which has to receive a body, took too long. Its time begins with the first call, and again
+    /// whenever it has received enough ([`Self::note_sent`]).
     pub(crate) fn poll_sending(&mut self, context: &mut Context<'_>, time: Duration) -> Poll<()> {
         if !matches!(self.purpose, Purpose::Sending { .. }) {
             self.deadline.set(time);
@@ -138,12 +138,12 @@ impl ConnectionDeadline {
         self.poll_overdue(context)
     }
 
-    /// Whether the peer, which was to take a body, took too long.
+    /// Whether the peer, which had to receive a body, took too long.
     pub(crate) fn has_waited_to_send_in_vain(&self) -> bool {
         matches!(self.purpose, Purpose::Sending { .. }) && self.deadline.is_expired()
     }
 
-    /// The peer took so many bytes of a body.
+    /// The peer received this many bytes of a body.
     #[inline]
     pub(crate) fn note_sent(&mut self, bytes: usize, time: Duration) {
         match &mut self.purpose {
@@ -159,7 +159,7 @@ impl ConnectionDeadline {
         }
     }
 
-    /// The peer took all there was.
+    /// The peer received all of the output.
     #[inline]
     pub(crate) fn note_all_sent(&mut self) {
         if let Purpose::Sending { .. } = self.purpose {
@@ -167,8 +167,8 @@ impl ConnectionDeadline {
         }
     }
 
-    /// Ready when the peer, which is to send a body, took too long. Its time runs from the first call, but for the pauses
-    /// ([`Self::pause`]), and begins again whenever it has sent enough ([`Self::note_received`]).
+    /// Ready when the peer, which has to send a body, took too long. Its time runs from the first call, except for the
+    /// pauses ([`Self::pause`]), and begins again whenever it has sent enough ([`Self::note_received`]).
     pub(crate) fn poll_receiving(&mut self, context: &mut Context<'_>, time: Duration, clock: &Clock) -> Poll<()> {
         let receiving = match self.purpose {
             Purpose::Receiving(receiving) => receiving,
@@ -181,7 +181,7 @@ impl ConnectionDeadline {
         self.poll_overdue(context)
     }
 
-    /// The peer sent so many bytes of a body.
+    /// The peer sent this many bytes of a body.
     pub(crate) fn note_received(&mut self, bytes: usize, time: Duration, clock: &Clock) {
         if let Purpose::Receiving(receiving) = &mut self.purpose {
             receiving.moved += bytes;
@@ -193,7 +193,7 @@ impl ConnectionDeadline {
         }
     }
 
-    /// Whoever reads the body is at something else: that is not the peer's time.
+    /// The handler does not wait for the body at present: that time does not count against the peer.
     pub(crate) fn pause(&mut self, clock: &Clock) {
         if let Purpose::Receiving(receiving) = &mut self.purpose {
             if let Some(since) = receiving.since.take() {
@@ -205,7 +205,7 @@ impl ConnectionDeadline {
 }
 
 impl Since {
-    /// Now, for a peer that has this time.
+    /// The current time, for a deadline of this length.
     fn now(time: Duration, clock: &Clock) -> Self {
         if time < PRECISE_BELOW { Self::Precise(monotonic()) } else { Self::Rough(clock.now()) }
     }
@@ -218,19 +218,20 @@ impl Since {
     }
 }
 
-/// How long a connection without a request is kept at least when it is to end: a request that is on its way is answered,
-/// and not lost. Covers a stutter of a client near by.
+/// The minimum time for which an idle connection stays open during a graceful shutdown, so that a request that is on
+/// its way is answered and not lost. Covers a brief pause of a nearby client.
 const MIN_DRAIN_GRACE: Duration = Duration::from_millis(100);
 
-/// How long at most, however long its round trips are: TCP's measurement of a link that has just been overloaded may be
-/// many times what it is now. Two round trips over a geostationary satellite are 1.2 s.
+/// The maximum of that time, however long the round trips are: TCP's measurement of a link that was just overloaded may
+/// be many times the current value. Two round trips over a geostationary satellite are 1.2 s.
 const MAX_DRAIN_GRACE: Duration = Duration::from_secs(5);
 
-/// One tick of the deadlines: whoever answers within that is through before anybody could look.
+/// One tick of the deadlines: a response made within that time is complete before a check could take place.
 const LONG_MAKING: Duration = Duration::from_millis(250);
 
-/// How long a client that has closed its side waits for something in vain before it is taken for gone. Scripts that send a request
-/// through a pipe close theirs; nearly all that do so have closed both, and nginx gives up at once.
+/// How long the server has nothing to send to a client that has closed its side before it considers the client
+/// disconnected. Scripts that send a request through a pipe close theirs; nearly all other clients that do so have
+/// closed both sides, and nginx gives up at once.
 const HALF_CLOSED: Duration = Duration::from_secs(1);
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! HTTP/1.1 over a transport: one request, one response, and again.
+//! An HTTP/1.1 connection: requests and responses in turn.
 
 mod body_forwarding;
 mod exchange;
@@ -39,20 +39,20 @@ struct Http1<H> {
     in_progress: bool,
 }
 
-/// How a connection ends.
+/// Why a connection ends.
 enum End {
-    /// In order: all responses are sent.
+    /// Gracefully: all responses are sent.
     Close,
-    /// The peer made a mistake, or took too long, and is told.
+    /// The peer made a mistake or took too long; the server sends it an error response.
     Refuse(StatusCode),
-    /// A response cannot be finished, or the peer is gone.
+    /// A response cannot be finished, or the peer has disconnected.
     Cut(TransportError),
     /// The connection belongs to the handler now.
     Tunnel(PendingUpgrade),
 }
 
 impl End {
-    /// What the log says of a request that had no response from the handler.
+    /// The logged part of a request without a response from the handler.
     fn status(&self) -> StatusCode {
         match self {
             Self::Refuse(status) => *status,
@@ -83,7 +83,7 @@ pub(crate) async fn serve<H: Handler>(
 }
 
 impl<H: Handler> Http1<H> {
-    /// Request after request, until the connection ends.
+    /// Serves one request after the other, until the connection ends.
     async fn exchanges(&mut self) -> End {
         // What came along with a PROXY header waits already to be understood.
         let mut nothing_waits = self.transport.input.is_empty();
@@ -154,7 +154,7 @@ impl<H: Handler> Http1<H> {
         }
     }
 
-    /// A refusal of what never became a request is to be seen in the log, too.
+    /// Logs the refusal of bytes that did not become a request.
     fn log_refusal(&mut self, end: &End) {
         let End::Refuse(status) = end else { return };
         self.worker.counters.note_refused_http1(*status);
@@ -178,14 +178,14 @@ impl<H: Handler> Http1<H> {
                 End::Refuse(error.status())
             }
             error => {
-                tracing::debug!(peer = ?self.connection.peer(), %error, "a request was refused");
+                tracing::debug!(peer = ?self.connection.peer(), %error, "refused a request");
                 End::Refuse(error.status())
             }
         }
     }
 
-    /// Ends the connection in order. A client that has nothing more to send needs no ceremony; one that learns only from
-    /// the response that it is the last may have sent its next request already.
+    /// Closes the connection gracefully. A client that has nothing more to send does not need a lingering close; one
+    /// that learns only from the response that it is the last may have sent its next request already.
     async fn close(&mut self) {
         let asked_for = self.machine.has_received_all() && !self.worker.is_draining();
         let all_received = asked_for || self.machine.is_idle();
@@ -200,7 +200,7 @@ impl<H: Handler> Http1<H> {
         }
     }
 
-    /// Tells the client why the connection ends; if its response has begun already, that is cut.
+    /// Sends the client the reason as an error response; if its response has begun already, resets the connection.
     async fn refuse(&mut self, status: StatusCode) {
         if self.machine.has_begun_response() && self.machine.begin_next() == Next::Unfinished {
             return self.cut(&TransportError::TimedOut);
@@ -216,20 +216,20 @@ impl<H: Handler> Http1<H> {
         }
     }
 
-    /// Ends the connection so that nobody takes what was sent for whole.
+    /// Resets the connection, so that the client does not take a partial response for a complete one.
     fn cut(&self, broken: &TransportError) {
         let peer = self.connection.peer();
         match broken {
             TransportError::Lost(error) => tracing::debug!(?peer, %error, "a connection was lost"),
-            TransportError::TimedOut => tracing::debug!(?peer, "a peer took too long"),
+            TransportError::TimedOut => tracing::debug!(?peer, "a connection timed out"),
             TransportError::Unfinished(error) => tracing::warn!(?peer, %error, "a response could not be finished"),
         }
         self.transport.cut();
     }
 }
 
-/// A connection at work. If that ends before its end (the service panics, which costs this connection and no other; or
-/// the server does not wait any longer), the peer is not to take what it has for whole.
+/// A connection that is served. If it is dropped before its end (the service panics, which affects only this
+/// connection; or the server does not wait any longer), the peer must not take a partial response for a complete one.
 struct Watched<'a, H: Handler>(&'a mut Http1<H>);
 
 impl<H: Handler> Watched<'_, H> {
@@ -255,6 +255,6 @@ impl<H: Handler> Drop for Watched<'_, H> {
     }
 }
 
-/// Pipelined requests of one connection before it is the others' turn: well under a millisecond of work, if handlers are
-/// quick.
+/// The number of pipelined requests of one connection that are served before other connections get their turn: well
+/// under a millisecond of work, if handlers are quick.
 const PIPELINED_IN_TURN: u32 = 64;

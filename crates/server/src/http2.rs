@@ -1,4 +1,4 @@
-//! HTTP/2 over a transport: many requests at once, each an exchange of its own, and one order in which they are sent.
+//! An HTTP/2 connection: concurrent requests, each an exchange of its own, and one order in which responses are sent.
 
 mod body_forwarding;
 mod connection;
@@ -19,7 +19,7 @@ use serow_message::{Connection, Handler};
 use self::connection::{End, Http2};
 use crate::{connection_counter::ConnectionGuard, transport::Transport, worker::Worker};
 
-/// Serves a connection until its end; it counts as one until then.
+/// Serves a connection until its end, and counts it until then.
 pub(crate) async fn serve<H: Handler>(
     worker: Rc<Worker<H>>,
     transport: Transport<H>,

@@ -1,4 +1,4 @@
-//! A web server at the speed of the kernel: hand it a handler, or any `tower` service.
+//! An HTTP server for a handler or any `tower` service.
 //!
 //! ```no_run
 //! use serow::{Request, Server};
@@ -8,12 +8,12 @@
 //! }
 //! ```
 //!
-//! A [`Handler`] is an async function from [`Request`] to [`Response`]. An axum router or another `tower::Service` becomes
-//! one by [`ServiceHandler`], and a `tower` layer wraps one by [`HandlerExt::layer`]. Where its type is in the way,
-//! [`HandlerExt::boxed`] takes it off.
+//! A [`Handler`] is an async function from [`Request`] to [`Response`]. An axum router or another `tower::Service`
+//! becomes one by [`ServiceHandler`], and [`HandlerExt::layer`] wraps one in a `tower` layer. [`HandlerExt::boxed`]
+//! erases its type.
 //!
-//! Each worker thread has a runtime, a listening socket and a clone of the handler of its own; a connection stays where it
-//! was accepted, so futures need not be `Send` and no lock stands in the way of a request.
+//! Each worker thread has a runtime, a listening socket and a clone of the handler of its own; a connection stays where
+//! it was accepted, so futures need not be `Send`, and requests do not take locks.
 #![forbid(unsafe_code)]
 
 mod accepting;

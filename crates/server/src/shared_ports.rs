@@ -1,4 +1,4 @@
-//! Leaving the ports that are shared with other processes, before a server that is told to stop accepts no more.
+//! Draining the ports that are shared with other processes, before a stopping server closes its listeners.
 
 use std::time::Duration;
 
@@ -6,8 +6,8 @@ use serow_reuse_port::Departure;
 
 use crate::{Stopper, status::Status, stop::Phase};
 
-/// Once the server is told to stop: has new connections led to the others, and closes the sockets when the workers have
-/// accepted the last. `grace` is the time that all of stopping may take, where nothing else is said.
+/// When the server is stopping: directs new connections to the other processes, and closes the sockets when the workers
+/// have accepted the last. `grace` is the time that all of stopping may take, unless the caller of `stop` set another.
 pub(crate) async fn leave(mut departure: Departure, stopper: &Stopper, status: &Status, grace: Duration) {
     let mut stop = stopper.watch();
     let grace = match stop.wait_for(|phase| phase.is_stopping()).await.as_deref() {
@@ -20,6 +20,6 @@ pub(crate) async fn leave(mut departure: Departure, stopper: &Stopper, status: &
     departure.finish().await;
 }
 
-/// For handshakes whose clients do not go on: what they sent may be lost, and is sent again after 1 and 3 seconds (RFC
-/// 6298 §5.5).
+/// The wait for incomplete TCP handshakes: the client's packet may be lost, and is sent again after 1 and 3 seconds
+/// (RFC 6298 §5.5).
 const LONGEST: Duration = Duration::from_secs(5);

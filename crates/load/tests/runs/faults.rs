@@ -110,7 +110,7 @@ fn what_is_no_http_ends_the_run() {
     let broken = raw(b"HTTP/1.1 200 OK\r\ncontent-length: many\r\n\r\n");
     let outcome = Run::new(plan(broken, http::Version::HTTP_11, 1)).run(|_| {}, |results| results);
     let Err(failure @ LoadError::NotHttp { .. }) = outcome else { panic!("{outcome:?}") };
-    assert!(failure.to_string().starts_with("the server does not keep to HTTP/1.1: "), "{failure}");
+    assert!(failure.to_string().starts_with("the server violates HTTP/1.1: "), "{failure}");
 }
 
 #[test]

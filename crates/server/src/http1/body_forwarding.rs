@@ -1,4 +1,4 @@
-//! The body of a request, from the socket to whoever reads it.
+//! Forwarding of a request body from the socket to the handler.
 
 use std::{
     cell::Cell,
@@ -18,12 +18,12 @@ use crate::transport::TransportError;
 /// Forwards a request body from the connection to the handler, where there is one.
 pub(super) struct BodyForwarding {
     sender: Option<BodySender>,
-    /// Bytes that were announced and not yet received; none for a chunked body.
+    /// Bytes that were announced and not yet received; `None` for a chunked body.
     left: Cell<Option<u64>>,
 }
 
 impl BodyForwarding {
-    /// The two ends of a body with this framing.
+    /// The two ends of a body with this framing: the sender here, the reader for the handler.
     #[inline]
     pub(super) fn new(framing: Framing) -> (Self, Body) {
         match framing {
@@ -42,7 +42,7 @@ impl BodyForwarding {
         self.sender.is_some()
     }
 
-    /// Whether nobody will read the rest.
+    /// Whether the handler will not read the rest.
     fn is_abandoned(&self) -> bool {
         self.sender.as_ref().is_none_or(BodySender::is_abandoned)
     }
@@ -60,7 +60,7 @@ impl BodyForwarding {
 }
 
 impl<H: Handler> Http1<H> {
-    /// Before the head of the response is sent: decides what becomes of a body that has not been read to its end.
+    /// Decides, before the head of the response is sent, whether a body that has not been read to its end is drained.
     pub(super) fn settle_expectation(&mut self, forwarding: &BodyForwarding) {
         if !forwarding.is_abandoned() {
             // The response may be made of the body, or somebody reads it elsewhere: no later time to ask for it.
@@ -70,7 +70,8 @@ impl<H: Handler> Http1<H> {
         }
     }
 
-    /// Feeds the body as it is wanted: ready when the reader has something to look at, or the connection ends over it.
+    /// Forwards the body as the reader requests it: ready when the reader has something to read, or the connection
+    /// fails.
     pub(super) fn poll_forward_body(
         &mut self,
         forwarding: &BodyForwarding,
@@ -126,7 +127,7 @@ impl<H: Handler> Http1<H> {
         }
     }
 
-    /// After the response: feeds the rest to whoever still reads, in another task than the handler's.
+    /// Forwards the rest of the body after the response, to a reader in another task than the handler's.
     pub(super) async fn forward_rest(&mut self, forwarding: &BodyForwarding) -> Result<(), End> {
         if forwarding.is_abandoned() || self.machine.has_received_all() {
             return Ok(());
@@ -151,7 +152,7 @@ impl<H: Handler> Http1<H> {
         .await
     }
 
-    /// Takes in what is left of a body nobody reads, so that the next request can be found.
+    /// Drains the rest of a body that the handler does not read, so that the next request can be found.
     pub(super) async fn drain(&mut self) -> Result<(), End> {
         let mut left = MAX_DRAINED;
         poll_fn(|context| {
@@ -178,13 +179,13 @@ impl<H: Handler> Http1<H> {
         .await
     }
 
-    /// So many bytes of a body have come.
+    /// Notes that this many bytes of a body were received.
     fn note_received(&mut self, bytes: usize) {
         self.worker.counters.body_bytes_received.add(bytes as u64);
         self.transport.note_received(bytes);
     }
 
-    /// Receives more of a body, after sending what the client may be waiting for.
+    /// Receives more of a body, after sending output that the client may be waiting for.
     fn poll_more(&mut self, context: &mut Context<'_>) -> Poll<Result<(), End>> {
         if let Poll::Ready(Err(broken)) = self.transport.poll_flush(context, More::Nothing) {
             return Poll::Ready(Err(End::Cut(broken)));
@@ -202,6 +203,6 @@ impl<H: Handler> Http1<H> {
     }
 }
 
-/// Bytes of an unread body that are passed over to keep the connection: about what a new one costs in round trips on a
-/// fast link. hyper and Go have limits of the same kind (256 KB in Go).
+/// Bytes of an unread body that are drained to keep the connection: about what a new one costs in round trips on a fast
+/// link. hyper and Go have limits of the same kind (256 KB in Go).
 const MAX_DRAINED: u64 = 64 * 1024;

@@ -15,7 +15,7 @@ use super::{End, Http1, body_forwarding::BodyForwarding};
 use crate::{access_log::RequestLogEntry, exchange::Sent, transport::TransportError};
 
 impl<H: Handler> Http1<H> {
-    /// Answers a request; `Ok` when the connection serves another.
+    /// Serves a request; `Ok` if the connection can serve another.
     #[inline]
     pub(super) async fn exchange(&mut self, received: ReceivedRequest) -> Result<(), End> {
         let ReceivedRequest { head, framing, upgrade } = received;
@@ -62,7 +62,7 @@ impl<H: Handler> Http1<H> {
         self.conclude(pending, &forwarding).await
     }
 
-    /// The request was not answered to the end: says how the connection ends over it, and tells the log.
+    /// The response is incomplete: returns how the connection ends, and writes the log entry.
     #[cold]
     #[inline(never)]
     fn give_up(&mut self, end: End, mut sent: Sent, record: Option<RequestLogEntry>) -> End {
@@ -81,7 +81,7 @@ impl<H: Handler> Http1<H> {
         end
     }
 
-    /// Waits for the handler, and meanwhile does what it asks for.
+    /// Waits for the handler, and meanwhile forwards the body and sends informational responses.
     #[inline]
     async fn handle(
         &mut self,
@@ -105,8 +105,8 @@ impl<H: Handler> Http1<H> {
         .await
     }
 
-    /// While the handler works: sends what is due, and feeds it the body. Ready when it has more to read, or the
-    /// connection ends over it.
+    /// While the handler works: sends output, and forwards the body. Ready when the handler has more to read, or the
+    /// connection fails.
     fn poll_meanwhile(&mut self, forwarding: &BodyForwarding, context: &mut Context<'_>) -> Poll<Result<(), End>> {
         self.send_informational(|informational| informational.poll_take(context));
         if let Poll::Ready(outcome) = self.poll_forward_body(forwarding, context) {
@@ -119,10 +119,11 @@ impl<H: Handler> Http1<H> {
         }
     }
 
-    /// While its response is being made: ready when the client is gone, so that nobody works for it any longer.
+    /// While the handler makes its response: ready when the client has disconnected, so that the handler can be
+    /// cancelled.
     ///
-    /// Some clients only say that they have nothing more to send, and a connection that is closed looks the same until
-    /// something is sent to it. They have a moment in which something is.
+    /// Some clients only close their sending side, which looks the same as a closed connection until something is sent.
+    /// They get a moment in which the response may begin.
     #[inline]
     pub(super) fn poll_left(&mut self, context: &mut Context<'_>) -> Poll<End> {
         // A request's body is received when it is wanted.
@@ -133,7 +134,7 @@ impl<H: Handler> Http1<H> {
         self.poll_end(context)
     }
 
-    /// Receives requests behind the one that is being answered: ready when there is an end behind them.
+    /// Receives pipelined requests behind the current one: ready when the client has closed its side behind them.
     #[cold]
     fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<End> {
         while self.transport.input.len() < MAX_PIPELINED {
@@ -149,7 +150,7 @@ impl<H: Handler> Http1<H> {
         Poll::Pending
     }
 
-    /// Writes the informational responses that wait.
+    /// Writes the queued informational responses.
     #[cold]
     fn send_informational(&mut self, take: impl FnOnce(&InformationalQueue) -> Vec<ResponseHead>) {
         for head in take(&self.informational) {
@@ -158,7 +159,7 @@ impl<H: Handler> Http1<H> {
         }
     }
 
-    /// After the response: finds out what becomes of the connection.
+    /// Decides after the response whether the connection is kept.
     #[inline]
     async fn conclude(&mut self, pending: Option<PendingUpgrade>, forwarding: &BodyForwarding) -> Result<(), End> {
         if forwarding.has_body() {
@@ -178,5 +179,6 @@ impl<H: Handler> Http1<H> {
     }
 }
 
-/// Bytes of the requests behind the one that is being answered; who sends more is not watched for leaving, and waits for room.
+/// Bytes of pipelined requests that are received during the current one; if a client sends more, the server does not
+/// notice when it disconnects.
 const MAX_PIPELINED: usize = 64 * 1024;

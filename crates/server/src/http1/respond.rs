@@ -1,4 +1,4 @@
-//! Sending a response: the kind of its body decides how.
+//! Sending a response, in the way that suits the kind of its body.
 
 use std::{
     future::poll_fn,
@@ -15,7 +15,7 @@ use super::{End, Http1, body_forwarding::BodyForwarding};
 use crate::{exchange::Sent, transport::TransportError};
 
 impl<H: Handler> Http1<H> {
-    /// Sends a response, and notes what was sent.
+    /// Sends a response, and notes in `sent` what was sent.
     #[inline]
     pub(super) async fn respond(
         &mut self,
@@ -59,7 +59,7 @@ impl<H: Handler> Http1<H> {
         self.send_unless_more_comes().await
     }
 
-    /// Puts a small body behind the head, so that both travel in one piece.
+    /// Copies a small body behind the head, so that both are sent in one call.
     #[inline]
     fn copy_bytes(&mut self, bytes: &[u8], sent: &mut Sent) -> Result<(), End> {
         sent.body_bytes += bytes.len() as u64;
@@ -67,7 +67,7 @@ impl<H: Handler> Http1<H> {
         self.machine.send_data(bytes, self.transport.output()).map_err(usage_error)
     }
 
-    /// Sends a larger body along with the head in the same call, without copying it.
+    /// Sends a larger body in the same call as the head, without copying it.
     async fn send_bytes(&mut self, mut bytes: Bytes, sent: &mut Sent) -> Result<(), End> {
         let length = bytes.len() as u64;
         self.machine.begin_chunk(length, self.transport.output()).map_err(usage_error)?;
@@ -87,12 +87,12 @@ impl<H: Handler> Http1<H> {
         outcome.map_err(End::Cut)
     }
 
-    /// Sends piece by piece. The next piece is asked for when the last was taken by the kernel; what has been made leaves
-    /// when no further piece is ready.
+    /// Sends a streamed body. The next piece is polled when the kernel has taken the last; buffered output is sent when
+    /// no further piece is ready.
     ///
-    /// A body that is never done waiting would keep the core from everybody else, so others have their turn after a while,
-    /// and whenever a body asks for that by a piece of nothing. (A task that only wakes itself does not look at the sockets
-    /// in between.)
+    /// A body that is always ready would occupy the core, so the task yields after a while, and whenever a body
+    /// requests it by an empty piece. (A task that only wakes itself does not let the event loop look at the sockets in
+    /// between.)
     async fn send_stream(&mut self, mut body: Body, forwarding: &BodyForwarding, sent: &mut Sent) -> Result<(), End> {
         let mut trailers: Option<Headers> = None;
         let mut at_once = 0;
@@ -133,8 +133,8 @@ impl<H: Handler> Http1<H> {
         self.send_unless_more_comes().await
     }
 
-    /// While no piece of a stream is ready: sends what is due, and feeds the request's body. Ready when its reader has
-    /// something to look at, or the connection ends over it.
+    /// While no piece of a stream is ready: sends output, and forwards the request's body. Ready when its reader has
+    /// something to read, or the connection fails.
     fn poll_between_pieces(&mut self, forwarding: &BodyForwarding, context: &mut Context<'_>) -> Poll<Result<(), End>> {
         match self.transport.poll_flush(context, More::Nothing) {
             Poll::Ready(Ok(())) => match self.poll_forward_body(forwarding, context) {
@@ -146,7 +146,7 @@ impl<H: Handler> Http1<H> {
         }
     }
 
-    /// Sends what has been made, unless a pipelined request is here already, whose response may travel along.
+    /// Sends the output, unless a pipelined request has been received already, whose response can be sent with it.
     #[inline]
     async fn send_unless_more_comes(&mut self) -> Result<(), End> {
         if self.transport.output.is_empty() {
@@ -167,23 +167,23 @@ impl<H: Handler> Http1<H> {
     }
 }
 
-/// The handler's response is none: the client is told that it is not to blame.
+/// The handler's response is invalid: the client gets a 500.
 #[cold]
 fn reject(status: StatusCode, misuse: UsageError) -> End {
-    tracing::error!(%status, error = %misuse, "the service gave a response that cannot be sent");
+    tracing::error!(%status, error = %misuse, "the service returned an invalid response");
     End::Refuse(StatusCode::INTERNAL_SERVER_ERROR)
 }
 
-/// The handler's body is not what it said: the response cannot be finished.
+/// The handler's body is not as long as announced: the response cannot be finished.
 fn usage_error(error: UsageError) -> End {
     End::Cut(TransportError::Unfinished(io::Error::other(error)))
 }
 
-/// Copying so much costs less than a second piece in the call.
+/// Copying this many bytes costs less than a second buffer in the call.
 const MAX_COPIED: usize = 4 * 1024;
 
-/// Bytes of a stream after which others have their turn: what the kernel copies in some ten microseconds, or our
-/// compression makes in a millisecond.
+/// Bytes of a stream after which the task yields: what the kernel copies in some ten microseconds, or our compression
+/// produces in a millisecond.
 const MAX_AT_ONCE: usize = 64 * 1024;
 
 /// Small pieces are gathered up to this; a socket's first window takes about as much.

@@ -1,4 +1,4 @@
-//! A connection that no longer speaks HTTP, counted as long as somebody has it.
+//! A connection that no longer speaks HTTP, counted until it is dropped.
 
 use std::{
     io,

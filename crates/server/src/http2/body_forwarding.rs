@@ -1,4 +1,4 @@
-//! The bodies of requests, from what has been received to whoever reads them.
+//! Forwarding of request bodies to the handlers.
 
 use std::{
     future::Future,
@@ -19,7 +19,8 @@ where
     C: Fn(Request) -> F,
     F: Future<Output = Response>,
 {
-    /// Hands a piece of the body to its reader, if that asks for one; says whether the reader has something to look at.
+    /// Sends a piece of the body to its reader, if the reader requests one; returns whether the reader has something to
+    /// read.
     pub(super) fn forward_body(&mut self, index: usize, context: &mut Context<'_>) -> bool {
         let Some(exchange) = self.exchanges.get(index) else { return false };
         let stream = exchange.stream;
@@ -58,7 +59,7 @@ where
         self.await_body(index, context)
     }
 
-    /// The reader waits for the client. Says whether it is told that the client took too long.
+    /// Applies the client's timeout while the reader waits; returns whether it reported the timeout to the reader.
     fn await_body(&mut self, index: usize, context: &mut Context<'_>) -> bool {
         let time = self.worker.settings.timeouts.body;
         let Some(exchange) = self.exchanges.get(index) else { return false };
@@ -78,7 +79,7 @@ where
         true
     }
 
-    /// Nobody will read the rest of the body.
+    /// Discards the rest of the body, which the handler will not read.
     pub(super) fn abandon(&mut self, index: usize) {
         let Some(exchange) = self.exchanges.get(index) else { return };
         let stream = exchange.stream;
@@ -95,7 +96,7 @@ where
 }
 
 impl Exchange {
-    /// The client's time for this stream.
+    /// The client's deadline for this stream.
     pub(super) fn deadline<H>(&mut self, worker: &Worker<H>) -> &mut ConnectionDeadline {
         self.deadline.get_or_insert_with(|| ConnectionDeadline::new(worker.deadlines.register()))
     }

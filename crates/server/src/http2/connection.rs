@@ -1,4 +1,4 @@
-//! A connection of HTTP/2 at work: it receives, lets the exchanges work, sends, and waits.
+//! The loop of an HTTP/2 connection: receive, poll the exchanges, send, wait.
 
 use std::{
     future::Future,
@@ -19,7 +19,7 @@ use crate::{
     worker::Worker,
 };
 
-/// An HTTP/2 connection; `C` calls the handler, `F` is what that gives.
+/// An HTTP/2 connection; `C` calls the handler, `F` is the future that it returns.
 pub(super) struct Http2<H, C, F> {
     pub(super) worker: Rc<Worker<H>>,
     pub(super) transport: Transport<H>,
@@ -33,11 +33,11 @@ pub(super) struct Http2<H, C, F> {
     pub(super) tally: StreamTally,
 }
 
-/// How a connection ends.
+/// Why a connection ends.
 pub(super) enum End {
-    /// In order, or with the reason told: all that is to be sent has been made.
+    /// Gracefully, or with a GOAWAY: all output has been generated.
     Close,
-    /// The peer is gone, or does not read.
+    /// The peer has disconnected, or does not read.
     Cut(TransportError),
 }
 
@@ -58,7 +58,7 @@ where
         Self { worker, transport, machine, connection, request_log, call, exchanges, waiting, pace, tally }
     }
 
-    /// Works until there is nothing to do but to wait. Ready at the connection's end.
+    /// Works until it can only wait. Ready at the connection's end.
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<End> {
         self.exchanges.watch(context);
         self.worker.clock.update();
@@ -95,17 +95,17 @@ where
         }
     }
 
-    /// Tells what was counted.
+    /// Passes the machine's counters on.
     pub(super) fn tell_counters(&mut self) {
         self.tally.tell(self.machine.counters(), self.machine.active_streams(), self.pace.is_waiting());
     }
 
-    /// The moment, for the machine.
+    /// The current time, for the machine.
     pub(super) fn now(&self) -> Duration {
         Duration::from_millis(self.worker.clock.now().milliseconds())
     }
 
-    /// Ends the connection in order: the last frames (GOAWAY) are sent, and the client may read them.
+    /// Closes the connection gracefully: sends the last frames (GOAWAY), and gives the client time to read them.
     pub(super) async fn close(&mut self) {
         self.give_up_all();
         self.machine.write_control(self.transport.output());
@@ -119,20 +119,20 @@ where
         }
     }
 
-    /// The peer is gone.
+    /// Handles the loss of the connection.
     pub(super) fn cut(&mut self, broken: &TransportError) {
         let peer = self.connection.peer();
         match broken {
             TransportError::Lost(error) | TransportError::Unfinished(error) => {
                 tracing::debug!(?peer, %error, "a connection was lost")
             }
-            TransportError::TimedOut => tracing::debug!(?peer, "a peer took too long"),
+            TransportError::TimedOut => tracing::debug!(?peer, "a connection timed out"),
         }
         self.give_up_all();
         self.transport.cut();
     }
 
-    /// What did not come to its end is to be seen in the log.
+    /// Logs the unfinished requests.
     fn give_up_all(&mut self) {
         for index in self.exchanges.indices() {
             self.give_up(index, ErrorCode::CANCEL);
@@ -140,11 +140,11 @@ where
     }
 }
 
-/// What became of the input.
+/// The result of receiving.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Understood {
-    /// As much as is there.
+    /// All that is available.
     All,
-    /// The peer broke the protocol, and will be told.
+    /// The peer violated the protocol; a GOAWAY will be sent.
     TransportError,
 }

@@ -1,4 +1,4 @@
-//! How much is chosen at a time, so that little waits in the kernel when something more urgent comes.
+//! Pacing: how much is scheduled at a time, so that little waits in the kernel when something more urgent arrives.
 
 use std::{
     future::Future,
@@ -17,9 +17,9 @@ use tokio::time::{Sleep, sleep};
 pub(super) struct Pace {
     pacer: Pacer,
     began: Instant,
-    /// Bytes sent that the pacer knows of.
+    /// Bytes sent that the pacer has accounted for.
     noted: u64,
-    /// The delay of what is unsent, while there is something.
+    /// The delay of the unsent bytes, if there are any.
     delay: Option<Box<QueueDelay>>,
     timer: Option<Pin<Box<Sleep>>>,
 }
@@ -29,7 +29,7 @@ impl Pace {
         Self { pacer: Pacer::new(pacing), began: Instant::now(), noted: 0, delay: None, timer: None }
     }
 
-    /// What was chosen has been handed to the kernel, all of it or, where it refused some, a part.
+    /// The scheduled bytes were handed to the kernel, all of them or, if its buffer was full, a part.
     pub(super) fn note_sent(&mut self, wire: &Wire, refused: bool) {
         let bytes = wire.sent() - self.noted;
         if refused && self.delay.is_none() {
@@ -46,12 +46,12 @@ impl Pace {
         }
     }
 
-    /// Whether there is more to send than goes out just now.
+    /// Whether there is more to send than can be sent at present.
     pub(super) fn is_waiting(&self) -> bool {
         self.delay.is_some()
     }
 
-    /// Waits until something may be chosen; says how many bytes.
+    /// Waits until something may be scheduled; returns how many bytes.
     pub(super) fn poll_room(
         &mut self,
         demand: Demand,
@@ -93,7 +93,7 @@ impl Pace {
         Poll::Pending
     }
 
-    /// Nothing is to be sent: what is still unsent is watched until it has left.
+    /// Nothing is to be sent: observes the unsent bytes until the kernel has sent them.
     pub(super) fn watch_rest(&mut self, wire: &Wire, context: &mut Context<'_>, histogram: &DelayHistogram) {
         while self.delay.is_some() {
             self.sample(wire, self.now(), histogram);
@@ -123,7 +123,7 @@ impl Pace {
         }
     }
 
-    /// Ready when the time has passed; it begins with the first call.
+    /// Ready when this time has passed since the first call.
     fn poll_timer(&mut self, time: Duration, context: &mut Context<'_>) -> Poll<()> {
         let timer = self.timer.get_or_insert_with(|| Box::pin(sleep(time)));
         ready!(timer.as_mut().poll(context));
@@ -136,7 +136,7 @@ impl Pace {
     }
 }
 
-/// Looks at the kernel in one go: room is found at the first or the second.
+/// Checks of the kernel in a row: the first or the second usually finds room.
 const MAX_LOOKS: usize = 4;
 
 /// How finely the delay of the last bytes is measured, and how soon a disagreement is looked at again.

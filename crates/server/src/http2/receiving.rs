@@ -1,4 +1,4 @@
-//! What the client sent, given to the exchanges.
+//! Receiving: what the client sent is passed to the exchanges.
 
 use std::future::Future;
 
@@ -18,7 +18,7 @@ where
     C: Fn(Request) -> F,
     F: Future<Output = Response>,
 {
-    /// Takes in what has been received, as far as it is whole.
+    /// Processes the received frames that are complete.
     pub(super) fn handle_input(&mut self) -> Understood {
         let now = self.now();
         loop {
@@ -26,7 +26,7 @@ where
                 Ok(Some(event)) => self.handle(event),
                 Ok(None) => return Understood::All,
                 Err(error) => {
-                    tracing::debug!(peer = ?self.connection.peer(), %error, "a connection was refused");
+                    tracing::debug!(peer = ?self.connection.peer(), %error, "closed a connection with GOAWAY");
                     if let ProtocolError::Connection { code, .. } = error {
                         self.worker.counters.note_connection_error(code);
                     }
@@ -44,7 +44,7 @@ where
             Event::Reset { stream, code } => self.handle_reset(stream, code),
             Event::Refused { stream, status, head, reason } => self.handle_refusal(stream, status, head, reason),
             Event::GoAway { code } => {
-                tracing::debug!(peer = ?self.connection.peer(), %code, "a client will send no more requests");
+                tracing::debug!(peer = ?self.connection.peer(), %code, "the client sent GOAWAY");
             }
         }
     }
@@ -68,7 +68,7 @@ where
         self.poll_exchange(index);
     }
 
-    /// The client cut the exchange off, or broke its rules.
+    /// The client reset the stream, or violated the protocol on it.
     fn handle_reset(&mut self, stream: StreamId, code: ErrorCode) {
         let Some(exchange) = self.exchanges.find(stream).and_then(|index| self.exchanges.remove(index)) else { return };
         let error = match code {
@@ -82,13 +82,13 @@ where
         self.log(exchange, whole);
     }
 
-    /// A request that the machine has answered by itself.
+    /// A request that the machine has refused by itself.
     fn handle_refusal(&mut self, stream: StreamId, status: StatusCode, head: Option<RequestHead>, reason: &str) {
         match status {
             StatusCode::PAYLOAD_TOO_LARGE => {
                 crate::oversized::note(self.connection.peer(), self.worker.settings.limits.body);
             }
-            _ => tracing::debug!(peer = ?self.connection.peer(), reason, %status, "a request was refused"),
+            _ => tracing::debug!(peer = ?self.connection.peer(), reason, %status, "refused a request"),
         }
         match self.exchanges.find(stream).and_then(|index| self.exchanges.remove(index)) {
             Some(mut exchange) => {

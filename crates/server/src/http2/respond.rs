@@ -1,4 +1,4 @@
-//! From the handler's response to what is to be sent.
+//! From the handler's response to the state of sending.
 
 use std::future::Future;
 
@@ -18,7 +18,8 @@ where
     C: Fn(Request) -> F,
     F: Future<Output = Response>,
 {
-    /// Takes the handler's response: its head is written when its turn comes, its body says how it is sent.
+    /// Takes the handler's response: the scheduler decides when its head is written; the kind of its body decides how
+    /// it is sent.
     pub(super) fn respond(&mut self, index: usize, response: Response) {
         let Some(exchange) = self.exchanges.get(index) else { return };
         let stream = exchange.stream;
@@ -54,10 +55,10 @@ where
         }
     }
 
-    /// The handler's response is none: the client is told that it is not to blame.
+    /// The handler's response is invalid: the client gets a 500.
     #[cold]
     fn reject(&mut self, index: usize, status: StatusCode, misuse: UsageError) {
-        tracing::error!(%status, error = %misuse, "the service gave a response that cannot be sent");
+        tracing::error!(%status, error = %misuse, "the service returned an invalid response");
         if status == StatusCode::INTERNAL_SERVER_ERROR {
             return self.give_up(index, ErrorCode::INTERNAL_ERROR);
         }

@@ -1,4 +1,4 @@
-//! What the connection waits for, and for how long.
+//! The timeouts of an HTTP/2 connection: what it waits for, and for how long.
 
 use std::{
     future::Future,
@@ -12,22 +12,22 @@ use serow_message::{Handler, Request, Response};
 use super::connection::{End, Http2};
 use crate::transport::TransportError;
 
-/// What the client is waited for.
+/// What the client has to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Waiting {
-    /// The rest of what it has begun: a frame, a header block, its first SETTINGS.
+    /// Send the rest of what it has begun: a frame, a header block, its first SETTINGS.
     Head,
-    /// Another request.
+    /// Send another request.
     Request,
-    /// The end of requests that have been answered.
+    /// Send the end of requests that already have a response.
     Rest,
-    /// That it takes what is sent.
+    /// Receive the output.
     Room,
-    /// A last request, since the connection is to end.
+    /// Send a last request, since the connection is draining.
     DrainGrace,
-    /// Nothing: the exchanges are at work.
+    /// Nothing: exchanges are in progress.
     Nothing,
-    /// To be found out, since a request has come: it may have been answered already.
+    /// Not known yet, since a request has arrived, which may have a response already.
     Undecided,
 }
 
@@ -76,13 +76,14 @@ where
         self.transport.deadline.poll_overdue(context).map(|()| {
             let code = if waiting == Waiting::Head { ErrorCode::ENHANCE_YOUR_CALM } else { ErrorCode::NO_ERROR };
             self.worker.counters.note_connection_error(code);
-            self.machine.fail(code, "nothing came in time");
+            self.machine.fail(code, "timed out waiting for the client");
             End::Close
         })
     }
 
-    /// Begins the time of those who may not send until the client opens a window (CVE-2019-9517: large responses are asked
-    /// for and not taken). A window that opens byte by byte is no more deadline than a socket that drains so.
+    /// Starts the timeout of the exchanges that cannot send until the client opens a window (CVE-2019-9517: a client
+    /// requests large responses and does not receive them). A window that opens byte by byte does not extend the
+    /// deadline.
     pub(super) fn watch_windows(&mut self) {
         let time = self.worker.settings.timeouts.body;
         for stream in self.machine.waiting_for_window() {
@@ -113,15 +114,15 @@ where
         }
     }
 
-    /// Whether the client has begun something that it owes the rest of. Data have a time of their own.
+    /// Whether the client has begun something and still has to send the rest. DATA has a timeout of its own.
     fn is_within_head(&self) -> bool {
         let is_data = self.transport.input.get(FRAME_KIND) == Some(&DATA);
         !self.transport.input.is_empty() && !is_data || self.machine.is_within_block()
     }
 }
 
-/// How long the end of a request may take that has been answered: a client that sends it without waiting for anything is
-/// through, and one that waits sees that nobody will read it.
+/// How long the end of a request may take after its response: a client that sends it without waiting has finished by
+/// then, and one that waits learns that the server will not read it.
 const REST: Duration = Duration::from_secs(1);
 
 /// RFC 9113 §4.1: where a frame's header has its kind, and the kind of DATA (§6.1).
