@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_understood_and_printed_back() {
+    fn addresses_are_parsed_and_displayed() {
         let cases = [
             ("8080", tcp("127.0.0.1:8080"), "127.0.0.1:8080", "http://127.0.0.1:8080/"),
             ("0", tcp("127.0.0.1:0"), "127.0.0.1:0", "http://127.0.0.1:0/"),
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_explained() {
+    fn invalid_addresses_are_reported_with_the_remedy() {
         let cases = [
             ("", "the port is missing"),
             (" 8080", "the port is missing"),

@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_rings_when_it_was_set_to() {
+    fn an_alarm_rings_at_its_time() {
         runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
             let alarm = Alarm::new().unwrap();
             let began = monotonic();

@@ -33,7 +33,7 @@ impl Buffers {
         // What was split off a request before is room lost; it is won back when half is gone, not for each request.
         if buffer.capacity() >= INPUT_LENGTH / 2 || buffer.try_reclaim(INPUT_LENGTH) {
             let mut kept = self.input.borrow_mut();
-            if kept.len() < MOST_KEPT && buffer.capacity() <= 2 * INPUT_LENGTH {
+            if kept.len() < MAX_KEPT && buffer.capacity() <= 2 * INPUT_LENGTH {
                 kept.push(buffer);
             }
         }
@@ -58,8 +58,8 @@ impl Buffers {
         buffer.clear();
         let (kept, most) = match buffer.capacity() {
             0 => return,
-            capacity if capacity <= MOST_OUTPUT => (&self.output, MOST_KEPT),
-            capacity if capacity <= MOST_LARGE_OUTPUT => (&self.large_output, MOST_LARGE_KEPT),
+            capacity if capacity <= MAX_OUTPUT => (&self.output, MAX_KEPT),
+            capacity if capacity <= MAX_LARGE_OUTPUT => (&self.large_output, MAX_LARGE_KEPT),
             _ => return,
         };
         let mut kept = kept.borrow_mut();
@@ -76,23 +76,23 @@ pub const INPUT_LENGTH: usize = 16 * 1024;
 const OUTPUT_LENGTH: usize = 8 * 1024;
 
 /// What an output has grown to when it is a large one.
-const MOST_OUTPUT: usize = 4 * OUTPUT_LENGTH;
+const MAX_OUTPUT: usize = 4 * OUTPUT_LENGTH;
 
 /// What an output has grown to at most when it is kept: 64 KiB in frames or records, doubled once too often.
-const MOST_LARGE_OUTPUT: usize = 160 * 1024;
+const MAX_LARGE_OUTPUT: usize = 160 * 1024;
 
 /// Large outputs kept: those of a few connections in bulk, which take turns.
-const MOST_LARGE_KEPT: usize = 8;
+const MAX_LARGE_KEPT: usize = 8;
 
 /// Connections at work at the same moment; those beyond allocate. Keeps a past peak from holding memory for ever.
-const MOST_KEPT: usize = 64;
+const MAX_KEPT: usize = 64;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_buffer_is_used_again_unless_somebody_holds_it() {
+    fn a_buffer_is_reused_unless_it_is_shared() {
         let buffers = Buffers::new();
         let head = [b'a'; INPUT_LENGTH / 2 + 1];
         let mut input = buffers.take_input();

@@ -66,14 +66,14 @@ impl Channel {
         Ok(Self { socket: fcntl_dupfd_cloexec(descriptor, LOWEST_DESCRIPTOR)? })
     }
 
-    /// Sends a message, which must not be empty, with up to [`MOST_DESCRIPTORS`] descriptors.
+    /// Sends a message, which must not be empty, with up to [`MAX_DESCRIPTORS`] descriptors.
     ///
     /// # Errors
     ///
     /// `EAGAIN` where the other end has not taken what was sent before: this never waits. `EPIPE` where it is closed,
     /// `EMSGSIZE` where the message is longer than the socket's buffer (some 200 KB).
     pub fn send(&self, message: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
-        if message.is_empty() || descriptors.len() > MOST_DESCRIPTORS {
+        if message.is_empty() || descriptors.len() > MAX_DESCRIPTORS {
             return Err(Errno::INVAL.into());
         }
         let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
@@ -82,7 +82,7 @@ impl Channel {
             retry_on_intr(|| send(&self.socket, message, flags))?;
             return Ok(());
         }
-        let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
+        let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
         let mut ancillary = SendAncillaryBuffer::new(&mut space);
         if !ancillary.push(SendAncillaryMessage::ScmRights(descriptors)) {
             return Err(Errno::INVAL.into());
@@ -146,7 +146,7 @@ impl Channel {
             return Ok(None);
         }
         let mut bytes = vec![0; length];
-        let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
+        let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
         let mut ancillary = RecvAncillaryBuffer::new(&mut space);
         let flags = flags | RecvFlags::CMSG_CLOEXEC;
         let mut parts = [IoSliceMut::new(&mut bytes)];
@@ -270,7 +270,7 @@ impl From<Channel> for OwnedFd {
 }
 
 /// How many descriptors go along with one message; the kernel takes 253 (SCM_MAX_FD of unix(7)).
-pub const MOST_DESCRIPTORS: usize = 128;
+pub const MAX_DESCRIPTORS: usize = 128;
 
 /// Clear of standard input, output and error.
 const LOWEST_DESCRIPTOR: RawFd = 3;
@@ -299,10 +299,10 @@ mod tests {
     fn descriptors_are_the_same_files() {
         let (one, other) = Channel::pair().unwrap();
         let file = File::open("/proc/self/comm").unwrap();
-        one.send(b"many", &vec![file.as_fd(); MOST_DESCRIPTORS]).unwrap();
+        one.send(b"many", &vec![file.as_fd(); MAX_DESCRIPTORS]).unwrap();
         one.send(b"none", &[]).unwrap();
         let mut descriptors = other.receive().unwrap().unwrap().descriptors;
-        assert_eq!(descriptors.len(), MOST_DESCRIPTORS);
+        assert_eq!(descriptors.len(), MAX_DESCRIPTORS);
         let mut text = String::new();
         File::from(descriptors.remove(0)).read_to_string(&mut text).unwrap();
         assert!(!text.is_empty());
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn messages_are_waited_for() {
+    async fn receiving_waits_for_a_message() {
         let (one, other) = Channel::pair().unwrap();
         let other = AsyncChannel::new(other).unwrap();
         let receiving = other.receive();
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn who_does_not_take_is_not_waited_for() {
+    fn sending_to_a_full_channel_does_not_block() {
         let (one, _other) = Channel::pair().unwrap();
         let sent = (0..10_000).take_while(|_| one.send(&[0; 1000], &[]).is_ok()).count();
         assert!((10..10_000).contains(&sent), "{sent}");

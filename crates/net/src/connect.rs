@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_backlog_is_waited_out() {
+    fn connecting_waits_for_a_full_backlog() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("socket");
         let socket = socket2::Socket::new(socket2::Domain::UNIX, socket2::Type::STREAM, None).unwrap();

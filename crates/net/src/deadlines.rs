@@ -430,7 +430,7 @@ const CHUNK_LENGTH: usize = Slot::MAX as usize + 1;
 fn ticks(after: Duration) -> u32 {
     let parts = u64::from(after.subsec_nanos()).div_ceil(TICK.as_nanos() as u64);
     let ticks = after.as_secs().saturating_mul(TICKS_PER_SECOND).saturating_add(parts);
-    ticks.min(u64::from(LONGEST)) as u32
+    ticks.min(u64::from(MAX_DURATION)) as u32
 }
 
 /// How finely time is counted.
@@ -451,8 +451,8 @@ const NEVER: u32 = u32::MAX;
 /// A quarter of the range for the time that has passed and a quarter for the time to come (8.5 years each), so that
 /// their sum stays below the special values.
 const REBASE_AT: u32 = 1 << 30;
-const LONGEST: u32 = 1 << 30;
-const _: () = assert!(REBASE_AT + 1 + LONGEST < PRECISE);
+const MAX_DURATION: u32 = 1 << 30;
+const _: () = assert!(REBASE_AT + 1 + MAX_DURATION < PRECISE);
 
 #[cfg(test)]
 mod tests;

@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_socket_is_where_it_was_put() {
+    fn a_placed_socket_has_the_requested_number() {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         // Far from what the tests beside this one open.
         let lifted = fcntl_dupfd_cloexec(&socket, 700).unwrap();
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_to_the_program_is_left_alone() {
+    fn placing_does_not_replace_a_descriptor_of_the_program() {
         let (one, other) = (UdpSocket::bind("127.0.0.1:0").unwrap(), UdpSocket::bind("127.0.0.1:0").unwrap());
         let error = place(one.into(), other.as_raw_fd()).unwrap_err();
         assert_eq!(Errno::from_io_error(&error), Some(Errno::BUSY));
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn several_threads_do_not_fork() {
+    fn forking_with_several_threads_is_refused() {
         let (sender, receiver) = std::sync::mpsc::channel::<()>();
         let other = std::thread::spawn(move || receiver.recv().is_err());
         assert_eq!(Errno::from_io_error(&fork().unwrap_err()), Some(Errno::BUSY));

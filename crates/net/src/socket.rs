@@ -151,7 +151,7 @@ impl Socket {
         offset: &mut u64,
         length: u64,
     ) -> Poll<io::Result<usize>> {
-        let count = usize::try_from(length).unwrap_or(usize::MAX).min(MOST_AT_ONCE);
+        let count = usize::try_from(length).unwrap_or(usize::MAX).min(MAX_AT_ONCE);
         self.poll_write(context, |descriptor| rustix::fs::sendfile(descriptor, file, Some(&mut *offset), count))
     }
 
@@ -317,7 +317,7 @@ fn read_tcp_info(_: &OwnedFd) -> io::Result<TcpInfo> {
 
 /// What one call may send of a file: other connections of the core wait meanwhile. A megabyte takes a tenth of a
 /// millisecond.
-const MOST_AT_ONCE: usize = 1 << 20;
+const MAX_AT_ONCE: usize = 1 << 20;
 
 #[cfg(test)]
 #[cfg(target_os = "linux")]

@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_field_comes_from_its_place() {
+    fn each_field_is_read_from_its_offset() {
         let raw: Vec<u8> = (0..LENGTH as u32 / 4).flat_map(|index| (index * 4).to_ne_bytes()).collect();
         let info = parse(&raw);
         let words = [info.segment, info.unacknowledged, info.arrived, info.lost, info.sent_again, info.round_trip];
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn an_old_kernel_tells_less() {
+    fn missing_fields_of_old_kernels_are_zero() {
         let raw = [0xff; 104];
         let info = parse(&raw);
         assert_eq!((info.window, info.acknowledged, info.unsent, info.sent, info.rate), (u32::MAX, 0, 0, 0, 0));

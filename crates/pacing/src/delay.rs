@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn more_unsent_than_was_noted_is_not_ours() {
+    fn unsent_bytes_that_were_not_noted_are_ignored() {
         let histogram = DelayHistogram::new();
         let mut delay = QueueDelay::new();
         delay.note_sent(10, 0);

@@ -12,7 +12,7 @@
 //!   acknowledges every other segment. Whatever the ceiling keeps off the path stays with us, where the more urgent
 //!   overtakes it.
 //!
-//! Where the last of these is above [`HIGHEST`], there is no ceiling. Paths with round trips under [`SHORT_PATH`] have none.
+//! Where the last of these is above [`MAX_CEILING`], there is no ceiling. Paths with round trips under [`SHORT_PATH`] have none.
 //!
 //! # The trade-off
 //!
@@ -21,15 +21,15 @@
 //! wants it so for LEDBAT). A link that became slower, or whose round trips vary much (mobile networks), looks the same.
 //! A client that called a response less urgent wants it behind its *other* responses of ours, not behind everybody's. So
 //! when the ceiling has held for [`PROOF_TIME`] and round trips are still clearly longer than it allows for, it is
-//! *lifted* for [`LIFTED_TIME`], in which the kernel's congestion control alone decides and the rate is measured anew. In
-//! such a place we get nine tenths of our share, and priorities act on the unsent bytes only. The kernel's BBR would be the
+//! *lifted* for [`LIFTED_TIME`], in which the kernel's congestion control alone decides and the rate is measured again. On
+//! such a path we get nine tenths of our share, and priorities act on the unsent bytes only. The kernel's BBR would be the
 //! better answer, but not every kernel has it, and it is not ours to choose for a whole connection.
 
 use core::time::Duration;
 
 use crate::path::Path;
 
-/// What is on the way, and whether the ceiling holds it back.
+/// The bytes in flight, and whether the ceiling holds them back.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Flight {
     /// Bytes handed over and not acknowledged.
@@ -41,12 +41,12 @@ pub(crate) struct Flight {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
-    /// The ceiling was not in the way.
+    /// The ceiling did not hold bytes back.
     #[default]
     Free,
-    /// It is in the way since then, and what is on the way stays under it.
+    /// It has held bytes back since then.
     Held { since: u64 },
-    /// It proved to be of no use and is lifted until then.
+    /// It proved useless and is lifted until then.
     Lifted { until: u64 },
 }
 
@@ -106,11 +106,11 @@ impl Flight {
         let most = self.ceiling(path).unwrap_or(u32::MAX);
         let excess = self.bytes.saturating_add(path.segment).saturating_sub(most);
         let time = match path.time_for(excess) {
-            // Acknowledgements that are late by a little are not asked for in every millisecond.
+            // Slightly late acknowledgements do not cause a query every millisecond.
             Some(time) => time.max(path.time_for(path.segment / 4).unwrap_or_default()),
             None => u64::from(path.round_trip / 4),
         };
-        Duration::from_micros(time.clamp(SHORTEST_LOOK, LONGEST_LOOK))
+        Duration::from_micros(time.clamp(MIN_WAIT, MAX_WAIT))
     }
 }
 
@@ -125,15 +125,15 @@ fn ceiling(path: &Path, starting: bool) -> Option<u32> {
         return Some(first);
     }
     let standing = path.within(shortest + QUEUE_TIME).saturating_add(2 * path.segment);
-    if standing > HIGHEST {
+    if standing > MAX_CEILING {
         return None;
     }
-    let growing = path.within(2 * shortest).saturating_add(2 * path.segment).min(HIGHEST);
+    let growing = path.within(2 * shortest).saturating_add(2 * path.segment).min(MAX_CEILING);
     let queue = queue(path);
     if queue <= QUEUE_TIME / 2 || starting && queue <= shortest / 3 {
         return Some(growing.max(standing).max(first));
     }
-    Some(standing.max(LEAST_SEGMENTS * path.segment))
+    Some(standing.max(MIN_SEGMENTS * path.segment))
 }
 
 /// How much longer round trips are than the shortest, in microseconds.
@@ -151,7 +151,7 @@ fn round_trips_are_longer_than_ours(path: &Path, ceiling: u32) -> bool {
 const FIRST_SEGMENTS: u32 = 4;
 
 /// Two on the way and one that waits for its acknowledgement.
-const LEAST_SEGMENTS: u32 = 3;
+const MIN_SEGMENTS: u32 = 3;
 
 /// The queue that we let stand, in microseconds of the rate. Round trips vary by less than this on most paths without any
 /// queue; LEDBAT's is at most 100 ms (RFC 6817 §2.5).
@@ -159,7 +159,7 @@ const QUEUE_TIME: u64 = 60_000;
 
 /// The highest ceiling in bytes, h2o's bound too. Above it the link has 5 Mbit/s or more, and its queue is drained in a
 /// tenth of a second.
-const HIGHEST: u32 = 65_535;
+const MAX_CEILING: u32 = 65_535;
 
 /// Shorter round trips, in microseconds: a link that delivers a SYN and its acknowledgement in that time has a few
 /// hundred kbit/s at least, and our timers (1 ms) are too coarse to hold it back well.
@@ -173,8 +173,8 @@ const PROOF_TRIPS: u64 = 8;
 /// How long a ceiling of no use is lifted: long against [`PROOF_TIME`], so that little is lost.
 const LIFTED_TIME: u64 = 20_000_000;
 
-/// Timers are no finer.
-const SHORTEST_LOOK: u64 = 1_000;
+/// The resolution of timers.
+const MIN_WAIT: u64 = 1_000;
 
 /// Half a segment of 128 kbit/s; slower links lose nothing by forty looks a second.
-const LONGEST_LOOK: u64 = 50_000;
+const MAX_WAIT: u64 = 50_000;

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn quantiles() {
+    fn quantiles_are_at_most_one_class_too_high() {
         let histogram = DelayHistogram::new();
         assert_eq!((histogram.quantile(500), histogram.longest()), (None, Duration::ZERO));
         for milliseconds in 1..=1000 {
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_and_ends() {
+    fn histograms_are_added_and_clamped() {
         let (one, other) = (DelayHistogram::new(), DelayHistogram::default());
         one.record(Duration::ZERO, 99);
         other.record(Duration::MAX, 1);

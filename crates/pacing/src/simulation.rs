@@ -140,8 +140,8 @@ impl Simulation {
                 self.pacer.note_sent(bytes, self.now);
                 self.queue_delay.note_sent(bytes, self.now);
                 self.transmit();
-            } else if allowance.look_again.is_some() || self.unsent * 2 >= self.low_water {
-                return self.wait(allowance.look_again);
+            } else if allowance.retry_after.is_some() || self.unsent * 2 >= self.low_water {
+                return self.wait(allowance.retry_after);
             }
         }
     }

@@ -2,38 +2,38 @@
 
 /// A reading of TCP_INFO.
 ///
-/// Everything but the names is the kernel's (`struct tcp_info` in linux/tcp.h). What an older kernel does not tell is 0.
+/// Everything but the names is the kernel's (`struct tcp_info` in linux/tcp.h). Fields that an older kernel lacks are 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpInfo {
     /// The payload of a full segment, in bytes: without headers and without TCP's options (`tcpi_snd_mss`).
     pub segment: u32,
     /// The smoothed round-trip time in microseconds (`tcpi_rtt`).
     pub round_trip: u32,
-    /// The shortest round trip of the last five minutes in microseconds (`tcpi_min_rtt`, net.ipv4.tcp_min_rtt_wlen); 0
-    /// where none is known.
+    /// The shortest round trip of the last five minutes in microseconds (`tcpi_min_rtt`, net.ipv4.tcp_min_rtt_wlen); 0 if it is
+    /// unknown.
     pub shortest_round_trip: u32,
     /// The congestion window, in segments (`tcpi_snd_cwnd`).
     pub window: u32,
-    /// The window that the peer advertised, in bytes (`tcpi_snd_wnd`, Linux 5.4); 0 where it is not told.
+    /// The window that the peer advertised, in bytes (`tcpi_snd_wnd`, Linux 5.4); 0 if it is unknown.
     pub peer_window: u32,
     /// Segments that were sent and not yet acknowledged (`tcpi_unacked`).
     pub unacknowledged: u32,
-    /// Of these, the ones that have arrived out of order (`tcpi_sacked`).
+    /// Of these, those that have arrived out of order (`tcpi_sacked`).
     pub arrived: u32,
-    /// Of these, the ones that are given up for lost (`tcpi_lost`).
+    /// Of these, those that are considered lost (`tcpi_lost`).
     pub lost: u32,
-    /// Of these, the ones that are on their way again (`tcpi_retrans`).
+    /// Of these, those that were retransmitted (`tcpi_retrans`).
     pub sent_again: u32,
     /// Bytes that were written and never sent (`tcpi_notsent_bytes`).
     pub unsent: u32,
-    /// Payload bytes sent so far, without those sent again (`tcpi_bytes_sent` less `tcpi_bytes_retrans`, Linux 4.19).
+    /// Payload bytes sent so far, without retransmissions (`tcpi_bytes_sent` less `tcpi_bytes_retrans`, Linux 4.19).
     pub sent: u64,
     /// Payload bytes that the peer has acknowledged so far (`tcpi_bytes_acked`).
     pub acknowledged: u64,
     /// The latest measured rate at which bytes arrived, in bytes per second; 0 before there is one
     /// (`tcpi_delivery_rate`).
     pub rate: u64,
-    /// We had nothing to send in that time, so the path may be faster than the rate; the kernel then keeps the highest
+    /// The rate was limited by the application, so the path may be faster; the kernel then keeps the highest
     /// such rate (`tcpi_delivery_rate_app_limited`).
     pub rate_is_ours: bool,
 }
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_windows_room() {
+    fn window_room_is_what_both_windows_allow() {
         let info = TcpInfo { segment: 1000, window: 10, unacknowledged: 4, sent: 4000, ..TcpInfo::default() };
         let cases = [
             (info, 6000),

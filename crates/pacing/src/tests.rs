@@ -46,35 +46,35 @@ fn links_do_not_run_dry() {
         let unpaced = bulk(link, Pacing::Off, Demand::Urgent).delivered();
         let urgent = bulk(link, Pacing::Adaptive, Demand::Urgent).delivered();
         assert!(urgent * 1000 >= unpaced * 985, "{link:?}: {urgent} of {unpaced}");
-        let patient = bulk(link, Pacing::Adaptive, Demand::Patient).delivered();
+        let patient = bulk(link, Pacing::Adaptive, Demand::LessUrgent).delivered();
         let lost_in_the_beginning = link.rate / 8 * link.round_trip / 1_000_000 * 2 + 20_000;
         assert!((patient + lost_in_the_beginning) * 1000 >= unpaced * 980, "{link:?}: {patient} of {unpaced}");
     }
 }
 
 #[test]
-fn what_becomes_urgent_overtakes_the_patient() {
+fn urgent_bytes_overtake_less_urgent_ones() {
     let link = Link { rate: 128_000, round_trip: 300_000, queue: 170, latency: 300 };
     let bound = Duration::from_millis(450);
     for milliseconds in (200..10_000).step_by(20) {
         let mut simulation = Simulation::new(link, Pacing::Adaptive);
-        simulation.send_until(Demand::Patient, 1_000_000 + milliseconds * 1000);
+        simulation.send_until(Demand::LessUrgent, 1_000_000 + milliseconds * 1000);
         let time = simulation.time_to_arrive();
         assert!(time <= bound, "{milliseconds} ms: {time:?}");
     }
     let mut unpaced = Simulation::new(link, Pacing::Off);
-    unpaced.send_until(Demand::Patient, 1_200_000);
+    unpaced.send_until(Demand::LessUrgent, 1_200_000);
     assert!(unpaced.time_to_arrive() > 2 * bound);
 }
 
 #[test]
-fn fast_paths_are_seldom_looked_at() {
+fn fast_paths_are_sampled_rarely() {
     for round_trip in [50, 10_000] {
         let link = Link { rate: 2_000_000_000, round_trip, queue: 100, latency: 20 };
         let mut simulation = Simulation::new(link, Pacing::Adaptive);
-        simulation.send_until(Demand::Patient, 1_500_000);
+        simulation.send_until(Demand::LessUrgent, 1_500_000);
         let before = simulation.samples;
-        simulation.send_until(Demand::Patient, 2_500_000);
+        simulation.send_until(Demand::LessUrgent, 2_500_000);
         let samples = simulation.samples - before;
         assert!((50..=101).contains(&samples), "{samples} in a second");
     }
@@ -102,7 +102,7 @@ fn sampled(info: &TcpInfo) -> Pacer {
 }
 
 #[test]
-fn what_is_unsent_follows_the_rate() {
+fn the_unsent_limit_follows_the_rate() {
     // The rate in bytes per second; the low-water mark.
     let cases = [
         (0, 1000),
@@ -123,7 +123,7 @@ fn what_is_unsent_follows_the_rate() {
         assert!(pacer.needs_sample(3));
         let full = TcpInfo { unacknowledged: 10, sent: 110_000, unsent: mark, ..info(50_000, rate) };
         pacer.handle_sample(&full, 3);
-        let wait = Allowance { bytes: 0, record: pacer.record(), low_water: Some(mark), look_again: None };
+        let wait = Allowance { bytes: 0, record: pacer.record(), low_water: Some(mark), retry_after: None };
         assert_eq!(pacer.allow(Demand::Urgent, 3), wait, "{rate}");
         assert_eq!(pacer.allow(Demand::Urgent, 4).low_water, None, "once is enough");
         // Where the kernel would not wake us, there is no room either; and where it would, there is.
@@ -135,10 +135,10 @@ fn what_is_unsent_follows_the_rate() {
 }
 
 #[test]
-fn an_open_path_takes_what_it_wants() {
+fn an_open_path_is_not_limited() {
     let mut pacer = sampled(&info(100, 1_000_000_000));
-    let open = Allowance { bytes: usize::MAX, record: 1000, low_water: None, look_again: None };
-    assert_eq!(pacer.allow(Demand::Patient, 1), open);
+    let open = Allowance { bytes: usize::MAX, record: 1000, low_water: None, retry_after: None };
+    assert_eq!(pacer.allow(Demand::LessUrgent, 1), open);
     pacer.note_sent(1 << 30, 5);
     assert!(!pacer.needs_sample(9_000), "not so soon");
     assert!(pacer.needs_sample(10_001));
@@ -150,28 +150,28 @@ fn an_open_path_takes_what_it_wants() {
         pacer.handle_sample(&TcpInfo { unacknowledged: 10, unsent: 300_000, ..info(100, rate) }, 20_000);
         marks.extend(pacer.allow(Demand::Urgent, 20_000).low_water);
     }
-    assert_eq!(marks.last(), Some(&MOST_UNSENT));
+    assert_eq!(marks.last(), Some(&MAX_UNSENT));
     assert!(marks.len() < 10 && marks[marks.len() - 2] < 55_000, "{marks:?}");
 }
 
 #[test]
-fn settings_other_than_adaptive_ask_nothing() {
+fn fixed_and_off_need_no_samples() {
     for (pacing, mark) in [(Pacing::Off, None), (Pacing::Fixed(16_384), Some(16_384)), (Pacing::Fixed(0), Some(1))] {
         let mut pacer = Pacer::new(pacing);
         assert!(!pacer.needs_sample(0));
         for (moment, low_water) in [(0, mark), (1, None)] {
-            let allowance = pacer.allow(Demand::Patient, moment);
-            assert_eq!((allowance.bytes, allowance.low_water, allowance.look_again), (usize::MAX, low_water, None));
+            let allowance = pacer.allow(Demand::LessUrgent, moment);
+            assert_eq!((allowance.bytes, allowance.low_water, allowance.retry_after), (usize::MAX, low_water, None));
         }
     }
 }
 
 #[test]
-fn records_are_small_while_somebody_waits_for_the_first() {
+fn records_are_small_at_the_beginning_of_a_response() {
     let mut pacer = sampled(&info(100, 1_000_000_000));
     assert_eq!(pacer.allow(Demand::Urgent, 1).record, 1000);
     pacer.note_sent(FIRST_BYTES as usize, 1);
-    assert_eq!(pacer.allow(Demand::Urgent, 2).record, LONGEST_RECORD);
+    assert_eq!(pacer.allow(Demand::Urgent, 2).record, MAX_RECORD_LENGTH);
     assert_eq!(pacer.allow(Demand::Urgent, 1 + IDLE_TIME).record, 1000, "idle");
     let mut slow = sampled(&info(50_000, 1_700_000));
     slow.note_sent(FIRST_BYTES as usize, 1);
@@ -179,11 +179,11 @@ fn records_are_small_while_somebody_waits_for_the_first() {
     let mut off = Pacer::new(Pacing::Off);
     assert_eq!(off.allow(Demand::Urgent, 1).record, USUAL_SEGMENT as usize);
     off.note_sent(FIRST_BYTES as usize, 1);
-    assert_eq!(off.allow(Demand::Urgent, 1).record, LONGEST_RECORD);
+    assert_eq!(off.allow(Demand::Urgent, 1).record, MAX_RECORD_LENGTH);
 }
 
 #[test]
-fn the_ceiling_on_patient_bytes() {
+fn less_urgent_bytes_in_flight_are_bounded() {
     // Round trip and the shortest, in ms; rate; delivered; the ceiling in bytes.
     let cases = [
         (300, 300, 0, 0, Some(4000)),
@@ -210,7 +210,7 @@ fn the_ceiling_on_patient_bytes() {
             ..info(round_trip * 1000, rate)
         };
         let mut pacer = sampled(&path);
-        let patient = pacer.allow(Demand::Patient, 1).bytes;
+        let patient = pacer.allow(Demand::LessUrgent, 1).bytes;
         let case = format!("{round_trip} {shortest} {rate} {acknowledged}");
         match ceiling {
             Some(ceiling) => assert_eq!(patient, ceiling, "{case}"),
@@ -221,22 +221,22 @@ fn the_ceiling_on_patient_bytes() {
 }
 
 #[test]
-fn who_waits_for_the_ceiling_looks_again() {
+fn a_sender_at_the_ceiling_retries_later() {
     // 16 kB/s: a segment takes 62.5 ms. The ceiling is 360 ms and two segments: 7760 bytes.
     let path = TcpInfo { window: 100, shortest_round_trip: 300_000, ..info(450_000, 16_000) };
     for (flight, bytes, time) in
         [(0, 7000, 0), (6000, 1000, 0), (6800, 0, 15_625), (7760, 0, 50_000), (7060, 0, 18_750)]
     {
         let mut pacer = sampled(&TcpInfo { sent: 100_000 + flight, ..path });
-        let allowance = pacer.allow(Demand::Patient, 1);
-        let look_again = (time > 0).then(|| Duration::from_micros(time));
-        assert_eq!((allowance.bytes, allowance.look_again), (bytes, look_again), "{flight}");
+        let allowance = pacer.allow(Demand::LessUrgent, 1);
+        let retry_after = (time > 0).then(|| Duration::from_micros(time));
+        assert_eq!((allowance.bytes, allowance.retry_after), (bytes, retry_after), "{flight}");
         assert_eq!(pacer.needs_sample(2), time > 0);
     }
 }
 
 #[test]
-fn a_ceiling_that_shortens_nothing_is_lifted_for_a_while() {
+fn a_useless_ceiling_is_lifted_temporarily() {
     // Somebody else's queue: 2 s, where our ceiling would make 500 ms of it.
     let path = TcpInfo { window: 100, shortest_round_trip: 300_000, sent: 107_000, ..info(2_000_000, 16_000) };
     let mut pacer = sampled(&path);
@@ -244,7 +244,7 @@ fn a_ceiling_that_shortens_nothing_is_lifted_for_a_while() {
     for second in 1..70 {
         let now = second * 1_000_000;
         pacer.handle_sample(&path, now);
-        if pacer.allow(Demand::Patient, now).bytes > 0 {
+        if pacer.allow(Demand::LessUrgent, now).bytes > 0 {
             lifted.push(second);
         }
     }
@@ -255,12 +255,12 @@ fn a_ceiling_that_shortens_nothing_is_lifted_for_a_while() {
     let mut pacer = sampled(&ours);
     for second in 1..70 {
         pacer.handle_sample(&ours, second * 1_000_000);
-        assert_eq!(pacer.allow(Demand::Patient, second * 1_000_000).bytes, 0);
+        assert_eq!(pacer.allow(Demand::LessUrgent, second * 1_000_000).bytes, 0);
     }
 }
 
 #[test]
-fn nonsense_does_no_harm() {
+fn absurd_samples_do_no_harm() {
     let most = TcpInfo {
         segment: u32::MAX,
         round_trip: u32::MAX,
@@ -276,7 +276,7 @@ fn nonsense_does_no_harm() {
     let cases =
         [TcpInfo::default(), most, TcpInfo { unsent: 0, unacknowledged: 0, ..most }, TcpInfo { rate: 1, ..most }];
     for info in cases {
-        for demand in [Demand::Patient, Demand::Urgent] {
+        for demand in [Demand::LessUrgent, Demand::Urgent] {
             let mut pacer = sampled(&info);
             for moment in [0, 1, u64::MAX] {
                 pacer.handle_sample(&info, moment);

@@ -1,9 +1,9 @@
-//! The PROXY protocol, versions 1 and 2: how a proxy says for whom it connects. This is the receiving side; the sending
-//! one is in `write.rs`.
+//! The PROXY protocol, versions 1 and 2: how a proxy announces the addresses of the client for which it connects. The parser
+//! is here, the writer in `write.rs`; both are pure.
 //!
 //! The source of every rule here is HAProxy's `doc/proxy-protocol.txt`, called "the specification" below.
 //!
-//! The protocol is never guessed: whoever may connect may claim any client address, so a listener either expects the
+//! The protocol must not be detected: any client that can connect could claim any address, so a listener either expects the
 //! header on every connection (and only proxies can reach it) or on none (specification §2).
 
 #![no_std]
@@ -21,10 +21,10 @@ use core::{
 
 pub use self::write::{write_version_1, write_version_2};
 
-/// What the proxy says about the connection it made.
+/// What the header says about the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Header {
-    /// The proxy connects for itself, a health check for example: the connection's own addresses hold.
+    /// The proxy connects on its own behalf, as for a health check: the connection's own addresses hold.
     Local,
     /// The proxy connects for a client at `source` that had connected to `destination`. IPv4 addresses written as
     /// IPv6 (`::ffff:192.0.2.1`) have become IPv4.
@@ -34,8 +34,8 @@ pub enum Header {
         /// The address the client had connected to.
         destination: SocketAddr,
     },
-    /// The proxy connects for a client it names no TCP address of (`UNKNOWN`, `UNSPEC`, a unix socket, UDP): the
-    /// connection's own addresses hold.
+    /// The proxy connects for a client without a TCP address (`UNKNOWN`, `UNSPEC`, a unix socket, UDP): the connection's own
+    /// addresses hold.
     Unknown,
 }
 
@@ -49,16 +49,16 @@ impl Header {
     }
 }
 
-/// Reads a PROXY header, of either version, from the front of what a connection has brought so far.
+/// Parses a PROXY header of either version at the front of the bytes that a connection has sent so far.
 ///
 /// `Ok(None)` means that more bytes are needed; otherwise the header and its length, the bytes after it belonging to
-/// the connection. No more than [`LONGEST_HEADER`] bytes are ever asked for. The parts behind the addresses in
+/// the connection. It never requires more than [`MAX_HEADER_LENGTH`] bytes. The parts behind the addresses in
 /// version 2 (TLVs) must be well-formed but are skipped; the CRC32c among them is not checked, which the specification
 /// leaves to the receiver (§2.2.3).
 ///
 /// # Errors
 ///
-/// When the bytes cannot become a valid header any more. The connection is then to be closed (specification §2.1).
+/// When the bytes cannot become a valid header any more. Close the connection then (specification §2.1).
 ///
 /// ```
 /// # use serow_proxy_protocol::parse;
@@ -86,16 +86,16 @@ fn begins_alike(bytes: &[u8], start: &[u8]) -> bool {
 
 /// Specification §2.1: one line of text.
 fn parse_version_1(bytes: &[u8]) -> Result<Option<(Header, usize)>, ProxyProtocolError> {
-    let window = &bytes[..bytes.len().min(LONGEST_LINE)];
+    let window = &bytes[..bytes.len().min(MAX_LINE_LENGTH)];
     let Some(end) = window.iter().position(|byte| matches!(byte, b'\r' | b'\n')) else {
         return match window.len() {
-            LONGEST_LINE => Err(ProxyProtocolError::Line),
+            MAX_LINE_LENGTH => Err(ProxyProtocolError::Line),
             _ => Ok(None),
         };
     };
     match &window[end..] {
         [b'\r', b'\n', ..] => {}
-        [b'\r'] if window.len() < LONGEST_LINE => return Ok(None),
+        [b'\r'] if window.len() < MAX_LINE_LENGTH => return Ok(None),
         _ => return Err(ProxyProtocolError::Line),
     }
     let line = str::from_utf8(&window[VERSION_1_START.len()..end]);
@@ -153,7 +153,7 @@ fn parse_version_2(bytes: &[u8]) -> Result<Option<(Header, usize)>, ProxyProtoco
     if command == COMMAND_PROXY && (family > FAMILY_UNIX || transport > TRANSPORT_DATAGRAM) {
         return Err(ProxyProtocolError::Family(family_and_transport));
     }
-    if FIXED_LENGTH + length > LONGEST_HEADER {
+    if FIXED_LENGTH + length > MAX_HEADER_LENGTH {
         return Err(ProxyProtocolError::TooLong(FIXED_LENGTH + length));
     }
     let Some(block) = rest.get(..length) else {
@@ -194,7 +194,7 @@ fn parse_block(block: &[u8], family: u8, transport: u8) -> Result<Header, ProxyP
     check_tlvs(tlvs)?;
     match transport {
         TRANSPORT_STREAM => Ok(header),
-        // No UDP flow arrives over a TCP connection; what we do not support counts as UNSPEC (specification §2.2).
+        // UDP does not arrive over a TCP connection; unsupported transports count as UNSPEC (specification §2.2).
         _ => Ok(Header::Unknown),
     }
 }
@@ -227,7 +227,7 @@ fn check_tlvs(mut tlvs: &[u8]) -> Result<(), ProxyProtocolError> {
     Ok(())
 }
 
-/// Why bytes are not a PROXY header. The peer is to blame, or it is not a proxy at all.
+/// Why bytes are not a PROXY header. It is the peer's fault, or the peer is not a proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProxyProtocolError {
     /// The first bytes belong to neither version.
@@ -240,7 +240,7 @@ pub enum ProxyProtocolError {
     Command(u8),
     /// The binary header has this unassigned byte of family and transport.
     Family(u8),
-    /// The binary header claims this many bytes, more than [`LONGEST_HEADER`].
+    /// The binary header claims this many bytes, more than [`MAX_HEADER_LENGTH`].
     TooLong(usize),
     /// The binary header is shorter than the addresses of its family.
     AddressesCut,
@@ -259,7 +259,10 @@ impl fmt::Display for ProxyProtocolError {
             Self::Command(command) => write!(formatter, "the peer sent the unknown PROXY protocol command {command}"),
             Self::Family(family) => write!(formatter, "the peer sent the unknown PROXY protocol family {family:#04x}"),
             Self::TooLong(length) => {
-                write!(formatter, "the peer sent a PROXY protocol header of {length} bytes, more than {LONGEST_HEADER}")
+                write!(
+                    formatter,
+                    "the peer sent a PROXY protocol header of {length} bytes, more than {MAX_HEADER_LENGTH}"
+                )
             }
             Self::AddressesCut => formatter.write_str("the peer sent a PROXY protocol header too short for its family"),
             Self::TlvCut => formatter.write_str("the peer sent a PROXY protocol header with a malformed extension"),
@@ -269,14 +272,14 @@ impl fmt::Display for ProxyProtocolError {
 
 impl Error for ProxyProtocolError {}
 
-/// The most bytes a header may have, so that a peer cannot make us keep up to 64 KB before it has said anything.
+/// The most bytes a header may have, so that a peer cannot make the server buffer 64 KB before its first request.
 ///
 /// Addresses need at most 232 bytes. The rest is for TLVs, where a client certificate's names, an AWS endpoint and a
 /// connection id come to some hundred bytes; nginx has the same limit (`NGX_PROXY_PROTOCOL_MAX_HEADER`).
-pub const LONGEST_HEADER: usize = 4096;
+pub const MAX_HEADER_LENGTH: usize = 4096;
 
 /// Specification §2.1: the worst case of a line, including CR LF.
-const LONGEST_LINE: usize = 107;
+const MAX_LINE_LENGTH: usize = 107;
 const VERSION_1_START: &[u8] = b"PROXY ";
 
 // Specification §2.2: the layout of version 2.

@@ -42,7 +42,7 @@ fn accepted() -> Vec<(Vec<u8>, Header)> {
         (version_2(0x21, 0x21, &inet6()), proxied("[2001:db8::1]:65535", "[::2]:0")),
         // TLVs behind the addresses: an ALPN of "h2" and an empty no-op.
         (version_2(0x21, 0x11, &[&INET[..], &[1, 0, 2, b'h', b'2', 4, 0, 0]].concat()), inet),
-        (version_2(0x21, 0x11, &[&INET[..], &[4, 0x0f, 0xe1], &[0; LONGEST_HEADER - 31]].concat()), inet),
+        (version_2(0x21, 0x11, &[&INET[..], &[4, 0x0f, 0xe1], &[0; MAX_HEADER_LENGTH - 31]].concat()), inet),
         (version_2(0x21, 0x31, &[b'/'; 216]), Header::Unknown),
         (version_2(0x21, 0x32, &[b'/'; 216]), Header::Unknown),
         (version_2(0x21, 0x12, &INET), Header::Unknown),
@@ -128,12 +128,12 @@ fn refused_binary() -> Vec<(Vec<u8>, ProxyProtocolError)> {
         (version_2(0x21, 0x11, &[&INET[..], &[1, 0]].concat()), TlvCut),
         (version_2(0x21, 0x11, &[&INET[..], &[1, 0, 1]].concat()), TlvCut),
         (version_2(0x21, 0x11, &[&INET[..], &[1, 0, 1, 0, 0]].concat()), TlvCut),
-        (too_long, TooLong(LONGEST_HEADER + 1)),
+        (too_long, TooLong(MAX_HEADER_LENGTH + 1)),
     ]
 }
 
 #[test]
-fn what_is_no_header_is_refused_and_no_part_of_it_is_taken() {
+fn invalid_headers_are_refused_whole_and_at_every_prefix() {
     for (bytes, error) in refused_text().into_iter().chain(refused_binary()) {
         let name = bytes.escape_ascii();
         assert_eq!(parse(&bytes), Err(error), "{name}");
@@ -153,7 +153,7 @@ fn only_forwarded_connections_have_a_source() {
 }
 
 #[test]
-fn what_is_written_is_read() {
+fn written_headers_are_parsed_again() {
     let long = "[ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff]:65535";
     let headers = [
         (proxied("192.0.2.1:56324", "192.0.2.2:443"), None),

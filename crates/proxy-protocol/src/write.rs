@@ -1,4 +1,4 @@
-//! The sending side of the PROXY protocol.
+//! Writing PROXY headers.
 
 use alloc::vec::Vec;
 use core::{
@@ -11,8 +11,8 @@ use crate::{
     TRANSPORT_STREAM, TRANSPORT_UNSPECIFIED, VERSION_2_SIGNATURE,
 };
 
-/// Writes the line of version 1. Where there are no addresses of TCP to be told, it is `PROXY UNKNOWN`; version 1 does not
-/// tell [`Header::Local`] from [`Header::Unknown`].
+/// Writes the line of version 1. Without TCP addresses it is `PROXY UNKNOWN`; version 1 does not distinguish
+/// [`Header::Local`] from [`Header::Unknown`].
 ///
 /// ```
 /// # use serow_proxy_protocol::{Header, write_version_1};
@@ -54,12 +54,12 @@ pub fn write_version_2(header: &Header, output: &mut Vec<u8>) {
     }
 }
 
-/// What stands behind the signature and before the addresses (specification §2.2).
+/// The bytes between the signature and the addresses (specification §2.2).
 fn write_fixed(command: u8, family_and_transport: u8, length: u8, output: &mut Vec<u8>) {
     output.extend_from_slice(&[VERSION << 4 | command, family_and_transport, 0, length]);
 }
 
-/// A header names two addresses of one family: where they differ, the one of IPv4 is written as IPv6.
+/// A header has two addresses of one family: if the families differ, the IPv4 address becomes an IPv4-mapped one.
 fn of_one_family(source: SocketAddr, destination: SocketAddr) -> (SocketAddr, SocketAddr) {
     if source.is_ipv4() == destination.is_ipv4() {
         return (source, destination);

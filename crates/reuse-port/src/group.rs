@@ -1,4 +1,4 @@
-//! Our part of the sockets that share an address.
+//! This process's sockets in a reuseport group.
 
 use std::{
     io,
@@ -18,29 +18,29 @@ use crate::{
     table,
 };
 
-/// Our sockets at an address where other processes may have some too. They are closed when it is dropped, so that nobody
-/// is led to one of them meanwhile, and nothing stays behind.
+/// This process's sockets on an address that other processes may share. Dropping it closes them in an order in which no
+/// connection is directed to one of them, and restores the group.
 #[derive(Debug)]
 pub(crate) struct Group {
     pub(crate) address: SocketAddr,
     sockets: Vec<OwnedFd>,
-    /// Where they are, while connections are led to the others.
+    /// Their numbers, while connections are redirected to the others.
     layout: Option<Layout>,
-    /// Kept until they are closed.
+    /// Held until they are closed.
     lock: Option<PortLock>,
 }
 
 impl Group {
-    /// None of ours yet.
+    /// A group without sockets yet.
     pub(crate) fn new(address: SocketAddr) -> Self {
         Self { address, sockets: Vec::new(), layout: None, lock: None }
     }
 
-    /// One more of ours, if it is not a duplicate of another; it is closed when this and all other duplicates are.
+    /// Adds a socket, unless it is a duplicate of another; the kernel closes it when this and all other duplicates are closed.
     ///
     /// # Errors
     ///
-    /// When the process may open no more descriptors.
+    /// When the process cannot open more descriptors.
     pub(crate) fn add(&mut self, socket: impl AsFd) -> io::Result<()> {
         let number = fstat(&socket)?.st_ino;
         if !self.sockets.iter().any(|known| fstat(known).is_ok_and(|known| known.st_ino == number)) {
@@ -49,86 +49,86 @@ impl Group {
         Ok(())
     }
 
-    /// How many sockets of others there are.
+    /// How many sockets other processes have in the group.
     ///
     /// # Errors
     ///
-    /// When the kernel does not tell.
+    /// When the kernel's table cannot be read.
     pub(crate) fn count_others(&self) -> io::Result<usize> {
         Ok(table::count_listeners(self.address)?.saturating_sub(self.sockets.len()))
     }
 
-    /// Waits until no other process leaves this address, or the deadline.
-    pub(crate) async fn take_turn(&mut self, deadline: Instant) {
+    /// Waits until no other process drains this address, or the deadline.
+    pub(crate) async fn acquire_lock(&mut self, deadline: Instant) {
         self.lock = PortLock::acquire(self.address, deadline).await;
     }
 
-    /// Whether connections are led to the others.
-    pub(crate) fn is_steered(&self) -> bool {
+    /// Whether connections are redirected to the others.
+    pub(crate) fn is_redirected(&self) -> bool {
         self.layout.is_some()
     }
 
-    /// Leads new connections to the others. Where that cannot be done, it is as it was before.
-    pub(crate) fn steer(&mut self) {
+    /// Redirects new connections to the others. If that fails, the kernel distributes them as before.
+    pub(crate) fn redirect(&mut self) {
         self.layout = None;
         for _ in 0..TRIES {
-            match self.try_steer() {
+            match self.try_redirect() {
                 Ok(Some(layout)) => {
                     self.layout = Some(layout);
                     return;
                 }
                 Ok(None) => {}
                 Err(error) => {
-                    tracing::debug!(address = %self.address, %error, "new connections cannot be led to others");
+                    tracing::debug!(address = %self.address, %error, "cannot redirect new connections to the other processes");
                     break;
                 }
             }
         }
-        self.let_go();
+        self.detach();
     }
 
-    fn try_steer(&self) -> io::Result<Option<Layout>> {
+    fn try_redirect(&self) -> io::Result<Option<Layout>> {
         let size = table::count_listeners(self.address)?;
         let Some(layout) = probe::find(&self.sockets, self.address, size)? else { return Ok(None) };
         if let Some(socket) = self.sockets.first() {
-            program::steer(socket, &layout.others())?;
+            program::redirect(socket, &layout.others())?;
         }
         Ok(Some(layout))
     }
 
-    /// From now on connections that begin at one of our sockets begin again, a second later and at another's.
-    pub(crate) fn turn_away(&self) {
+    /// From now on the kernel drops SYNs to these sockets; clients retransmit them a second later, to another socket.
+    pub(crate) fn drop_new_connections(&self) {
         for socket in &self.sockets {
-            if let Err(error) = program::drop_packets(socket, Dropped::Newcomers) {
+            if let Err(error) = program::drop_packets(socket, Dropped::NewConnections) {
                 tracing::debug!(address = %self.address, %error, "the last connections may be lost");
             }
         }
     }
 
-    /// The kernel chooses among all again.
-    fn let_go(&self) {
+    /// Lets the kernel distribute connections among all sockets again.
+    fn detach(&self) {
         if let Some(error) =
             self.sockets.first().and_then(|socket| socket_filter::detach_reuseport_program(socket).err())
         {
-            tracing::debug!(address = %self.address, %error, "a program may stay behind that chooses sockets");
+            tracing::debug!(address = %self.address, %error, "a program that selects sockets may remain attached");
         }
     }
 
-    /// Closes one after the other, each while new connections are led to where no other one moves. Only with the last it
-    /// is for an instant as without a program.
+    /// Closes one socket after the other, while new connections are directed to sockets whose numbers do not change. Only
+    /// with the last one the group is without a program for an instant.
     fn close_in_order(&mut self) {
         let Some(mut layout) = self.layout.take() else { return };
         let mut sockets: Vec<_> = std::mem::take(&mut self.sockets).into_iter().map(Some).collect();
         while let Some(number) = layout.next_to_close() {
-            let (is_last, lasting) = (layout.count_ours() == 1, layout.lasting());
+            let (is_last, stable_others) = (layout.count_ours() == 1, layout.stable_others());
             let Some(socket) = layout.close(number).and_then(|which| sockets.get_mut(which)?.take()) else { return };
             let prepared = if is_last {
                 socket_filter::detach_reuseport_program(&socket)
             } else {
-                program::steer(&socket, &lasting)
+                program::redirect(&socket, &stable_others)
             };
             if let Err(error) = prepared {
-                tracing::debug!(address = %self.address, %error, "the last connections may be late");
+                tracing::debug!(address = %self.address, %error, "the last connections may be delayed");
             }
         }
     }
@@ -140,5 +140,5 @@ impl Drop for Group {
     }
 }
 
-/// What does not fit together comes of somebody who joins or leaves in the same millisecond.
+/// A contradictory layout means that another process joined or left in the same millisecond.
 const TRIES: usize = 3;

@@ -1,7 +1,7 @@
-//! Handshakes under way: connections that belong to a listening socket already, and that nobody can accept yet.
+//! Pending handshakes: connections that belong to a listening socket already, and that cannot be accepted yet.
 //!
-//! The kernel tells of them by NETLINK_SOCK_DIAG (sock_diag(7)), as it does to `ss state syn-recv`. Unlike /proc/net/tcp,
-//! that takes no longer for a hundred thousand other connections.
+//! The kernel lists them over NETLINK_SOCK_DIAG (sock_diag(7)), as for `ss state syn-recv`. Unlike /proc/net/tcp, this takes no
+//! longer with a hundred thousand other connections.
 
 use std::{
     collections::HashSet,
@@ -15,17 +15,17 @@ use rustix::{
     net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send, socket_with},
 };
 
-/// The clients whose part of a handshake is missing, each with the address it wants to reach.
+/// The pending handshakes on these addresses: local and remote address of each.
 ///
 /// # Errors
 ///
-/// When the kernel does not tell, or may not be asked.
-pub(crate) fn under_way(addresses: &[SocketAddr]) -> io::Result<HashSet<(SocketAddr, SocketAddr)>> {
+/// When the kernel does not answer.
+pub(crate) fn pending(addresses: &[SocketAddr]) -> io::Result<HashSet<(SocketAddr, SocketAddr)>> {
     let mut found = HashSet::new();
     let socket =
         socket_with(AddressFamily::NETLINK, SocketType::DGRAM, SocketFlags::CLOEXEC, Some(netlink::SOCK_DIAG))?;
     for address in addresses {
-        // Those of IPv4 to a socket of IPv6 are of its family.
+        // IPv4 connections to an IPv6 socket are of its family.
         let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
         send(&socket, &question(family, address.port()), SendFlags::empty())?;
         receive(&socket, |local, remote| {
@@ -37,7 +37,7 @@ pub(crate) fn under_way(addresses: &[SocketAddr]) -> io::Result<HashSet<(SocketA
     Ok(found)
 }
 
-/// Asks for all sockets of one family and port that are in the middle of a handshake (`struct inet_diag_req_v2`).
+/// A request for all sockets of one family and port whose handshake is pending (`struct inet_diag_req_v2`).
 fn question(family: AddressFamily, port: u16) -> [u8; QUESTION_LENGTH] {
     let mut question = [0; QUESTION_LENGTH];
     let mut put = |offset: usize, bytes: &[u8]| question[offset..offset + bytes.len()].copy_from_slice(bytes);
@@ -50,9 +50,9 @@ fn question(family: AddressFamily, port: u16) -> [u8; QUESTION_LENGTH] {
     question
 }
 
-/// Takes the answer, which comes in several parts.
+/// Receives the response, which comes in several parts.
 fn receive(socket: &OwnedFd, mut found: impl FnMut(SocketAddr, SocketAddr)) -> io::Result<()> {
-    let mut buffer = vec![0; LARGEST_PART];
+    let mut buffer = vec![0; MAX_PART_LENGTH];
     loop {
         let length = match recv(socket, &mut *buffer, RecvFlags::empty()) {
             Ok((length, _)) => length,
@@ -66,14 +66,14 @@ fn receive(socket: &OwnedFd, mut found: impl FnMut(SocketAddr, SocketAddr)) -> i
     }
 }
 
-/// Whether more parts of an answer come.
+/// Whether more parts of a response come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Answer {
     GoesOn,
     Ends,
 }
 
-/// Takes the messages of one part (netlink(7)).
+/// Reads the messages of one part (netlink(7)).
 fn read(mut part: &[u8], found: &mut impl FnMut(SocketAddr, SocketAddr)) -> io::Result<Answer> {
     while let (Some(length), Some(kind)) = (word(part, 0), half(part, 4)) {
         let Some(message) = part.get(HEADER_LENGTH..length as usize) else { break };
@@ -133,11 +133,11 @@ const TCP: u8 = 6;
 const SYN_RECEIVED: u32 = 1 << 3;
 
 /// The kernel's own bound for a part is 32 KiB (`netlink_dump` in net/netlink/af_netlink.c).
-const LARGEST_PART: usize = 32 * 1024;
+const MAX_PART_LENGTH: usize = 32 * 1024;
 
-/// A client that does not hear what the server says to its first packet.
+/// A client that ignores the server's answer to its SYN.
 #[cfg(test)]
-pub(crate) fn deaf(address: SocketAddr) -> OwnedFd {
+pub(crate) fn unresponsive_client(address: SocketAddr) -> OwnedFd {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let socket = socket_with(family, SocketType::STREAM, SocketFlags::NONBLOCK, None).unwrap();
     let mut own = address;
@@ -162,22 +162,22 @@ mod tests {
 
     #[test]
     fn handshakes_are_found_while_they_last() {
-        // Where somebody listens, where the client knocks.
+        // The address of the listener, and the one the client connects to.
         let cases = [("127.0.0.1", "127.0.0.1"), ("0.0.0.0", "127.0.0.2"), ("::", "127.0.0.1"), ("::", "::1")];
         for (listening, knocking) in cases {
             let Ok(listener) = TcpListener::bind((listening.parse::<IpAddr>().unwrap(), 0)) else { continue };
             let address = listener.local_addr().unwrap();
-            assert!(under_way(&[address]).unwrap().is_empty());
+            assert!(pending(&[address]).unwrap().is_empty());
             let target = SocketAddr::new(knocking.parse().unwrap(), address.port());
-            let client = deaf(target);
-            assert_eq!(under_way(&[address]).unwrap(), [(target, address_of(&client))].into(), "{address} {target}");
+            let client = unresponsive_client(target);
+            assert_eq!(pending(&[address]).unwrap(), [(target, address_of(&client))].into(), "{address} {target}");
             let elsewhere = SocketAddr::new([127, 0, 0, 77].into(), address.port());
-            assert!(under_way(&[elsewhere]).unwrap().is_empty());
+            assert!(pending(&[elsewhere]).unwrap().is_empty());
         }
     }
 
     #[test]
-    fn what_is_no_answer_is_none() {
+    fn malformed_netlink_messages_are_ignored() {
         let mut found = |_, _| panic!("an address");
         let header = |length: u32, kind: u16| {
             let mut bytes = [0; 20];

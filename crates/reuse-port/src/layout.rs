@@ -1,13 +1,12 @@
 //! How the kernel numbers the sockets of a group.
 
-/// The sockets of a group in the order of their numbers: which of them are ours.
+/// The sockets of a group in the order of their numbers: which of them are this process's.
 ///
-/// They are numbered as they joined, and when one closes, the last takes its number (`reuseport_detach_sock` in
-/// net/core/sock_reuseport.c). So what others do at the same time changes more than their own numbers, but one who joins
-/// changes none.
+/// The kernel numbers them as they join, and when one closes, the last takes its number (`reuseport_detach_sock` in
+/// net/core/sock_reuseport.c). So a socket that another process closes changes other numbers too; one that joins does not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
-    /// For each number, which of our sockets that is; nothing for those of others.
+    /// For each number, the index of this process's socket; none for those of others.
     places: Vec<Option<usize>>,
 }
 
@@ -16,34 +15,34 @@ impl Layout {
         Self { places }
     }
 
-    /// The numbers of the others' sockets.
+    /// The numbers of the other processes' sockets.
     pub(crate) fn others(&self) -> Vec<u32> {
         self.numbers(|place| place.is_none())
     }
 
-    /// The number of ours that is closed next: the highest.
+    /// The number of the socket to close next: the highest of ours.
     pub(crate) fn next_to_close(&self) -> Option<usize> {
         self.places.iter().rposition(Option::is_some)
     }
 
-    /// How many of ours there are.
+    /// How many sockets are ours.
     pub(crate) fn count_ours(&self) -> usize {
         self.places.iter().flatten().count()
     }
 
-    /// The numbers that are others' sockets while the next of ours is closed: before, and after. Where there is only one
-    /// socket of others, it may be that none is; then the one that is right before.
-    pub(crate) fn lasting(&self) -> Vec<u32> {
+    /// The numbers that belong to other processes both before and after the next of ours closes. If the others have a single
+    /// socket, there may be none; then the number that is right before.
+    pub(crate) fn stable_others(&self) -> Vec<u32> {
         let mut others = self.others();
         let last = self.places.len().saturating_sub(1);
         if others.len() > 1 {
-            // It gets the number of what is closed.
+            // The last one gets the number of the closed socket.
             others.retain(|number| *number as usize != last);
         }
         others
     }
 
-    /// The socket with this number is closed; says which of ours it was.
+    /// Removes the socket with this number; returns which of ours it was.
     pub(crate) fn close(&mut self, number: usize) -> Option<usize> {
         if number < self.places.len() { self.places.swap_remove(number) } else { None }
     }
@@ -68,8 +67,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_closed_next_and_what_lasts_meanwhile() {
-        // Ours are `o`; the number that is closed next, and the numbers that are right before and after.
+    fn sockets_close_from_the_highest_number_down() {
+        // Ours are `o`; the number to close next, and the numbers that are right before and after.
         let cases: [(&str, Option<usize>, &[u32]); 9] = [
             ("oo..", Some(1), &[2]),
             ("..oo", Some(3), &[0, 1]),
@@ -81,15 +80,15 @@ mod tests {
             ("...", None, &[0, 1]),
             ("oo", Some(1), &[]),
         ];
-        for (text, next, lasting) in cases {
+        for (text, next, stable_others) in cases {
             let layout = layout(text);
-            assert_eq!((layout.next_to_close(), &layout.lasting()[..]), (next, lasting), "{text}");
+            assert_eq!((layout.next_to_close(), &layout.stable_others()[..]), (next, stable_others), "{text}");
         }
     }
 
-    /// All groups of up to seven sockets are left, and the kernel's own list is kept beside.
+    /// For all groups of up to seven sockets, compared with a model of the kernel's list.
     #[test]
-    fn nobody_is_led_to_a_socket_of_ours_while_they_close() {
+    fn no_connection_is_directed_to_a_closing_socket() {
         for size in 1..=7_u32 {
             for ours in 0..1_u32 << size {
                 let text: String = (0..size).map(|bit| if ours >> bit & 1 == 1 { 'o' } else { '.' }).collect();
@@ -97,15 +96,15 @@ mod tests {
                 let mut kernel = layout.places.clone();
                 let others = layout.others().len();
                 while let Some(number) = layout.next_to_close() {
-                    let lasting = layout.lasting();
-                    assert!(lasting.iter().all(|target| kernel[*target as usize].is_none()), "before: {text}");
-                    assert_eq!(lasting.is_empty(), others == 0, "{text}");
+                    let stable_others = layout.stable_others();
+                    assert!(stable_others.iter().all(|target| kernel[*target as usize].is_none()), "before: {text}");
+                    assert_eq!(stable_others.is_empty(), others == 0, "{text}");
                     let closed = kernel.swap_remove(number);
                     assert_eq!(layout.close(number), closed);
-                    // Beyond the group, the kernel deals out by hash: to ours too, where others have but one socket.
+                    // Beyond the group, the kernel distributes by hash: to ours too, if others have a single socket.
                     let led = |target: &u32| kernel.get(*target as usize).is_none_or(Option::is_none);
-                    assert!(lasting.iter().all(led), "after: {text}");
-                    let beyond = lasting.iter().any(|target| *target as usize >= kernel.len());
+                    assert!(stable_others.iter().all(led), "after: {text}");
+                    let beyond = stable_others.iter().any(|target| *target as usize >= kernel.len());
                     assert!(!beyond || others == 1, "{text}");
                 }
                 assert_eq!(kernel.len(), others);

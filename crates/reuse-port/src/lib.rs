@@ -1,16 +1,18 @@
-//! Leaving a port that other processes share (SO_REUSEPORT), without losing a connection.
+//! Drains a port that other processes share (SO_REUSEPORT), so that a server stops without losing a connection.
 //!
-//! Each socket of a group has queues of its own: a connection belongs to the socket that its first packet was given to. So
-//! what is queued when a socket closes is lost, and what is in the middle of its handshake. Hence, in this order:
+//! Each socket of a reuseport group has its own queues: a connection belongs to the socket that received its SYN. When a socket
+//! closes, the kernel drops the connections in its queue, and those whose handshake is not complete. [`PortDrain`] therefore:
 //!
-//! 1. New connections are led to the others, by a program on the group ([`program`]). For that it must be known which
-//!    sockets are ours ([`probe`], [`layout`]).
-//! 2. What began before goes on to be accepted, until none of its handshakes is under way any more
-//!    ([`handshakes`]), and nothing new comes. If something does, somebody has come or gone meanwhile, and it begins again.
-//! 3. Whatever comes all the same is turned away unseen, and comes back a second later to another socket.
-//! 4. What is queued is accepted, and the sockets are closed, in an order in which nobody is led to one of them.
+//! 1. Redirects new connections to the sockets of the other processes, by a BPF program on the group ([`program`]). For that
+//!    it finds out which numbers in the group are this process's sockets ([`probe`], [`layout`]).
+//! 2. Waits, while the server continues to accept, until the handshakes that began before are complete ([`handshakes`]) and
+//!    no new connection comes. If one does, the group has changed meanwhile, and step 1 starts again.
+//! 3. Drops the SYNs that arrive nevertheless; their clients retransmit them a second later, to another socket.
+//! 4. Closes the sockets once the server has accepted what was queued, in an order in which no connection is directed to one
+//!    of them.
 //!
-//! Nothing stays behind: the kernel deals out among the others as before. Only one process leaves at a time ([`PortLock`](serow_net::PortLock)).
+//! Afterwards the kernel distributes connections among the remaining sockets as before. Only one process at a time drains an
+//! address ([`PortLock`](serow_net::PortLock)). The system calls are in [`socket_filter`](serow_net::socket_filter).
 #![forbid(unsafe_code)]
 
 mod group;
@@ -22,36 +24,36 @@ mod table;
 
 use std::{convert::Infallible, io, net::SocketAddr, time::Duration};
 
+use serow_net::{DrainMember, Listener};
 use tokio::{
     sync::{mpsc, watch},
     time::{Instant, sleep},
 };
 
 use self::group::Group;
-use serow_net::{DrainMember, Listener};
 
-/// How a server leaves the ports that it shares.
+/// Drains the ports that a server shares with other processes.
 ///
-/// It has duplicates of the sockets, so that they are closed here and last. Dropping it closes them at any time, and leaves
-/// nothing behind; but without [`Self::begin`] and [`Self::finish`] connections are lost.
+/// It holds duplicates of the sockets, so that it closes them last. Dropping it closes them at any time and restores the group;
+/// but without [`Self::begin`] and [`Self::finish`] connections are lost.
 #[derive(Debug)]
-pub struct Departure {
+pub struct PortDrain {
     groups: Vec<Group>,
-    /// Ends when all listeners are dropped.
+    /// Closes when all listeners are dropped.
     listeners: mpsc::Receiver<Infallible>,
-    /// Tells them that no new connections come.
-    left: watch::Sender<bool>,
+    /// Becomes true when new connections no longer come.
+    drained: watch::Sender<bool>,
 }
 
-impl Departure {
-    /// From what these listeners share with other processes, which may be nothing.
+impl PortDrain {
+    /// A drain of those of these listeners whose ports are shared; there may be none.
     ///
     /// # Errors
     ///
-    /// When the process may open no more descriptors.
+    /// When the process cannot open more descriptors.
     pub fn of<'a>(listeners: impl IntoIterator<Item = &'a mut Listener>) -> io::Result<Self> {
         let (until_dropped, listeners_dropped) = mpsc::channel(1);
-        let (left, receiver) = watch::channel(false);
+        let (drained, receiver) = watch::channel(false);
         let member = DrainMember::new(until_dropped, receiver);
         let mut groups: Vec<Group> = Vec::new();
         for listener in listeners {
@@ -64,57 +66,57 @@ impl Departure {
             groups[place].add(&*listener)?;
             listener.join_drain(member.clone());
         }
-        // Whoever leaves several takes his turns in the same order, so that nobody waits for who waits for him.
+        // All processes acquire the locks of several addresses in the same order, which prevents deadlocks.
         groups.sort_by_key(|group| group.address);
-        Ok(Self { groups, listeners: listeners_dropped, left })
+        Ok(Self { groups, listeners: listeners_dropped, drained })
     }
 
-    /// Sees to it that no new connection comes to these sockets, but to those of others; then tells the listeners
-    /// ([`Listener::port_drained`]). Until then accepting must go on: `accepted` says how many connections have been, so far. Takes
-    /// 60 ms where nobody is slow, and `limit` at most; and no time where there are no others.
+    /// Redirects new connections to the other processes, then notifies the listeners ([`Listener::port_drained`]). The server
+    /// must continue to accept until then; `accepted` returns how many connections it has accepted so far. This takes 60 ms if
+    /// no client is slow, at most `limit`, and no time if no other process shares the ports.
     ///
     /// # Panics
     ///
     /// Outside a tokio runtime with time enabled.
     pub async fn begin(&mut self, limit: Duration, accepted: impl Fn() -> u64) {
-        self.lead_away(limit, accepted).await;
-        self.left.send_replace(true);
+        self.redirect_new_connections(limit, accepted).await;
+        self.drained.send_replace(true);
     }
 
-    /// Tells the listeners that they may stop accepting, and closes these duplicates: another process accepts at the very same
-    /// sockets, and what is queued is for it.
+    /// Notifies the listeners that they may stop accepting, and closes these duplicates: another process accepts on the same
+    /// sockets, and gets what is queued.
     pub fn hand_over(self) {
-        self.left.send_replace(true);
+        self.drained.send_replace(true);
     }
 
-    async fn lead_away(&mut self, limit: Duration, accepted: impl Fn() -> u64) {
+    async fn redirect_new_connections(&mut self, limit: Duration, accepted: impl Fn() -> u64) {
         self.groups.retain(|group| {
             group.count_others().unwrap_or_else(|error| {
-                tracing::debug!(address = %group.address, %error, "who shares the port cannot be found out");
+                tracing::debug!(address = %group.address, %error, "cannot find out which processes share the port");
                 0
             }) > 0
         });
         if self.groups.is_empty() {
             return;
         }
-        let begun = Instant::now();
-        let deadline = begun + limit;
+        let started = Instant::now();
+        let deadline = started + limit;
         for group in &mut self.groups {
-            group.take_turn(deadline).await;
+            group.acquire_lock(deadline).await;
         }
         loop {
-            self.groups.iter_mut().for_each(Group::steer);
+            self.groups.iter_mut().for_each(Group::redirect);
             self.finish_handshakes(deadline).await;
             let before = accepted();
             sleep(QUIET).await;
-            let is_steered = self.groups.iter().all(Group::is_steered);
-            if accepted() == before || !is_steered || Instant::now() >= deadline {
+            let is_redirected = self.groups.iter().all(Group::is_redirected);
+            if accepted() == before || !is_redirected || Instant::now() >= deadline {
                 break;
             }
         }
-        self.groups.iter().for_each(Group::turn_away);
+        self.groups.iter().for_each(Group::drop_new_connections);
         self.finish_handshakes(deadline).await;
-        tracing::debug!(time = ?begun.elapsed(), "new connections go to the others that share the port");
+        tracing::debug!(time = ?started.elapsed(), "new connections go to the other processes that share the port");
     }
 
     /// Waits until the listeners are dropped, and closes the sockets.
@@ -122,37 +124,37 @@ impl Departure {
         self.listeners.recv().await;
     }
 
-    /// Waits until the handshakes that are under way now are over, or the deadline.
+    /// Waits until the handshakes that are in progress now are complete, or the deadline.
     async fn finish_handshakes(&self, deadline: Instant) {
         let addresses: Vec<SocketAddr> = self.groups.iter().map(|group| group.address).collect();
-        let mut pause = SHORTEST_PAUSE;
-        // What other cores have in their hands, chosen before.
+        let mut pause = MIN_PAUSE;
+        // For packets that other cores process right now, with a socket chosen before.
         sleep(pause).await;
-        let mut under_way = match handshakes::under_way(&addresses) {
+        let mut pending = match handshakes::pending(&addresses) {
             Ok(handshakes) => handshakes,
             Err(error) => {
-                tracing::debug!(%error, "which handshakes are under way cannot be found out");
+                tracing::debug!(%error, "cannot find out which handshakes are in progress");
                 return sleep(LONG_HANDSHAKE.min(deadline - Instant::now())).await;
             }
         };
-        while !under_way.is_empty() && Instant::now() < deadline {
+        while !pending.is_empty() && Instant::now() < deadline {
             sleep(pause).await;
-            pause = (2 * pause).min(LONGEST_PAUSE);
-            let now = handshakes::under_way(&addresses).unwrap_or_default();
-            under_way.retain(|handshake| now.contains(handshake));
+            pause = (2 * pause).min(MAX_PAUSE);
+            let now = handshakes::pending(&addresses).unwrap_or_default();
+            pending.retain(|handshake| now.contains(handshake));
         }
     }
 }
 
-/// Longer than any pause of a server that is asked 20 times a second; one that is asked seldom has nothing to lose.
+/// Longer than the pauses of a server with 20 connections a second; one with fewer has hardly any to lose.
 const QUIET: Duration = Duration::from_millis(50);
 
-const SHORTEST_PAUSE: Duration = Duration::from_millis(5);
+const MIN_PAUSE: Duration = Duration::from_millis(5);
 
-/// A look takes some milliseconds, since the kernel goes through its table of connections.
-const LONGEST_PAUSE: Duration = Duration::from_millis(50);
+/// A query takes some milliseconds, since the kernel walks its table of connections.
+const MAX_PAUSE: Duration = Duration::from_millis(50);
 
-/// How long handshakes are waited for where the kernel does not tell of them: a slow link's round trip.
+/// How long to wait for handshakes if the kernel does not list them: a slow link's round trip.
 const LONG_HANDSHAKE: Duration = Duration::from_millis(600);
 
 #[cfg(test)]

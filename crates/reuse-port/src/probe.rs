@@ -1,4 +1,4 @@
-//! Finding out which sockets of a group are ours, by trying.
+//! Finds out by probing which sockets of a group are this process's.
 
 use std::{
     collections::VecDeque,
@@ -13,7 +13,6 @@ use rustix::{
     io::Errno,
     net::{AddressFamily, SocketFlags, SocketType, bind, connect, getsockname, ipproto, socket_with, sockopt},
 };
-
 use serow_net::socket_filter;
 
 use crate::{
@@ -21,13 +20,13 @@ use crate::{
     program::{self, Dropped},
 };
 
-/// Finds the numbers of our sockets in their group, which has so many and listens at `address`; nothing where what is
-/// found does not fit together, as when somebody joins or leaves meanwhile.
+/// Finds the numbers of our sockets in their group, which has `size` sockets and listens on `address`; none if the result is
+/// contradictory, as when another process joins or leaves meanwhile.
 ///
-/// A process cannot ask for them. So one number after the other is made the only choice, and a connection is tried from
-/// this machine: our own sockets drop it unseen, and count that; others accept it, and see a client that leaves without a
-/// word. No other connection is lost meanwhile. It takes some 30 µs for each number, and ends with a program that should
-/// be replaced.
+/// The kernel does not tell a process these numbers. So this selects one number after the other and opens a connection from
+/// this machine: our own sockets drop its SYN, and count that; the others accept it, and see a client that disconnects at
+/// once. No other connection is lost meanwhile. It takes some 30 µs for each number, and leaves a program attached that the
+/// caller must replace.
 ///
 /// # Errors
 ///
@@ -39,7 +38,7 @@ pub(crate) fn find(sockets: &[OwnedFd], address: SocketAddr, size: usize) -> io:
         program::drop_packets(socket, Dropped::ProbeFrom(probe.source.port()))?;
     }
     let layout = look(sockets, size, |number| {
-        program::steer(socket, &[number])?;
+        program::redirect(socket, &[number])?;
         probe.owner(sockets)
     });
     for socket in sockets {
@@ -48,17 +47,17 @@ pub(crate) fn find(sockets: &[OwnedFd], address: SocketAddr, size: usize) -> io:
     layout
 }
 
-/// Whose socket a connection was given to.
+/// Whose socket a connection was directed to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Owner {
     Ours(usize),
     Another,
-    /// Nobody took it in time.
+    /// None took it in time.
     Unknown,
 }
 
-/// Looks until all of ours are found. They have joined one after the other, so ours are next to each other nearly always,
-/// and first or last: few of the others' are tried.
+/// Probes until all of ours are found. They joined one after the other, so they are nearly always adjacent, and first or
+/// last: few of the others' are probed.
 fn look(
     sockets: &[OwnedFd],
     size: usize,
@@ -83,16 +82,16 @@ fn look(
     Ok(Some(Layout::new(places)))
 }
 
-/// Where connections are tried from, and to.
+/// The addresses of the probing connections.
 struct Probe {
     source: SocketAddr,
     target: SocketAddr,
-    /// Keeps the source port ours between two of them.
+    /// Reserves the source port between two of them.
     _port: OwnedFd,
 }
 
 impl Probe {
-    /// For a group that listens at this address.
+    /// For a group that listens on this address.
     fn new(address: SocketAddr) -> io::Result<Self> {
         let at = |ip: IpAddr| {
             let mut target = address;
@@ -103,7 +102,7 @@ impl Probe {
         };
         let (target, port) = match address.ip() {
             IpAddr::V4(Ipv4Addr::UNSPECIFIED) => at(LOOPBACK.into())?,
-            // A machine may have IPv6 and no address of it.
+            // A machine may support IPv6 without having an address.
             IpAddr::V6(Ipv6Addr::UNSPECIFIED) => at(Ipv6Addr::LOCALHOST.into()).or_else(|_| at(LOOPBACK.into()))?,
             ip => at(ip)?,
         };
@@ -111,7 +110,7 @@ impl Probe {
         Ok(Self { source, target, _port: port })
     }
 
-    /// Connects; says who took it.
+    /// Connects; returns whose socket the connection was directed to.
     fn owner(&self, ours: &[OwnedFd]) -> io::Result<Owner> {
         let count = || ours.iter().map(socket_filter::count_dropped_packets).collect::<io::Result<Vec<_>>>();
         let before = count()?;
@@ -121,10 +120,10 @@ impl Probe {
             Err(Errno::INPROGRESS) => {}
             Err(error) => return Err(error.into()),
         }
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + PROBE_TIMEOUT;
         loop {
             let mut polled = [PollFd::new(&socket, PollFlags::OUT)];
-            // Over loopback, what becomes of it is decided before `connect` comes back, unless the machine is very busy.
+            // Over loopback the outcome is known before `connect` returns, unless the machine is very busy.
             if poll(&mut polled, Some(&Timespec::default()))? > 0 {
                 sockopt::socket_error(&socket)??;
                 return Ok(Owner::Another);
@@ -140,24 +139,24 @@ impl Probe {
     }
 }
 
-/// A socket that is bound to this address, beside others of ours, and leaves nothing behind when it is closed.
+/// A socket that is bound to this address, which it may share with others of ours, and leaves no TIME_WAIT behind.
 fn open(source: SocketAddr) -> io::Result<OwnedFd> {
     let family = if source.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let socket = socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))?;
     sockopt::set_socket_reuseaddr(&socket, true)?;
-    // Otherwise the port would be taken for a minute (TIME_WAIT, tcp(7)), and the next connection is from the same.
+    // Otherwise the port would be in use for a minute (TIME_WAIT, tcp(7)), and the next connection needs it.
     sockopt::set_socket_linger(&socket, Some(Duration::ZERO))?;
     bind(&socket, &source)?;
     Ok(socket)
 }
 
-/// All of 127.0.0.0/8 is this machine. An address that nobody listens at: 127.0.0.1 may be somebody's, beside the group
-/// that listens everywhere.
+/// All of 127.0.0.0/8 is this machine. Not 127.0.0.1, on which another server may listen, beside the group that listens on all
+/// addresses.
 const LOOPBACK: Ipv4Addr = Ipv4Addr::new(127, 83, 87, 1);
 
-/// How long it takes a machine that is very busy.
-const PATIENCE: Duration = Duration::from_millis(50);
+/// For a machine that is very busy.
+const PROBE_TIMEOUT: Duration = Duration::from_millis(50);
 
 const PAUSE: Duration = Duration::from_millis(1);
 
@@ -165,9 +164,9 @@ const PAUSE: Duration = Duration::from_millis(1);
 mod tests {
     use super::*;
 
-    /// How many numbers of others are tried until ours are found.
+    /// How many numbers of others are probed until ours are found.
     #[test]
-    fn few_of_the_others_are_tried() {
+    fn few_foreign_sockets_are_probed() {
         // Ours are `o`.
         let cases = [("oo..", 0), ("..oo", 1), ("oooo....", 0), ("....oooo", 1), ("..oo..", 4), ("o..o", 1), ("oo", 0)];
         for (text, expected) in cases {
@@ -190,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_together_is_nothing() {
+    fn contradictory_probes_yield_no_layout() {
         let sockets: Vec<OwnedFd> = (0..2).map(|_| std::fs::File::open("/dev/null").unwrap().into()).collect();
         let cases = [
             // Found twice; not found at all; not known.

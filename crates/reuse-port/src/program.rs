@@ -1,55 +1,54 @@
-//! Classic BPF: programs that choose the socket of a group, and programs that drop packets before a socket sees them.
-//! Neither needs a privilege.
+//! Classic BPF programs: those that select the socket of a reuseport group, and those that drop packets before a socket sees
+//! them.
 
 use std::{io, os::fd::AsFd};
 
 use libc::c_int;
-
 use serow_net::socket_filter::{self, Instruction};
 
-/// From now on each new connection of the socket's group goes to one of the sockets with these numbers, by chance. Where a
-/// number is none of the group, and for no numbers, the kernel deals out by hash, as without a program.
+/// From now on each new connection of the socket's group goes to a random one of the sockets with these numbers. If a number
+/// does not exist in the group, and without numbers, the kernel distributes by hash, as without a program.
 ///
 /// # Errors
 ///
-/// Those of SO_ATTACH_REUSEPORT_CBPF (socket(7), Linux 4.5): `EINVAL` for a socket of no group.
-pub(crate) fn steer(socket: impl AsFd, targets: &[u32]) -> io::Result<()> {
-    socket_filter::attach_reuseport_program(socket, &choice(targets))
+/// Those of [`socket_filter::attach_reuseport_program`].
+pub(crate) fn redirect(socket: impl AsFd, targets: &[u32]) -> io::Result<()> {
+    socket_filter::attach_reuseport_program(socket, &selection(targets))
 }
 
-/// Which packets a listening socket is not to see.
+/// Which packets to drop before a listening socket sees them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dropped {
-    /// The first of a connection from this port of our own machine.
+    /// SYNs from this port of our own machine.
     ProbeFrom(u16),
-    /// The first of any connection. A client sends it again after a second (RFC 6298 §2.1), and the kernel looks anew
-    /// for a socket to give it to. Those that have begun are not touched.
-    Newcomers,
+    /// All SYNs. A client retransmits one after a second (RFC 6298 §2.1), and the kernel selects a socket again. Handshakes
+    /// that have begun are not affected.
+    NewConnections,
 }
 
-/// The socket sees no more of these packets.
+/// Drops these packets before the socket sees them.
 ///
 /// # Errors
 ///
-/// Those of SO_ATTACH_FILTER (socket(7)).
+/// Those of [`socket_filter::attach_filter`].
 pub(crate) fn drop_packets(socket: impl AsFd, dropped: Dropped) -> io::Result<()> {
     socket_filter::attach_filter(socket, &filter(dropped))
 }
 
-/// The socket sees nothing any more.
+/// Drops all packets.
 ///
 /// # Errors
 ///
 /// As [`drop_packets`].
 #[cfg(test)]
 pub(crate) fn drop_all(socket: impl AsFd) -> io::Result<()> {
-    socket_filter::attach_filter(socket, &[give(0)])
+    socket_filter::attach_filter(socket, &[ret(0)])
 }
 
-/// `random() % count`, and of that the target.
-fn choice(targets: &[u32]) -> Vec<Instruction> {
-    let targets = &targets[..targets.len().min(MOST_TARGETS)];
-    let Some((last, rest)) = targets.split_last() else { return vec![give(NOBODY)] };
+/// The program `targets[random() % targets.len()]`.
+fn selection(targets: &[u32]) -> Vec<Instruction> {
+    let targets = &targets[..targets.len().min(MAX_TARGETS)];
+    let Some((last, rest)) = targets.split_last() else { return vec![ret(NO_SOCKET)] };
     let mut program = Vec::with_capacity(2 * targets.len() + 1);
     if !rest.is_empty() {
         program.push(about_packet(libc::SKF_AD_RANDOM));
@@ -57,26 +56,26 @@ fn choice(targets: &[u32]) -> Vec<Instruction> {
     }
     for (number, target) in rest.iter().enumerate() {
         program.push(unless_equal(number as u32, 1));
-        program.push(give(*target));
+        program.push(ret(*target));
     }
-    program.push(give(*last));
+    program.push(ret(*last));
     program
 }
 
-/// What the program gives is how much of the packet the socket sees: nothing, or all.
+/// A program that returns how much of the packet the socket sees: nothing, or all.
 fn filter(dropped: Dropped) -> Vec<Instruction> {
     let load = |size, offset| instruction(libc::BPF_LD | size | libc::BPF_ABS, 0, 0, offset);
     let and = |mask| instruction(libc::BPF_ALU | libc::BPF_AND | libc::BPF_K, 0, 0, mask);
     let mut tests = vec![load(libc::BPF_B, FLAGS), and(SYN | ACK)];
     match dropped {
-        Dropped::Newcomers => tests.push(unless_equal(SYN, 1)),
+        Dropped::NewConnections => tests.push(unless_equal(SYN, 1)),
         Dropped::ProbeFrom(port) => {
             tests.push(unless_equal(SYN, 5));
             tests.extend([load(libc::BPF_H, SOURCE_PORT), unless_equal(port.into(), 3)]);
             tests.extend([about_packet(libc::SKF_AD_IFINDEX), unless_equal(LOOPBACK, 1)]);
         }
     }
-    tests.extend([give(0), give(u32::MAX)]);
+    tests.extend([ret(0), ret(u32::MAX)]);
     tests
 }
 
@@ -84,25 +83,25 @@ fn instruction(code: u32, if_true: u8, if_false: u8, operand: u32) -> Instructio
     Instruction { code: code as u16, jt: if_true, jf: if_false, k: operand }
 }
 
-/// Loads what the kernel knows about the packet.
+/// Loads metadata of the packet.
 fn about_packet(what: c_int) -> Instruction {
     instruction(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, (libc::SKF_AD_OFF + what) as u32)
 }
 
-/// Passes over so many instructions unless what was loaded is this.
+/// Skips so many instructions unless the loaded value is this.
 fn unless_equal(value: u32, over: u8) -> Instruction {
     instruction(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, over, value)
 }
 
-fn give(value: u32) -> Instruction {
+fn ret(value: u32) -> Instruction {
     instruction(libc::BPF_RET | libc::BPF_K, 0, 0, value)
 }
 
-/// A number that no socket has: a group has at most some thousands.
-const NOBODY: u32 = u32::MAX;
+/// A number that does not exist: a group has at most some thousands.
+const NO_SOCKET: u32 = u32::MAX;
 
-/// Two instructions for each; a program has at most 4,096 (BPF_MAXINSNS), and to share out among so many is enough.
-const MOST_TARGETS: usize = 256;
+/// Two instructions for each; a program has at most 4,096 (BPF_MAXINSNS), and distributing among so many is enough.
+const MAX_TARGETS: usize = 256;
 
 /// Where a segment has its source port and its flags, and what these are (RFC 9293 §3.1). A filter of a TCP socket sees
 /// the segment, without the IP header.
@@ -118,7 +117,7 @@ const LOOPBACK: u32 = 1;
 mod tests {
     use super::*;
 
-    /// What the program gives for this random number; enough of the machine for [`choice`].
+    /// What the program returns for this random number; enough of the machine for [`selection`].
     fn run(program: &[Instruction], random: u32) -> u32 {
         let (mut accumulator, mut next) = (0, 0);
         loop {
@@ -135,16 +134,16 @@ mod tests {
     }
 
     #[test]
-    fn each_target_is_given_as_often_as_the_others() {
+    fn each_target_is_selected_equally_often() {
         let cases: [&[u32]; 4] = [&[7], &[2, 3], &[0, 5, 6, 9, 1], &(0..256).collect::<Vec<_>>()];
         for targets in cases {
-            let program = choice(targets);
+            let program = selection(targets);
             let given: Vec<_> = (0..targets.len() as u32).map(|random| run(&program, random + 1024)).collect();
             assert_eq!(given.len(), targets.len());
             assert!(targets.iter().all(|target| given.contains(target)), "{targets:?}: {given:?}");
         }
-        assert_eq!(run(&choice(&[]), 5), NOBODY);
+        assert_eq!(run(&selection(&[]), 5), NO_SOCKET);
         let many: Vec<u32> = (0..5000).collect();
-        assert!(choice(&many).len() < 4096);
+        assert!(selection(&many).len() < 4096);
     }
 }

@@ -1,4 +1,4 @@
-//! Who listens at an address, in the kernel's table of TCP sockets (proc_net_tcp in its documentation).
+//! Counts listeners in the kernel's table of TCP sockets (proc_net_tcp in its documentation).
 
 use std::{
     fs::File,
@@ -6,11 +6,11 @@ use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
 };
 
-/// How many sockets of our network namespace listen at exactly this address, those of other processes included.
+/// How many sockets of our network namespace listen on exactly this address, including other processes'.
 ///
 /// # Errors
 ///
-/// When there is no such table.
+/// When the table cannot be read.
 pub(crate) fn count_listeners(address: SocketAddr) -> io::Result<usize> {
     let table = File::open(if address.is_ipv4() { "/proc/self/net/tcp" } else { "/proc/self/net/tcp6" })?;
     count(BufReader::new(table), address)
@@ -23,7 +23,7 @@ fn count(table: impl BufRead, address: SocketAddr) -> io::Result<usize> {
         let line = line?;
         let mut fields = line.split_ascii_whitespace().skip(1);
         let (local, _remote, state) = (fields.next(), fields.next(), fields.next());
-        // Those that listen come first, and of the others there may be a hundred thousand.
+        // Listeners come first, before possibly a hundred thousand connections.
         if state != Some(LISTEN) {
             break;
         }
@@ -33,8 +33,7 @@ fn count(table: impl BufRead, address: SocketAddr) -> io::Result<usize> {
     Ok(count)
 }
 
-/// `0100007F:1F90`, or four such words for IPv6: each is printed as a number of this machine, with the bytes as they are
-/// on the wire.
+/// `0100007F:1F90`, or four such words for IPv6: each is the hexadecimal of a native number with the bytes in network order.
 fn parse(text: &str) -> Option<(IpAddr, u16)> {
     let (ip, port) = text.split_once(':')?;
     let port = u16::from_str_radix(port, 16).ok()?;
@@ -53,7 +52,7 @@ fn parse(text: &str) -> Option<(IpAddr, u16)> {
     Some((ip, port))
 }
 
-/// As the table has it (include/net/tcp_states.h).
+/// TCP_LISTEN (include/net/tcp_states.h).
 const LISTEN: &str = "0A";
 
 #[cfg(test)]
@@ -86,7 +85,7 @@ mod tests {
 
     #[test]
     #[cfg(target_endian = "little")]
-    fn those_that_listen_at_the_address_are_counted() {
+    fn listeners_on_the_address_are_counted() {
         let table = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid\n   \
                      0: 0100007F:1F90 00000000:0000 0A 00000000:00000001 00:00000000 00000000     0\n   \
                      1: 00000000:1F90 00000000:0000 0A 00000000:00000000 01:00000062 00000000     0\n   \
@@ -100,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kernel_tells_who_listens() {
+    fn listeners_are_counted_in_the_kernel_table() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let _connected = TcpStream::connect(address).unwrap();

@@ -1,4 +1,4 @@
-//! Leaving, with real sockets: two groups of sockets are two processes to the kernel.
+//! Draining real sockets: to the kernel, two lists of listeners are like two processes.
 
 use std::{
     cell::Cell,
@@ -16,18 +16,18 @@ use rustix::{
 use super::*;
 use serow_net::{Address, ListenOptions, socket_filter};
 
-/// Some sockets that listen, of one process.
+/// Listening sockets of one process.
 fn listen(address: SocketAddr, count: usize) -> Vec<Listener> {
     let options = ListenOptions { share: true, ..ListenOptions::default() };
     Listener::for_workers(&address.into(), &options, count).unwrap()
 }
 
-/// An address of this kind with a port that is free.
+/// An address with a free port.
 fn free(ip: &str) -> Option<SocketAddr> {
     TcpListener::bind((ip.parse::<std::net::IpAddr>().unwrap(), 0)).ok()?.local_addr().ok()
 }
 
-/// Where a client finds it.
+/// The address for clients.
 fn reachable(mut address: SocketAddr) -> SocketAddr {
     if address.ip().is_unspecified() {
         address.set_ip(if address.is_ipv4() { [127, 0, 0, 1].into() } else { Ipv6Addr::LOCALHOST.into() });
@@ -56,19 +56,19 @@ fn run<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
 }
 
-/// Nobody accepts meanwhile, as far as is said.
-async fn begin(departure: &mut Departure) {
-    departure.begin(LIMIT, || 0).await;
+/// Without accepted connections meanwhile.
+async fn begin(drain: &mut PortDrain) {
+    drain.begin(LIMIT, || 0).await;
 }
 
-/// No test waits so long.
+/// Longer than any test waits.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// So many that none of a few sockets has none by chance.
+/// So many that each of a few sockets gets some.
 const MANY: usize = 120;
 
 #[test]
-fn nobody_is_led_to_who_leaves() {
+fn new_connections_go_to_the_other_processes() {
     // Sockets of others that joined before, ours, and others that joined behind.
     let counts = [(0, 1, 1), (0, 2, 3), (2, 2, 0), (1, 2, 1), (0, 4, 2), (0, 5, 1), (2, 1, 2), (1, 66, 2), (0, 3, 70)];
     for ip in ["127.0.0.1", "0.0.0.0", "::", "::1"] {
@@ -76,17 +76,17 @@ fn nobody_is_led_to_who_leaves() {
             let Some(address) = free(ip) else { continue };
             let mut others = listen(address, before.max(1));
             others.truncate(before);
-            let mut leaving = listen(address, ours);
+            let mut draining = listen(address, ours);
             others.extend((behind > 0).then(|| listen(address, behind)).into_iter().flatten());
-            let mut departure = Departure::of(&mut leaving).unwrap();
+            let mut drain = PortDrain::of(&mut draining).unwrap();
             run(async {
-                begin(&mut departure).await;
+                begin(&mut drain).await;
                 accept_all(&others);
                 let _clients = connect(address, MANY);
-                assert!(accept_all(&leaving).iter().all(|count| *count == 0), "{ip} {before} {ours} {behind}");
+                assert!(accept_all(&draining).iter().all(|count| *count == 0), "{ip} {before} {ours} {behind}");
                 assert_eq!(accept_all(&others).iter().sum::<usize>(), MANY);
-                drop(leaving);
-                departure.finish().await;
+                drop(draining);
+                drain.finish().await;
             });
             let clients = if others.len() > 10 { 40 * others.len() } else { MANY };
             let _clients = connect(address, clients);
@@ -98,77 +98,77 @@ fn nobody_is_led_to_who_leaves() {
 }
 
 #[test]
-fn what_is_queued_is_still_accepted() {
+fn queued_connections_are_still_accepted() {
     let address = free("127.0.0.1").unwrap();
-    let (mut leaving, others) = (listen(address, 2), listen(address, 2));
+    let (mut draining, others) = (listen(address, 2), listen(address, 2));
     let clients = connect(address, MANY);
-    let mut departure = Departure::of(&mut leaving).unwrap();
-    run(begin(&mut departure));
-    let (left, kept): (usize, usize) = (accept_all(&leaving).iter().sum(), accept_all(&others).iter().sum());
-    // The one that was tried to find out which sockets are ours, if any.
+    let mut drain = PortDrain::of(&mut draining).unwrap();
+    run(begin(&mut drain));
+    let (left, kept): (usize, usize) = (accept_all(&draining).iter().sum(), accept_all(&others).iter().sum());
+    // Possibly with a probing connection.
     assert!((MANY..MANY + 2).contains(&(left + kept)) && left > 0, "{left} {kept}");
     drop(clients);
 }
 
 #[test]
-fn a_slow_handshake_is_awaited() {
+fn the_drain_waits_for_a_slow_handshake() {
     let address = free("127.0.0.1").unwrap();
-    let (mut leaving, _others) = (listen(address, 1), listen(address, 1));
-    // It knocks at one of the two; of eight, some knock at ours.
-    let clients: Vec<OwnedFd> = (0..8).map(|_| handshakes::deaf(address)).collect();
-    let mut departure = Departure::of(&mut leaving).unwrap();
+    let (mut draining, _others) = (listen(address, 1), listen(address, 1));
+    // Each goes to one of the two sockets; of eight, some go to ours.
+    let clients: Vec<OwnedFd> = (0..8).map(|_| handshakes::unresponsive_client(address)).collect();
+    let mut drain = PortDrain::of(&mut draining).unwrap();
     thread::scope(|scope| {
         scope.spawn(|| clients.iter().for_each(|client| socket_filter::detach_filter(client).unwrap()));
-        // The kernel says its part again after a second.
-        run(begin(&mut departure));
+        // The kernel retransmits its SYN-ACK after a second.
+        run(begin(&mut drain));
     });
-    let waiting: usize = accept_all(&leaving).iter().sum();
+    let waiting: usize = accept_all(&draining).iter().sum();
     assert!(waiting > 0, "256 runs would miss it once");
 }
 
 #[test]
-fn who_never_goes_on_is_not_awaited_for_ever() {
+fn the_drain_stops_waiting_at_its_limit() {
     let address = free("127.0.0.1").unwrap();
-    let (mut leaving, _others) = (listen(address, 1), listen(address, 1));
-    let _client = handshakes::deaf(address);
-    let mut departure = Departure::of(&mut leaving).unwrap();
+    let (mut draining, _others) = (listen(address, 1), listen(address, 1));
+    let _client = handshakes::unresponsive_client(address);
+    let mut drain = PortDrain::of(&mut draining).unwrap();
     let began = std::time::Instant::now();
-    run(departure.begin(Duration::from_millis(300), || 0));
+    run(drain.begin(Duration::from_millis(300), || 0));
     assert!(began.elapsed() >= Duration::from_millis(300) && began.elapsed() < LIMIT);
 }
 
 #[test]
-fn who_meddles_is_noticed() {
+fn a_foreign_program_makes_the_drain_start_again() {
     let address = free("127.0.0.1").unwrap();
-    let (mut leaving, others) = (listen(address, 2), listen(address, 2));
-    let mut departure = Departure::of(&mut leaving).unwrap();
+    let (mut draining, others) = (listen(address, 2), listen(address, 2));
+    let mut drain = PortDrain::of(&mut draining).unwrap();
     let looks = Cell::new(0);
-    run(departure.begin(LIMIT, || {
+    run(drain.begin(LIMIT, || {
         looks.set(looks.get() + 1);
-        // The first time that it is looked, somebody chooses ours.
+        // At the first query another process selects our sockets.
         if looks.get() == 1 {
-            program::steer(&others[0], &[0]).unwrap();
+            program::redirect(&others[0], &[0]).unwrap();
         }
         u64::from(looks.get() > 1)
     }));
     assert_eq!(looks.get(), 4, "twice two looks");
     accept_all(&others);
     let _clients = connect(address, MANY);
-    assert_eq!(accept_all(&leaving), [0, 0]);
+    assert_eq!(accept_all(&draining), [0, 0]);
 }
 
 #[test]
-fn one_leaves_after_the_other() {
+fn two_processes_drain_one_after_the_other() {
     for ip in ["127.0.0.1", "::"] {
         let Some(address) = free(ip) else { continue };
         let mut groups: Vec<_> = (0..3).map(|_| listen(address, 2)).collect();
         let staying = groups.pop().unwrap();
         run(async {
-            let leave = async |mut leaving: Vec<Listener>| {
-                let mut departure = Departure::of(&mut leaving).unwrap();
-                begin(&mut departure).await;
-                drop(leaving);
-                departure.finish().await;
+            let leave = async |mut draining: Vec<Listener>| {
+                let mut drain = PortDrain::of(&mut draining).unwrap();
+                begin(&mut drain).await;
+                drop(draining);
+                drain.finish().await;
             };
             let [one, other] = <[_; 2]>::try_from(groups).unwrap();
             tokio::join!(leave(one), leave(other));
@@ -182,66 +182,66 @@ fn one_leaves_after_the_other() {
 }
 
 #[test]
-fn who_is_alone_just_leaves() {
+fn a_single_process_drains_at_once() {
     let address = free("127.0.0.1").unwrap();
-    let mut leaving = listen(address, 2);
-    let mut departure = Departure::of(&mut leaving).unwrap();
+    let mut draining = listen(address, 2);
+    let mut drain = PortDrain::of(&mut draining).unwrap();
     run(async {
-        departure.begin(LIMIT, || panic!("nobody looks")).await;
+        drain.begin(LIMIT, || panic!("nobody looks")).await;
         let _clients = connect(address, MANY);
-        assert_eq!(accept_all(&leaving).iter().sum::<usize>(), MANY);
-        drop(leaving);
-        departure.finish().await;
+        assert_eq!(accept_all(&draining).iter().sum::<usize>(), MANY);
+        drop(draining);
+        drain.finish().await;
     });
     TcpStream::connect(address).unwrap_err();
 }
 
 #[test]
-fn what_shares_nothing_is_not_kept_open() {
+fn unshared_ports_are_closed_with_their_listeners() {
     let options = ListenOptions::default();
     let mut listeners = Listener::for_workers(&"127.0.0.1:0".parse().unwrap(), &options, 2).unwrap();
     let address = match listeners[0].local_address() {
         Address::Tcp(address) => *address,
         other => panic!("{other}"),
     };
-    let departure = Departure::of(&mut listeners).unwrap();
+    let drain = PortDrain::of(&mut listeners).unwrap();
     drop(listeners);
     TcpStream::connect(address).unwrap_err();
-    run(departure.finish());
+    run(drain.finish());
 }
 
 #[test]
-fn who_is_led_to_us_all_the_same_comes_again() {
+fn late_connections_are_retried_on_another_socket() {
     let address = free("127.0.0.1").unwrap();
-    let (mut leaving, others) = (listen(address, 2), listen(address, 2));
-    let mut departure = Departure::of(&mut leaving).unwrap();
-    run(begin(&mut departure));
-    // Somebody meddles in the last moment.
+    let (mut draining, others) = (listen(address, 2), listen(address, 2));
+    let mut drain = PortDrain::of(&mut draining).unwrap();
+    run(begin(&mut drain));
+    // Another process removes the program at the last moment.
     socket_filter::detach_reuseport_program(&others[0]).unwrap();
     thread::scope(|scope| {
         let connecting: Vec<_> = (0..20).map(|_| scope.spawn(|| TcpStream::connect(address).unwrap())).collect();
         thread::sleep(Duration::from_millis(50));
-        assert_eq!(accept_all(&leaving), [0, 0]);
-        drop((departure, leaving));
+        assert_eq!(accept_all(&draining), [0, 0]);
+        drop((drain, draining));
         let clients: Vec<_> = connecting.into_iter().map(|client| client.join().unwrap()).collect();
         let accepted: usize = accept_all(&others).iter().sum();
-        // With the one that was tried.
+        // Possibly with a probing connection.
         assert!((clients.len()..clients.len() + 2).contains(&accepted), "{accepted}");
     });
 }
 
 #[test]
-fn nobody_is_late_while_many_sockets_close() {
+fn closing_many_sockets_delays_no_connection() {
     let late: usize = (0..5).map(|_| late_while_sockets_close(&free("127.0.0.1").unwrap())).sum();
-    // When the last one closes, there is an instant.
+    // When the last socket closes, the group is without a program for an instant.
     assert!(late <= 1, "{late}");
 }
 
-/// How many clients had to come again while a hundred sockets closed, and two that joined behind them stayed.
+/// How many clients had to retransmit a SYN while a hundred sockets closed, and two that joined after them stayed.
 fn late_while_sockets_close(address: &SocketAddr) -> usize {
-    let (mut leaving, staying) = (listen(*address, 100), listen(*address, 2));
-    let mut departure = Departure::of(&mut leaving).unwrap();
-    run(begin(&mut departure));
+    let (mut draining, staying) = (listen(*address, 100), listen(*address, 2));
+    let mut drain = PortDrain::of(&mut draining).unwrap();
+    run(begin(&mut drain));
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
         let knocking = scope.spawn(|| {
@@ -255,19 +255,19 @@ fn late_while_sockets_close(address: &SocketAddr) -> usize {
             late
         });
         thread::sleep(Duration::from_millis(5));
-        drop((leaving, departure));
+        drop((draining, drain));
         is_over.store(true, Ordering::Relaxed);
         knocking.join().unwrap()
     })
 }
 
 #[test]
-fn dropped_half_way_it_leaves_nothing_behind() {
+fn dropping_a_drain_half_way_restores_the_group() {
     let address = free("127.0.0.1").unwrap();
-    let (mut leaving, others) = (listen(address, 2), listen(address, 3));
-    let mut departure = Departure::of(&mut leaving).unwrap();
-    run(begin(&mut departure));
-    drop((departure, leaving));
+    let (mut draining, others) = (listen(address, 2), listen(address, 3));
+    let mut drain = PortDrain::of(&mut draining).unwrap();
+    run(begin(&mut drain));
+    drop((drain, draining));
     accept_all(&others);
     let _clients = connect(address, MANY);
     let shares = accept_all(&others);
@@ -275,10 +275,10 @@ fn dropped_half_way_it_leaves_nothing_behind() {
 }
 
 #[test]
-fn who_joins_removes_what_the_dead_left() {
+fn joining_a_group_removes_a_stale_program() {
     let address = free("127.0.0.1").unwrap();
     let old = listen(address, 2);
-    program::steer(&old[0], &[1]).unwrap();
+    program::redirect(&old[0], &[1]).unwrap();
     let new = listen(address, 2);
     let _clients = connect(address, MANY);
     let shares = [accept_all(&old), accept_all(&new)].concat();

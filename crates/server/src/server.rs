@@ -11,7 +11,7 @@ use std::{
 use serow_message::{Handler, Scheme};
 use serow_net::{Address, AddressError, ListenOptions, Listener};
 use serow_pacing::Pacing;
-use serow_reuse_port::Departure;
+use serow_reuse_port::PortDrain;
 use serow_tls::{TlsAcceptor, TlsSettings, TlsSettingsError};
 
 use tokio::runtime::Handle;
@@ -186,7 +186,7 @@ impl Server {
                 worker.extend(listeners.into_iter().map(|listener| Endpoint { listener, tls: tls.clone() }));
             }
         }
-        let departure = Departure::of(endpoints.iter_mut().flatten().map(|endpoint| &mut endpoint.listener))?;
+        let departure = PortDrain::of(endpoints.iter_mut().flatten().map(|endpoint| &mut endpoint.listener))?;
         let (stopper, status) = (Stopper::new(), Status::new(workers));
         let signals = Signals::listen(!self.ignores_signals)?;
         let Self { settings, log, .. } = self;
@@ -246,7 +246,7 @@ impl Place {
 pub struct BoundServer {
     /// For each worker, its sockets.
     endpoints: Vec<Vec<Endpoint>>,
-    departure: Departure,
+    departure: PortDrain,
     settings: Settings,
     log: Option<LogMaker>,
     signals: Signals,

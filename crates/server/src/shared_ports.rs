@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use serow_reuse_port::Departure;
+use serow_reuse_port::PortDrain;
 
 use crate::{Stopper, status::Status, stop::Phase};
 
 /// When the server is stopping: directs new connections to the other processes, and closes the sockets when the workers
 /// have accepted the last. `grace` is the time that all of stopping may take, unless the caller of `stop` set another.
-pub(crate) async fn leave(mut departure: Departure, stopper: &Stopper, status: &Status, grace: Duration) {
+pub(crate) async fn leave(mut departure: PortDrain, stopper: &Stopper, status: &Status, grace: Duration) {
     let mut stop = stopper.watch();
     let grace = match stop.wait_for(|phase| phase.is_stopping()).await.as_deref() {
         Ok(Phase::HandingOver(_)) => return departure.hand_over(),

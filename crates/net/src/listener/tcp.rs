@@ -78,12 +78,12 @@ fn prepare(socket: &OwnedFd, address: SocketAddr, grouped: bool) -> Result<(), E
 /// Says how connections send. Linux hands the settings down to accepted sockets, so they cost no call per connection.
 ///
 /// Nagle's algorithm is off: it would hold back the last part of a response until the peer has acknowledged the part
-/// before. And the kernel queues no more than [`MOST_UNSENT`] of what the peer does not take yet.
+/// before. And the kernel queues no more than [`MAX_UNSENT`] of what the peer does not take yet.
 pub(super) fn send_without_delay(listening: &OwnedFd) -> Result<(), Errno> {
     sockopt::set_tcp_nodelay(listening, true)?;
     #[cfg(target_os = "linux")]
     // A kernel that does not know it queues more.
-    let _ = socket2::SockRef::from(listening).set_tcp_notsent_lowat(MOST_UNSENT);
+    let _ = socket2::SockRef::from(listening).set_tcp_notsent_lowat(MAX_UNSENT);
     Ok(())
 }
 
@@ -102,7 +102,7 @@ fn cause(errno: Errno, address: SocketAddr) -> Cause {
 /// one they cost 0.4 s and are cut off in time, and 64 clients that fetch 1 MB each cost a quarter less. Half of it saves
 /// nothing more and takes wake-ups from clients that fetch 100 MB.
 #[cfg(target_os = "linux")]
-const MOST_UNSENT: u32 = 256 * 1024;
+const MAX_UNSENT: u32 = 256 * 1024;
 
 /// The default of `net.ipv4.ip_unprivileged_port_start`; it only chooses the words of the message.
 const UNPRIVILEGED_PORTS_START: u16 = 1024;

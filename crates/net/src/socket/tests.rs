@@ -46,7 +46,7 @@ async fn is_drained(socket: &Socket) -> bool {
 }
 
 #[test]
-fn every_byte_is_in_one_of_the_counts() {
+fn every_sent_byte_is_unsent_in_flight_or_acknowledged() {
     run(async {
         let (socket, _client) = pair();
         let info = socket.tcp_info().unwrap();
@@ -61,7 +61,7 @@ fn every_byte_is_in_one_of_the_counts() {
 }
 
 #[test]
-fn who_stops_before_the_kernel_refuses_is_woken_at_half_the_mark() {
+fn a_sender_below_the_low_water_mark_is_woken_at_half_of_it() {
     run(async {
         let (socket, mut client) = pair();
         fill(&socket, 100_000);
@@ -108,7 +108,7 @@ fn nothing_drains_from_a_connection_that_is_gone() {
 }
 
 #[test]
-fn a_unix_socket_has_none_of_it() {
+fn unix_sockets_have_no_tcp_info() {
     run(async {
         let (server, _client) = UnixStream::pair().unwrap();
         server.set_nonblocking(true).unwrap();

@@ -306,7 +306,7 @@ mod tests {
 
     /// Whoever says that it sends no more, and waits for an answer, is not waited for: its side of the socket stays open.
     #[test]
-    fn what_ends_with_the_data_ends_without_the_socket() {
+    fn close_notify_ends_the_input_while_the_socket_is_open() {
         let answer = with_client(
             |mut client, mut stream| {
                 client.writer().write_all(b"the question").unwrap();
@@ -361,7 +361,7 @@ mod tests {
 
     /// A client that sends and does not read: what waits for it has a bound, and comes in order in the end.
     #[test]
-    fn what_a_client_does_not_read_has_a_bound() {
+    fn output_for_a_client_that_does_not_read_is_bounded() {
         let (read, sent) = (mpsc::channel(), Arc::new(AtomicUsize::new(0)));
         let all_sent = Arc::clone(&sent);
         let received = with_client(
@@ -404,7 +404,7 @@ mod tests {
 
     /// The halves of a tunnel may be in two tasks: the one that receives must not be woken in place of the other.
     #[test]
-    fn who_waits_to_send_is_woken_though_somebody_receives() {
+    fn a_waiting_sender_is_woken_while_another_task_receives() {
         let (read, all_sent) = (mpsc::channel(), Arc::new(Notify::new()));
         with_client(
             move |mut client, mut stream| {
@@ -440,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn who_forgets_the_s_is_told_the_whole_line() {
+    fn plain_http_gets_a_400_that_names_https() {
         let (head, body) = PLAIN_HTTP.split_at(PLAIN_HTTP.windows(4).position(|four| four == b"\r\n\r\n").unwrap() + 4);
         let length = format!("content-length: {}\r\n", body.len());
         assert!(std::str::from_utf8(head).unwrap().contains(&length), "{length}");

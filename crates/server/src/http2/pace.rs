@@ -82,7 +82,7 @@ impl Pace {
                 return Poll::Ready(Ok(allowance.bytes.saturating_sub(records * RECORD_OVERHEAD).max(content / 2)));
             }
             self.delay.get_or_insert_default();
-            match allowance.look_again {
+            match allowance.retry_after {
                 Some(time) => ready!(self.poll_timer(time, context)),
                 None => ready!(wire.socket().poll_drained(context))?,
             }

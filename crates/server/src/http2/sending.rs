@@ -60,8 +60,9 @@ where
         let stream = self.machine.next_turn(usize::MAX)?.stream;
         let Priority { urgency, incremental } = self.machine.priority(stream);
         // Browsers ask for pictures that can be seen like this, and for scripts of the same urgency without `i`.
-        let is_patient = self.machine.has_said_priority(stream) && (urgency >= PATIENT || urgency == 2 && incremental);
-        Some(if is_patient { Demand::Patient } else { Demand::Urgent })
+        let is_less_urgent =
+            self.machine.has_said_priority(stream) && (urgency >= PATIENT || urgency == 2 && incremental);
+        Some(if is_less_urgent { Demand::LessUrgent } else { Demand::Urgent })
     }
 
     /// Lets the exchanges fill the output in the order of the scheduler, as long as they are of this urgency.

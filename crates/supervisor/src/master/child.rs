@@ -13,7 +13,7 @@ use std::{
 
 use rustix::fs::{MemfdFlags, memfd_create};
 use serde_json::Value;
-use serow_net::channel::{AsyncChannel, Channel, MOST_DESCRIPTORS, Message};
+use serow_net::channel::{AsyncChannel, Channel, MAX_DESCRIPTORS, Message};
 use tokio::{
     sync::mpsc::Sender,
     task::{AbortHandle, spawn_local},
@@ -91,7 +91,7 @@ impl Child {
         let numbered = sockets.iter().enumerate();
         let (listeners, sockets): (Vec<_>, Vec<_>) =
             numbered.flat_map(|(listener, sockets)| sockets.iter().map(move |socket| (listener, *socket))).unzip();
-        let mut pieces = listeners.chunks(MOST_DESCRIPTORS).zip(sockets.chunks(MOST_DESCRIPTORS)).peekable();
+        let mut pieces = listeners.chunks(MAX_DESCRIPTORS).zip(sockets.chunks(MAX_DESCRIPTORS)).peekable();
         while let Some((listeners, sockets)) = pieces.next() {
             let word = ToGeneration::Sockets { listeners: listeners.to_vec(), complete: pieces.peek().is_none() };
             self.channel.send(&serde_json::to_vec(&word)?, sockets)?;

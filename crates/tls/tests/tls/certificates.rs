@@ -26,7 +26,7 @@ fn shown(
 }
 
 #[test]
-fn by_name() {
+fn a_certificate_is_chosen_by_server_name() {
     let authority = Authority::new();
     let issued = [
         authority.issue(&["example.com", "www.example.com"]),
@@ -56,7 +56,7 @@ fn by_name() {
 }
 
 #[test]
-fn by_what_the_client_can_check() {
+fn a_certificate_is_chosen_by_signature_scheme() {
     let authority = Authority::new();
     let names = ["example.com"];
     let (rsa, ecdsa) = (authority.issue_rsa(&names), authority.issue(&names));
@@ -92,7 +92,7 @@ fn replace(folder: &Path, name: &str, content: &str) {
 }
 
 #[test]
-fn files_that_change_are_read_anew() {
+fn changed_files_are_reloaded() {
     // Put in place of the old ones, and written over them.
     let ways: [fn(&Path, &str, &str); 2] =
         [replace, |folder, name, content| fs::write(folder.join(name), content).unwrap()];
@@ -126,7 +126,7 @@ fn files_that_change_are_read_anew() {
 }
 
 #[test]
-fn a_change_behind_a_symbolic_link_is_seen() {
+fn a_changed_symbolic_link_is_noticed() {
     let (site, other, _) = changing();
     let folder = site.folder.path();
     other.store(folder, "other");

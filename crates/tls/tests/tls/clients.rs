@@ -14,7 +14,7 @@ use crate::{
 };
 
 #[test]
-fn certificates_of_clients() {
+fn client_certificates_are_off_optional_or_required() {
     let mut site = Site::new();
     let authorities = file(site.folder.path(), "authorities.pem", site.authority.pem());
     let stranger = Authority::new().issue(&["client"]);
@@ -52,7 +52,7 @@ fn certificates_of_clients() {
 
 /// A session that goes on is one of a client whose certificate was checked when it began.
 #[test]
-fn a_certificate_goes_with_the_session() {
+fn a_resumed_session_keeps_the_client_certificate() {
     let mut site = Site::new();
     let authorities = file(site.folder.path(), "authorities.pem", site.authority.pem());
     let known = site.authority.issue(&["client"]);
@@ -127,7 +127,7 @@ fn a_session_is_not_resumed_with_a_certificate_that_has_expired() {
 }
 
 #[test]
-fn sessions_go_on_at_any_worker_of_the_same_acceptor() {
+fn sessions_are_resumed_by_any_clone_of_the_acceptor() {
     let site = Site::new();
     let acceptor = site.acceptor();
     for version in VERSIONS {
@@ -150,7 +150,7 @@ fn sessions_go_on_at_any_worker_of_the_same_acceptor() {
 }
 
 #[test]
-fn only_the_versions_that_are_allowed() {
+fn versions_that_are_not_allowed_are_refused() {
     let mut site = Site::new();
     for only in VERSIONS {
         site.settings.versions = TlsVersions { lowest: only, highest: only };
@@ -169,7 +169,7 @@ fn only_the_versions_that_are_allowed() {
 }
 
 #[test]
-fn a_client_that_trusts_somebody_else_says_so() {
+fn a_client_that_trusts_another_authority_sends_unknown_ca() {
     let site = Site::new();
     for version in VERSIONS {
         let config = client_config(Authority::named("another").roots(), version).into();

@@ -20,7 +20,7 @@ fn data(length: usize) -> Vec<u8> {
 
 /// A conversation: the request follows the handshake, the answer comes in records of any size, both say goodbye.
 #[test]
-fn every_flight_whole_and_byte_by_byte() {
+fn flights_are_accepted_whole_and_byte_by_byte() {
     let site = Site::new();
     for version in VERSIONS {
         for delivery in [Delivery::Whole, Delivery::ByteByByte] {
@@ -55,7 +55,7 @@ fn every_flight_whole_and_byte_by_byte() {
 
 /// A server may send before it has heard the client's last flight (RFC 8446 §4.4.4); that comes behind its own.
 #[test]
-fn data_right_behind_the_handshake_is_left_by_it_and_not_lost() {
+fn data_right_after_the_handshake_is_not_lost() {
     let site = Site::new();
     for version in VERSIONS {
         let connector = site.connector(version);
@@ -78,7 +78,7 @@ fn data_right_behind_the_handshake_is_left_by_it_and_not_lost() {
 }
 
 #[test]
-fn all_ciphers_and_new_keys() {
+fn all_cipher_suites_and_key_updates_work() {
     let site = Site::new();
     let (curves, rsa) = (site.authority.issue(&["example.com"]), site.authority.issue_rsa(&["example.com"]));
     let connector = TlsConnector::new(site.client_settings()).unwrap();
@@ -109,7 +109,7 @@ fn all_ciphers_and_new_keys() {
 
 /// Of the server's first flight, and of its data.
 #[test]
-fn a_flipped_bit_ends_the_session_wherever_it_is() {
+fn a_flipped_bit_anywhere_ends_the_session() {
     let site = Site::new();
     let acceptor = site.acceptor();
     for version in VERSIONS {
@@ -148,7 +148,7 @@ fn a_flipped_bit_ends_the_session_wherever_it_is() {
 }
 
 #[test]
-fn what_is_no_tls_is_refused_at_the_first_bytes() {
+fn other_protocols_are_refused_at_the_first_bytes() {
     let connector = Site::new().connector(TlsVersion::Tls13);
     let cases: [(&[u8], &str); 6] = [
         (b"HTTP/1.1 400 Bad Request\r\n", "the peer speaks HTTP, not TLS: use http://, or its port for https"),
@@ -173,7 +173,7 @@ fn what_is_no_tls_is_refused_at_the_first_bytes() {
 }
 
 #[test]
-fn protocols_are_agreed_upon_or_refused() {
+fn alpn_negotiates_a_protocol_or_fails() {
     use Protocol::{Http1, Http2};
     let mut site = Site::new();
     // Offered, known to the server, and agreed upon; or refused.
@@ -205,7 +205,7 @@ fn protocols_are_agreed_upon_or_refused() {
 }
 
 #[test]
-fn sessions_go_on_where_that_is_wanted() {
+fn sessions_are_resumed_unless_resumption_is_off() {
     let site = Site::new();
     let acceptor = site.acceptor();
     for version in VERSIONS {
@@ -231,7 +231,7 @@ fn sessions_go_on_where_that_is_wanted() {
 }
 
 #[test]
-fn a_client_shows_its_certificate_to_who_asks() {
+fn a_client_presents_its_certificate_on_request() {
     let mut site = Site::new();
     let authorities = file(site.folder.path(), "authorities.pem", site.authority.pem());
     let issued = site.authority.issue(&["client"]);
@@ -261,7 +261,7 @@ fn a_client_shows_its_certificate_to_who_asks() {
 }
 
 #[test]
-fn only_the_versions_that_are_allowed() {
+fn versions_that_are_not_allowed_are_refused() {
     let mut site = Site::new();
     for allowed in VERSIONS {
         site.settings.versions = only(allowed);
@@ -282,7 +282,7 @@ fn only_the_versions_that_are_allowed() {
 }
 
 #[test]
-fn a_server_has_a_name_or_an_address() {
+fn server_names_are_dns_names_or_addresses() {
     let connector = Site::new().connector(TlsVersion::Tls13);
     for name in ["example.com", "localhost", "a_b.example", "127.0.0.1", "::1", "xn--bcher-kva.example"] {
         assert!(TlsSession::connect(&connector, name).is_ok(), "{name}");

@@ -80,7 +80,7 @@ pub(crate) fn run<T>(work: impl Future<Output = T>) -> T {
 }
 
 #[test]
-fn who_does_not_speak_tls() {
+fn a_server_without_tls_is_an_error() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let destination = Destination::Tcp(listener.local_addr().unwrap());
     let server = thread::spawn(move || {
@@ -108,7 +108,7 @@ fn who_does_not_speak_tls() {
 
 /// In TLS 1.2 they come in one piece, and are received without waiting for more.
 #[test]
-fn words_that_come_with_the_last_flight() {
+fn data_with_the_last_flight_is_received() {
     let site = Site::new();
     for version in VERSIONS {
         let acceptor = site.acceptor();
@@ -132,7 +132,7 @@ fn words_that_come_with_the_last_flight() {
 
 /// Whoever is not believed hears why.
 #[test]
-fn a_server_that_is_not_believed() {
+fn an_untrusted_server_gets_an_alert() {
     let (site, other) = (Site::new(), Site::with(Authority::named("another"), &[]));
     for version in VERSIONS {
         let acceptor = site.acceptor();

@@ -9,7 +9,7 @@ use crate::ends::{Client, Delivery, Server, Site, connect, exchange};
 
 /// RFC 8446 §4.2.10: what comes too early is passed over, and the handshake goes on.
 #[test]
-fn data_that_comes_too_early_is_passed_over() {
+fn early_data_is_skipped() {
     let site = Site::new();
     for delivery in [Delivery::Whole, Delivery::ByteByByte] {
         let config = config_with_ticket(&site);

@@ -5,7 +5,7 @@ use serow_tls::{Fault, TlsError, TlsSession, TlsVersion};
 use crate::ends::{Delivery, Server, Site, VERSIONS, established, exchange};
 
 #[test]
-fn what_is_no_tls_is_refused_at_the_first_bytes() {
+fn other_protocols_are_refused_at_the_first_bytes() {
     let acceptor = Site::new().acceptor();
     let cases: [(&[u8], &str); 6] = [
         (b"GET / HTTP/1.1\r\n", "the peer speaks HTTP, not TLS"),
@@ -28,7 +28,7 @@ fn what_is_no_tls_is_refused_at_the_first_bytes() {
 }
 
 #[test]
-fn a_flipped_bit_ends_the_session_wherever_it_is() {
+fn a_flipped_bit_anywhere_ends_the_session() {
     let site = Site::new();
     for version in VERSIONS {
         // Until the handshake is complete, and after.
@@ -74,7 +74,7 @@ fn a_flipped_bit_ends_the_session_wherever_it_is() {
 }
 
 #[test]
-fn records_out_of_order_twice_or_missing() {
+fn reordered_repeated_and_missing_records_end_the_session() {
     let site = Site::new();
     for version in VERSIONS {
         for order in [&[1][..], &[0, 0], &[1, 0], &[0, 2]] {
@@ -100,7 +100,7 @@ fn records_out_of_order_twice_or_missing() {
 }
 
 #[test]
-fn what_is_cut_is_not_taken_for_closed() {
+fn truncation_is_not_a_close_notify() {
     let site = Site::new();
     for version in VERSIONS {
         let (mut client, mut server) = established(&site, version);
@@ -125,7 +125,7 @@ fn what_is_cut_is_not_taken_for_closed() {
 }
 
 #[test]
-fn headers_that_no_record_has() {
+fn invalid_record_headers_end_the_session() {
     let site = Site::new();
     for (version, header, alert) in [
         // Data without encryption, or what looks like it.
@@ -154,14 +154,14 @@ fn headers_that_no_record_has() {
 }
 
 #[test]
-fn a_record_of_the_handshake_may_not_be_too_long() {
+fn a_handshake_record_that_is_too_long_ends_the_session() {
     let mut server = Server::new(&Site::new().acceptor());
     assert!(server.receive(&[22, 3, 1, 0xff, 0xff], Delivery::Whole).is_err());
     assert!(!server.sealed.is_empty(), "an alert");
 }
 
 #[test]
-fn a_flood_of_new_keys_ends() {
+fn a_flood_of_key_updates_ends_the_session() {
     let site = Site::new();
     let (mut client, mut server) = established(&site, TlsVersion::Tls13);
     let mut count = 0;
@@ -178,7 +178,7 @@ fn a_flood_of_new_keys_ends() {
 }
 
 #[test]
-fn nothing_is_sealed_before_the_handshake() {
+fn sealing_before_the_handshake_is_an_error() {
     let mut session = TlsSession::accept(&Site::new().acceptor()).unwrap();
     let mut sealed = Vec::new();
     assert_eq!(session.seal(b"early", 100, &mut sealed), Err(TlsError::NotEstablished));

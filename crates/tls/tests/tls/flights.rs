@@ -14,7 +14,7 @@ fn data(length: usize) -> Vec<u8> {
 
 /// A conversation: the client's request comes together with its last flight, the answer goes back, both say goodbye.
 #[test]
-fn every_flight_whole_and_byte_by_byte() {
+fn flights_are_accepted_whole_and_byte_by_byte() {
     let site = Site::new();
     for version in VERSIONS {
         for delivery in [Delivery::Whole, Delivery::ByteByByte] {
@@ -45,7 +45,7 @@ fn every_flight_whole_and_byte_by_byte() {
 }
 
 #[test]
-fn all_ciphers() {
+fn all_cipher_suites_work() {
     let site = Site::new();
     for suite in aws_lc_rs::ALL_CIPHER_SUITES {
         let provider = rustls::crypto::CryptoProvider { cipher_suites: vec![*suite], ..aws_lc_rs::default_provider() };
@@ -74,7 +74,7 @@ fn all_ciphers() {
 }
 
 #[test]
-fn records_are_as_large_as_asked_for() {
+fn records_have_the_requested_length() {
     let site = Site::new();
     for version in VERSIONS {
         let (mut client, mut server) = established(&site, version);
@@ -97,7 +97,7 @@ fn records_are_as_large_as_asked_for() {
 }
 
 #[test]
-fn protocols_are_agreed_upon() {
+fn alpn_negotiates_a_protocol() {
     let mut site = Site::new();
     let cases: [(&[&[u8]], Option<Protocol>); 4] = [
         (&[b"http/1.1", b"h2"], Some(Protocol::Http2)),
@@ -124,7 +124,7 @@ fn protocols_are_agreed_upon() {
 }
 
 #[test]
-fn new_keys_in_both_directions() {
+fn keys_are_updated_in_both_directions() {
     let site = Site::new();
     let (mut client, mut server) = established(&site, TlsVersion::Tls13);
     for round in 0..50 {
@@ -141,7 +141,7 @@ fn new_keys_in_both_directions() {
 }
 
 #[test]
-fn a_certificate_for_development() {
+fn the_self_signed_certificate_is_for_localhost() {
     let one = SelfSigned::new().unwrap();
     let mut roots = RootCertStore::empty();
     roots.add(one.certificate().to_vec().into()).unwrap();

@@ -8,7 +8,7 @@ use crate::{
 };
 
 #[test]
-fn what_is_unusual_and_allowed() {
+fn unusual_and_valid_records_are_accepted() {
     for version in [TlsVersion::Tls12, TlsVersion::Tls13] {
         let (mut forger, mut server) = Forger::new(version);
         let largest = [7; MAX_RECORD_PLAINTEXT];
@@ -32,7 +32,7 @@ fn what_is_unusual_and_allowed() {
 }
 
 #[test]
-fn what_is_not_allowed() {
+fn invalid_records_end_the_session_with_an_alert() {
     let too_large = [7; MAX_RECORD_PLAINTEXT + 1];
     let cases: [(TlsVersion, u8, &[u8], usize, &str); 22] = [
         // No type, or one that has no place there.
@@ -89,7 +89,7 @@ fn alerts_end_the_session() {
 }
 
 #[test]
-fn warnings_and_other_handshakes_are_borne_for_a_while() {
+fn warnings_and_renegotiations_are_tolerated_up_to_a_limit() {
     let (mut forger, mut server) = Forger::new(TlsVersion::Tls12);
     let hello = [1, 0, 0, 2, 3, 3];
     server.receive(&forger.record(HANDSHAKE, &hello, 0), Delivery::Whole).unwrap();
@@ -111,7 +111,7 @@ fn warnings_and_other_handshakes_are_borne_for_a_while() {
 
 /// RFC 8446 §5.1: a message may be divided among records, with nothing else between them.
 #[test]
-fn new_keys_in_parts() {
+fn a_fragmented_key_update_is_accepted() {
     for parts in [&[1, 4][..], &[2, 2, 1], &[4, 1], &[1; 5]] {
         let (mut forger, mut server) = Forger::established_13();
         let mut message = &[24, 0, 0, 1, 0][..];
@@ -134,7 +134,7 @@ fn new_keys_in_parts() {
 
 /// Whoever wants new keys of us again and again, and reads nothing, must not make us keep an answer to each.
 #[test]
-fn wishes_for_new_keys_are_answered_once_before_the_next_data() {
+fn key_update_requests_are_answered_once_before_the_next_data() {
     let (mut forger, mut server) = Forger::established_13();
     for _ in 0..1000 {
         server.receive(&forger.record(HANDSHAKE, &[24, 0, 0, 1, 1], 0), Delivery::Whole).unwrap();
@@ -149,7 +149,7 @@ fn wishes_for_new_keys_are_answered_once_before_the_next_data() {
 }
 
 #[test]
-fn a_flood_of_empty_records_ends() {
+fn a_flood_of_empty_records_ends_the_session() {
     for version in [TlsVersion::Tls12, TlsVersion::Tls13] {
         let (mut forger, mut server) = Forger::new(version);
         let padding = if version == TlsVersion::Tls13 { 1000 } else { 0 };
@@ -191,7 +191,7 @@ fn a_flood_of_empty_records_ends() {
 /// A message of the handshake may come in parts, and the library wants to see them all again until it is whole. Whoever
 /// makes the parts small and their records large must not make us keep that.
 #[test]
-fn a_message_of_the_handshake_in_small_parts_ends() {
+fn a_handshake_message_in_tiny_fragments_ends_the_session() {
     let (mut forger, mut server) = Forger::in_handshake();
     // A certificate of 60,000 bytes, one at a time.
     let mut part = &[11, 0, 0xea, 0x60][..];

@@ -29,7 +29,7 @@ const NEW_TICKET: u8 = 4;
 
 /// The way in which a server sends its tickets is its own: each in its record, all in one, in parts, with new keys behind.
 #[test]
-fn tickets_in_any_parts_let_a_session_go_on() {
+fn fragmented_tickets_resume_a_session() {
     let issued_for = ["example.com"];
     for parts in [&[usize::MAX][..], &[1], &[3], &[4], &[5, 1, 100], &[50]] {
         let site = Site::new();
@@ -79,7 +79,7 @@ fn tickets_in_any_parts_let_a_session_go_on() {
 }
 
 #[test]
-fn tickets_have_bounds() {
+fn tickets_that_are_too_long_end_the_session() {
     // In size: what a server may have us keep of one.
     let (mut forger, mut client) = Forger::of_server(TlsVersion::Tls13);
     let largest = ticket(MAX_RECORD_PLAINTEXT);
@@ -110,7 +110,7 @@ fn tickets_have_bounds() {
 }
 
 #[test]
-fn what_is_not_allowed() {
+fn invalid_records_end_the_session_with_an_alert() {
     let too_large = [7; MAX_RECORD_PLAINTEXT + 1];
     let whole = ticket(60);
     let with = |position: usize, value: u8| {
@@ -161,7 +161,7 @@ fn what_is_not_allowed() {
 }
 
 #[test]
-fn nothing_stands_between_the_parts_of_a_ticket() {
+fn a_record_between_fragments_of_a_ticket_ends_the_session() {
     for (kind, between) in [(DATA, &b"data"[..]), (ALERT, &[1, 0]), (HANDSHAKE, &[])] {
         let (mut forger, mut client) = Forger::of_server(TlsVersion::Tls13);
         client.receive(&forger.record(HANDSHAKE, &ticket(60)[..40], 0), Delivery::Whole).unwrap();
@@ -173,7 +173,7 @@ fn nothing_stands_between_the_parts_of_a_ticket() {
 
 /// RFC 5246 §7.4.1.1: a server may ask for another handshake, and is refused.
 #[test]
-fn another_handshake_is_refused_once() {
+fn renegotiation_is_refused_once() {
     let (mut forger, mut client) = Forger::of_server(TlsVersion::Tls12);
     let request = [0; 4];
     client.receive(&forger.record(HANDSHAKE, &request, 0), Delivery::ByteByByte).unwrap();
@@ -184,7 +184,7 @@ fn another_handshake_is_refused_once() {
 }
 
 #[test]
-fn records_out_of_order_twice_or_missing() {
+fn reordered_repeated_and_missing_records_end_the_session() {
     for version in VERSIONS {
         for order in [&[1][..], &[0, 0], &[1, 0], &[0, 2]] {
             let (mut forger, mut client) = Forger::of_server(version);
@@ -201,7 +201,7 @@ fn records_out_of_order_twice_or_missing() {
 
 /// As a server's floods end for clients, so do these for servers' clients.
 #[test]
-fn floods_end() {
+fn floods_of_messages_end_the_session() {
     let (mut forger, mut client) = Forger::of_server(TlsVersion::Tls13);
     let mut count = 0;
     let error = loop {

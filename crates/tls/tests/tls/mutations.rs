@@ -77,7 +77,7 @@ fn receive(end: &mut Ours, bytes: &[u8], random: &mut Random) -> bool {
 }
 
 #[test]
-fn changed_data_is_never_taken_for_other_data() {
+fn mutated_records_never_yield_other_plaintext() {
     let (site, mut random) = (Site::new(), Random(0x5eed));
     let (mut refused, mut partly) = (0, 0);
     for version in VERSIONS {
@@ -115,7 +115,7 @@ fn changed_data_is_never_taken_for_other_data() {
 }
 
 #[test]
-fn a_changed_handshake_never_leads_to_data() {
+fn a_mutated_handshake_never_yields_plaintext() {
     let (site, mut random) = (Site::new(), Random(0xfee1));
     let acceptor = site.acceptor();
     let (mut refused, mut waiting) = (0, 0);
@@ -150,7 +150,7 @@ fn a_changed_handshake_never_leads_to_data() {
 }
 
 #[test]
-fn changed_data_of_a_server_is_never_taken_for_other_data() {
+fn mutated_records_of_a_server_never_yield_other_plaintext() {
     let (site, mut random) = (Site::new(), Random(0xda7a));
     let acceptor = site.acceptor();
     let (mut refused, mut partly) = (0, 0);
@@ -194,7 +194,7 @@ fn changed_data_of_a_server_is_never_taken_for_other_data() {
 }
 
 #[test]
-fn a_changed_handshake_of_a_server_never_leads_to_data() {
+fn a_mutated_handshake_of_a_server_never_yields_plaintext() {
     let (site, mut random) = (Site::new(), Random(0x5e1f));
     let acceptor = site.acceptor();
     let (mut refused, mut waiting) = (0, 0);

@@ -48,7 +48,7 @@ impl Drop for Program {
 }
 
 #[test]
-fn a_file_and_a_session_that_goes_on() {
+fn a_file_is_fetched_and_the_session_resumed() {
     let site = Site::new();
     let content: Vec<u8> = (0..3_000_000_u32).map(|number| number.to_le_bytes()[1]).collect();
     file(site.folder.path(), "file", &content);

@@ -72,7 +72,7 @@ impl Drop for Program {
 }
 
 #[test]
-fn a_conversation_and_one_that_goes_on() {
+fn data_is_exchanged_and_the_session_resumed() {
     let site = Site::new();
     for version in VERSIONS {
         let mut program = Program::start(&site, version, &[]);
@@ -96,7 +96,7 @@ fn a_conversation_and_one_that_goes_on() {
 }
 
 #[test]
-fn new_keys() {
+fn key_updates_are_accepted() {
     let site = Site::new();
     let mut program = Program::start(&site, TlsVersion::Tls13, &[]);
     let connector = site.connector(TlsVersion::Tls13);
@@ -117,7 +117,7 @@ fn new_keys() {
 
 /// OpenSSL ends the session of who refuses another handshake; it is told so in words.
 #[test]
-fn another_handshake() {
+fn renegotiation_is_refused() {
     let site = Site::new();
     let mut program = Program::start(&site, TlsVersion::Tls12, &[]);
     let connector = site.connector(TlsVersion::Tls12);
@@ -130,7 +130,7 @@ fn another_handshake() {
 }
 
 #[test]
-fn a_file() {
+fn a_large_file_arrives_unchanged() {
     let site = Site::new();
     let content: Vec<u8> = (0..3_000_000_u32).map(|number| number.to_le_bytes()[1]).collect();
     file(site.folder.path(), "file", &content);
@@ -151,7 +151,7 @@ fn a_file() {
 }
 
 #[test]
-fn certificates_of_the_client() {
+fn a_client_certificate_is_presented_on_request() {
     let site = Site::new();
     let files = site.authority.issue(&["client"]).store(site.folder.path(), "client");
     file(site.folder.path(), "authority.pem", site.authority.pem());

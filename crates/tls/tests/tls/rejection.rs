@@ -37,7 +37,7 @@ fn meet(issued: &Issued, name: &str, trust: Trust, version: TlsVersion) -> (Resu
 }
 
 #[test]
-fn why_a_certificate_is_not_believed() {
+fn a_rejected_certificate_is_reported_with_the_reason() {
     let (authority, folder) = (Authority::new(), tempfile::tempdir().unwrap());
     let many = ["a.example", "b.example", "127.0.0.1", "d.example", "e.example"];
     let self_signed = Issued::self_signed("a stranger", IsCa::ExplicitNoCa);
@@ -87,7 +87,7 @@ fn why_a_certificate_is_not_believed() {
 }
 
 #[test]
-fn who_signs_for_itself_is_believed_where_its_certificate_is_given() {
+fn a_self_signed_certificate_is_accepted_if_it_is_trusted() {
     let folder = tempfile::tempdir().unwrap();
     let [one, namesake] = [(); 2].map(|()| Issued::self_signed("the owner", IsCa::ExplicitNoCa));
     let stranger = Issued::self_signed("a stranger", IsCa::ExplicitNoCa);
@@ -104,7 +104,7 @@ fn who_signs_for_itself_is_believed_where_its_certificate_is_given() {
 
 /// Not even what is no certificate.
 #[test]
-fn nothing_is_checked_where_nobody_wants_it() {
+fn unchecked_trust_accepts_every_certificate() {
     #[derive(Debug)]
     struct Nonsense(Arc<CertifiedKey>);
     impl ResolvesServerCert for Nonsense {
@@ -131,7 +131,7 @@ fn nothing_is_checked_where_nobody_wants_it() {
 }
 
 #[test]
-fn authorities_that_cannot_be_read() {
+fn unreadable_authorities_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let key = Authority::new().issue(&["example.com"]).key;
     for (name, content, end) in [
@@ -156,7 +156,7 @@ fn authorities_that_cannot_be_read() {
 
 /// What a system believes is told by its environment, which a test may set only for another process.
 #[test]
-fn the_system_is_believed_unless_told_otherwise() {
+fn the_system_authorities_and_ssl_cert_file_are_trusted() {
     let site = Site::new();
     file(site.folder.path(), "authority.pem", site.authority.pem());
     file(site.folder.path(), "other.pem", Authority::named("another").pem());

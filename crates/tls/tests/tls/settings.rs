@@ -10,7 +10,7 @@ use crate::{
 };
 
 #[test]
-fn one_line_names_the_file_and_says_what_to_do() {
+fn an_unusable_file_is_reported_in_one_line_with_the_remedy() {
     let authority = Authority::new();
     let (one, other) = (authority.issue(&["example.com"]), authority.issue(&["example.com"]));
     let folder = tempfile::tempdir().unwrap();
@@ -62,7 +62,7 @@ fn one_line_names_the_file_and_says_what_to_do() {
 }
 
 #[test]
-fn certificate_and_key_in_one_file() {
+fn certificate_and_key_may_share_a_file() {
     let site = Site::new();
     let issued = site.authority.issue(&["example.com"]);
     for content in [issued.certificate.clone() + &issued.key, issued.key.clone() + &issued.certificate] {
@@ -73,7 +73,7 @@ fn certificate_and_key_in_one_file() {
 }
 
 #[test]
-fn what_else_is_refused() {
+fn contradictory_settings_are_errors() {
     let site = Site::new();
     let refuse = |settings: TlsSettings| TlsAcceptor::new(settings).unwrap_err().to_string();
     assert_eq!(refuse(TlsSettings::files(Vec::new())), "TLS needs a certificate: configure one");
@@ -89,7 +89,7 @@ fn what_else_is_refused() {
 }
 
 #[test]
-fn a_key_that_the_server_may_not_read() {
+fn a_key_without_read_permission_is_reported() {
     let site = Site::new();
     let path = site.folder.path().join("0.key");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
