@@ -1,4 +1,4 @@
-"""docs/benchmarks.md: what stands between the markers is measured and replaced, everything else is kept."""
+"""docs/measurements/benchmarks.md: what stands between the markers is measured and replaced, everything else is kept."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import sys
 from . import chart, machine, store, tables
 from .figures import Figures
 
-FILE = machine.ROOT / "docs/benchmarks.md"
-PICTURE = machine.ROOT / "docs/benchmarks.svg"
+FILE = machine.ROOT / "docs/measurements/benchmarks.md"
+PICTURE = machine.ROOT / "docs/measurements/benchmarks.svg"
 MEASUREMENTS = ("matrix", "instructions", "syscalls", "idle")
 
 NEW = """\

@@ -1,4 +1,4 @@
-"""docs/priorities.md: what stands between the markers is measured and replaced, everything else is kept."""
+"""docs/measurements/priorities.md: what stands between the markers is measured and replaced, everything else is kept."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ..server import REPOSITORY
 from . import servers, tables
 from .tile import Run
 
-FILE = REPOSITORY / "docs/priorities.md"
-PICTURES = REPOSITORY / "docs/priorities"
+FILE = REPOSITORY / "docs/measurements/priorities.md"
+PICTURES = REPOSITORY / "docs/measurements/priorities"
 
 
 def replaced(document: str, name: str, content: str) -> str:

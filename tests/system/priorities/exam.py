@@ -14,7 +14,7 @@ from .laboratory import Link
 from .servers import Server
 from .tile import Run
 
-# The case that made Google look into the kernel's buffers: 128 kbit/s, 300 ms (docs/priorities.md).
+# The case that made Google look into the kernel's buffers: 128 kbit/s, 300 ms (docs/measurements/priorities.md).
 SLOW = Link("128kbit", 300)
 SIZE, SHORT_SIZE = 700_000, 60_000
 # When the script is asked for: while the connection is still starting, and when it has been busy for a while.
@@ -29,7 +29,7 @@ AT_A_TIME = 4
 
 def main() -> int:
     parser = arguments("priorities", __doc__)
-    parser.add_argument("--write", action="store_true", help="write docs/priorities.md and its pictures; what is not measured now is "
+    parser.add_argument("--write", action="store_true", help="write docs/measurements/priorities.md and its pictures; what is not measured now is "
                         "taken from the last time")
     parser.add_argument("--peers", action="store_true", help="the other servers too (--write has them always)")
     parser.add_argument("--only", action="append", metavar="SERVER", choices=[server.name for server in servers.SERVERS],

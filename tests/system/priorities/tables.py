@@ -1,4 +1,4 @@
-"""What was measured, as tables: for a terminal and for docs/priorities.md."""
+"""What was measured, as tables: for a terminal and for docs/measurements/priorities.md."""
 
 from __future__ import annotations
 
