@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from ..http2.tools import find
 from ..priorities import laboratory, servers, tile
-from ..priorities.exam import ALLOWED
+from ..priorities.benchmark import ALLOWED
 from ..priorities.laboratory import Link
 from ..server import Broken, Server, free_port, program
 from ..verdict import Verdict
