@@ -1,4 +1,4 @@
-"""The exam in a real browser: a page with a picture, and a script that the page adds 200 ms after it."""
+"""The benchmark in a real browser: a page with a picture, and a script that the page adds 200 ms after it."""
 
 from __future__ import annotations
 
