@@ -1,4 +1,4 @@
-"""docs/apps.md: the table of faults is measured and replaced, everything else is kept."""
+"""docs/measurements/apps.md: the table of faults is measured and replaced, everything else is kept."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..proxy.document import machine
 from ..server import REPOSITORY
 from .faults import FAULTS, Row
 
-FILE = REPOSITORY / "docs/apps.md"
+FILE = REPOSITORY / "docs/measurements/apps.md"
 Found = dict[str, dict[str, tuple[Row, list[str]]]]
 
 

@@ -1,4 +1,4 @@
-"""docs/proxy.md: the table of faults is measured and replaced, everything else is kept."""
+"""docs/measurements/proxy.md: the table of faults is measured and replaced, everything else is kept."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .account import Row
 from .faults import FAULTS
 from .store import Rows
 
-FILE = REPOSITORY / "docs/proxy.md"
+FILE = REPOSITORY / "docs/measurements/proxy.md"
 # The load that one fault, its proxy and its clients make by themselves.
 BUSY = 3.0
 
