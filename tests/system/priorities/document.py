@@ -52,7 +52,7 @@ def pictures(runs: list[Run]) -> str:
     for run in drawn:
         name = f"{run.server}-{run.after:g}s.svg"
         (PICTURES / name).write_text(run.drawing)
-        lines.append(f"![{tables.of(run).label}, asked after {run.after:g} s: when which bytes came](priorities/{name})")
+        lines.append(f"![{tables.of(run).label}, script requested after {run.after:g} s: bytes over time](priorities/{name})")
     return "\n\n".join(lines)
 
 
