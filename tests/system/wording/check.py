@@ -11,13 +11,14 @@ import subprocess
 from . import commits, rules, sources
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[3]
+DESCRIPTION = """Finds wording that the glossary in CONTRIBUTING.md replaces.
+The rules and their exceptions are in tests/system/wording/rules.toml."""
 CHECKED = ("*.md", "examples/*.toml", "crates/**/*.rs", "netlab/**/*.rs", "fuzz/**/*.rs")
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="tests/wording", description="""Finds wording that the glossary in CONTRIBUTING.md
-        replaces. The rules and their exceptions are in tests/system/wording/rules.toml.""")
-    parser.add_argument("--summary", action="store_true", help="print the number of findings per folder and per rule only")
+    parser = argparse.ArgumentParser(prog="tests/wording", description=DESCRIPTION)
+    parser.add_argument("--summary", action="store_true", help="print only the number of findings per folder and rule")
     parser.add_argument("paths", nargs="*", help="check only files whose path begins with one of these")
     options = parser.parse_args()
     findings = in_files(options.paths)
@@ -28,8 +29,8 @@ def main() -> int:
         print("".join(f"{finding}\n" for finding in findings), end="")
     print("".join(f"{line}\n" for line in long), end="")
     if findings or long:
-        print(f"{len(findings)} findings, {len(long)} long commit subjects. The glossary is in CONTRIBUTING.md, the exceptions are in "
-              f"{rules.FILE.relative_to(REPOSITORY)}.")
+        print(f"{len(findings)} findings, {len(long)} long commit subjects. The glossary is in CONTRIBUTING.md, "
+              f"the exceptions are in {rules.FILE.relative_to(REPOSITORY)}.")
     return int(bool(findings or long))
 
 
@@ -52,7 +53,7 @@ def in_files(beginnings: list[str]) -> list[rules.Finding]:
 
 
 def test_files(paths: list[str]) -> set[str]:
-    """Rust files that are compiled for tests only: those in a folder `tests`, and modules that are declared with cfg(test)."""
+    """Rust files that are compiled for tests only: those in a folder `tests`, and modules with cfg(test)."""
     tests = {path for path in paths if "/tests/" in path or path.startswith("fuzz/")}
     for path in paths:
         if path.endswith(".rs") and path not in tests:
@@ -69,7 +70,8 @@ def summarize(findings: list[rules.Finding]) -> None:
     for name, count in sorted(folders.items()):
         print(f"{count:5}  {name}")
     print()
-    for write, count in collections.Counter(finding.write.removesuffix(" (name of the file)") for finding in findings).most_common():
+    remedies = collections.Counter(finding.write.removesuffix(rules.OF_FILE) for finding in findings)
+    for write, count in remedies.most_common():
         print(f"{count:5}  write {write}")
 
 

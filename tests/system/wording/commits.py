@@ -19,7 +19,9 @@ def long_subjects(repository: pathlib.Path) -> list[str]:
 
 def complaint(commit: str) -> str:
     name, _, subject = commit.partition("\t")
-    return f"commit {name}: the subject has {len(subject)} characters, at most {MAX_SUBJECT}: {subject}" if len(subject) > MAX_SUBJECT else ""
+    if len(subject) <= MAX_SUBJECT:
+        return ""
+    return f"commit {name}: the subject has {len(subject)} characters, at most {MAX_SUBJECT}: {subject}"
 
 
 def git(repository: pathlib.Path, *arguments: str) -> str:

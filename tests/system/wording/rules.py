@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import fnmatch
+import functools
 import pathlib
 import re
 import tomllib
@@ -11,7 +12,8 @@ import tomllib
 from .sources import Texts
 
 FILE = pathlib.Path(__file__).with_name("rules.toml")
-KEYS = {"write", "text", "names", "identifier", "types", "files", "paths", "except"}
+KEYS = {"write", "text", "names", "identifier", "types", "files", "example", "paths", "except"}
+OF_FILE = " (name of the file)"
 # The words of a name: `HTTP`, `Door`, `settings`, `MAX`.
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
@@ -44,6 +46,8 @@ class Exemption:
 @dataclasses.dataclass(frozen=True)
 class Rule:
     write: str
+    # What it finds: the tests prove that it does.
+    example: str
     text: re.Pattern[str] | None
     names: re.Pattern[str] | None
     identifier: re.Pattern[str] | None
@@ -64,29 +68,37 @@ class Rule:
 
     def in_texts(self, texts: Texts, exceptions: list[Exemption]) -> list[tuple[int, str]]:
         spots = []
-        for text in texts.prose if self.text else []:
-            spans = [found.span() for each in exceptions if each.text for found in each.text.finditer(text)]
-            spots += [(found.start(), found.group()) for found in self.text.finditer(text)
-                      if not any(first <= found.start() and found.end() <= last for first, last in spans)]
+        for prose in texts.prose if self.text else []:
+            hits = list(self.text.finditer(prose.text))
+            covers = [each.text for each in exceptions if each.text] if hits else []
+            spans = [cover.span() for pattern in covers for cover in pattern.finditer(prose.text)]
+            spots += [(prose.origin(hit.start()), hit.group()) for hit in hits
+                      if not any(first <= hit.start() and hit.end() <= last for first, last in spans)]
         return spots
 
     def in_names(self, texts: Texts, exceptions: list[Exemption]) -> list[tuple[int, str]]:
         types = texts.types if self.types else []
-        spots = [spot for spot in texts.names if self.is_about(spot[1])] + [spot for spot in types if self.types.fullmatch(spot[1])]
+        spots = [spot for spot in texts.names if self.is_about(spot[1])] if self.names or self.identifier else []
+        spots += [spot for spot in types if self.types.fullmatch(spot[1])]
         return [(offset, name) for offset, name in spots if not excepted(name, exceptions)]
 
     def is_about(self, name: str) -> bool:
         if self.identifier and self.identifier.search(name):
             return True
-        return bool(self.names) and any(self.names.fullmatch(word.lower()) for word in WORD.findall(name))
+        return bool(self.names) and any(map(self.names.fullmatch, words(name)))
 
     def in_file_name(self, path: str, exceptions: list[Exemption]) -> list[Finding]:
         """The last two parts, so that a folder is found with each of its files."""
         for part in pathlib.PurePath(path).with_suffix("").parts[-2:]:
             about = self.files and self.files.fullmatch(part) or self.names and self.is_about(part)
             if about and not excepted(part, exceptions):
-                return [Finding(path, 1, 1, part, f"{self.write} (name of the file)")]
+                return [Finding(path, 1, 1, part, self.write + OF_FILE)]
         return []
+
+
+@functools.cache
+def words(name: str) -> tuple[str, ...]:
+    return tuple(word.lower() for word in WORD.findall(name))
 
 
 def excepted(name: str, exceptions: list[Exemption]) -> bool:
@@ -109,9 +121,9 @@ def rule(table: dict) -> Rule:
     for each in table.get("except", []):
         exceptions.append(Exemption(each["reason"], compiled(each.get("text"), re.IGNORECASE),
                                      compiled(each.get("names")), tuple(each.get("paths", []))))
-    return Rule(table["write"], compiled(table.get("text"), re.IGNORECASE), compiled(table.get("names")),
-                compiled(table.get("identifier")), compiled(table.get("types")), compiled(table.get("files")), tuple(table.get("paths", [])),
-                tuple(exceptions))
+    patterns = [compiled(table.get("text"), re.IGNORECASE),
+                *(compiled(table.get(key)) for key in ("names", "identifier", "types", "files"))]
+    return Rule(table["write"], table["example"], *patterns, tuple(table.get("paths", [])), tuple(exceptions))
 
 
 def load(text: str | None = None) -> tuple[list[Rule], list[str]]:

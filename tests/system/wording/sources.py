@@ -1,7 +1,10 @@
-"""The texts of a file that the rules look at, each as a mask: same length, same lines, every other character a NUL."""
+"""The texts of a file that the rules look at.
+
+A mask has the length and the lines of the file, and a NUL for each character of another kind."""
 
 from __future__ import annotations
 
+import bisect
 import dataclasses
 import pathlib
 import re
@@ -14,11 +17,12 @@ RUST = re.compile(r"""
   | (?P<line>//[^\n]*)
   | (?P<block>/\*.*?\*/)
   | (?P<raw>\b(?:b|c)?r(?P<hashes>\#*)".*?"(?P=hashes))
-  | (?P<string>\b[bc]?"(?:[^"\\]|\\.)*"|"(?:[^"\\]|\\.)*")
+  | (?P<string>(?:\b[bc])?"(?:[^"\\]|\\.)*")
   | (?P<char>'(?:[^'\\\n]|\\(?:u\{[^}]*\}|x..|.))')
   | (?P<name>\b(?:r\#)?[A-Za-z_][A-Za-z0-9_]*)
 """, re.VERBOSE | re.DOTALL)
-TEST_MODULE = re.compile(r"#\[cfg\((?:all\()?test\b[^\]]*\]\s*(?:#\[[^\]]*\]\s*)*(?:pub(?:\([^)]*\))?\s+)?mod\s+(\w+)\s*([;{])")
+TEST_MODULE = re.compile(r"#\[cfg\((?:all\()?test\b[^\]]*\]\s*(?:#\[[^\]]*\]\s*)*"
+                         r"(?:pub(?:\([^)]*\))?\s+)?mod\s+(\w+)\s*([;{])")
 PLACEHOLDER = re.compile(r"\{[^{}\n]*\}")
 INLINE_CODE = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)", re.DOTALL)
 FENCE = re.compile(r"^ *```.*?^ *```", re.DOTALL | re.MULTILINE)
@@ -27,12 +31,29 @@ COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 IGNORED = re.compile(r"<!-- wording: ignore -->.*?(?:<!-- wording: check -->|\Z)", re.DOTALL)
 
 
+class Prose:
+    """The texts that a mask leaves, separated by NULs, and their offsets in the file."""
+
+    def __init__(self, mask: str) -> None:
+        pieces = [piece for piece in re.finditer(r"[^\0]+", mask) if not piece.group().isspace()]
+        self.text = NUL + "".join(f"{piece.group()}{NUL}" for piece in pieces)
+        self._origins = [piece.start() for piece in pieces]
+        self._starts, start = [], 1
+        for piece in pieces:
+            self._starts.append(start)
+            start += len(piece.group()) + 1
+
+    def origin(self, offset: int) -> int:
+        piece = max(0, bisect.bisect_right(self._starts, offset) - 1)
+        return self._origins[piece] + offset - self._starts[piece]
+
+
 @dataclasses.dataclass
 class Texts:
-    """A file's texts for people; the first occurrence of each of its names, and the types it defines, as (offset, name)."""
+    """Of a file: prose; the first occurrence of each name, and the types that it defines, as (offset, name)."""
 
     whole: str
-    prose: list[str]
+    prose: list[Prose]
     names: list[tuple[int, str]]
     types: list[tuple[int, str]]
 
@@ -45,7 +66,7 @@ def read(path: pathlib.Path, in_tests: bool) -> Texts:
     text = path.read_text(errors="replace")
     if path.suffix == ".rs":
         return rust(text, in_tests)
-    return Texts(text, [toml(text) if path.suffix == ".toml" else markdown(text)], [], [])
+    return Texts(text, [Prose(toml(text) if path.suffix == ".toml" else markdown(text))], [], [])
 
 
 def blank(text: str) -> str:
@@ -97,7 +118,7 @@ def rust(text: str, in_tests: bool) -> Texts:
             if before in ("struct", "enum", "union", "trait", "type"):
                 types.append((start, name))
             before = name
-    prose = [outside_fences("".join(docs)), "".join(strings)]
+    prose = [Prose(outside_fences("".join(docs))), Prose("".join(strings))]
     return Texts(text, prose, [(offset, name) for name, offset in names.items()], types)
 
 
