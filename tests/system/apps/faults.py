@@ -143,15 +143,15 @@ class Fault:
 
 
 FAULTS = (
-    Fault("killed (kill -9)", killed, cost=1),
-    Fault("ends itself (exit) in a request", exits, "502"),
-    Fault("hangs in a request", hangs, "504"),
-    Fault("stands still (SIGSTOP)", stands_still, cost=1),
+    Fault("is killed (SIGKILL)", killed, cost=1),
+    Fault("calls exit during a request", exits, "502"),
+    Fault("hangs during a request", hangs, "504"),
+    Fault("is stopped (SIGSTOP)", stands_still, cost=1),
     Fault("raises an exception", fails, "500"),
-    Fault("dies in the middle of a response", breaks_off, "cut"),
-    Fault("cannot be forked for half a second, when one was killed", forks_fail, cost=1, unprivileged=True),
-    Fault("grows by 20 MB a request; limit of 150 MB", grows, "200", options=("--memory-limit", "150M")),
-    Fault("the process that forks workers is killed, and a worker", mold_killed, own=True, cost=1),
+    Fault("crashes in the middle of a response", breaks_off, "cut"),
+    Fault("is killed, while fork fails for 0.5 s", forks_fail, cost=1, unprivileged=True),
+    Fault("grows by 20 MB per request; memory limit 150 MB", grows, "200", options=("--memory-limit", "150M")),
+    Fault("is killed, and the process that forks workers too", mold_killed, own=True, cost=1),
 )
 
 

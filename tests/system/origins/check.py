@@ -36,7 +36,7 @@ ORIGIN = (sys.executable, pathlib.Path(__file__).with_name("origin.py"))
 
 
 def main() -> None:
-    parser = arguments("origins", "Servers behind the proxy that send more than was asked for.")
+    parser = arguments("origins", "Upstream servers that send more than one response to a request.")
     parser.add_argument("--only", default="", help="the cases whose name contains this")
     parser.add_argument("--race", action="store_true", help="the other clients come while the origin may still be sending; "
                         "a tail that comes later than they do cannot be told from an answer to them")

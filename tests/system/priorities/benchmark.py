@@ -1,4 +1,4 @@
-"""The command `tests/priorities`: which exam is sat by whom, and what is said and written of it."""
+"""The command `tests/priorities`: runs the benchmark against Serow and its peers, and writes the results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .laboratory import Link
 from .servers import Server
 from .tile import Run
 
-# The case that made Google look into the kernel's buffers: 128 kbit/s, 300 ms (docs/priorities.md).
+# The case that made Google look into the kernel's buffers: 128 kbit/s, 300 ms (docs/measurements/priorities.md).
 SLOW = Link("128kbit", 300)
 SIZE, SHORT_SIZE = 700_000, 60_000
 # When the script is asked for: while the connection is still starting, and when it has been busy for a while.
@@ -29,8 +29,8 @@ AT_A_TIME = 4
 
 def main() -> int:
     parser = arguments("priorities", __doc__)
-    parser.add_argument("--write", action="store_true", help="write docs/priorities.md and its pictures; what is not measured now is "
-                        "taken from the last time")
+    parser.add_argument("--write", action="store_true", help="write docs/measurements/priorities.md and its pictures; results that "
+                        "this run does not measure are taken from the last run")
     parser.add_argument("--peers", action="store_true", help="the other servers too (--write has them always)")
     parser.add_argument("--only", action="append", metavar="SERVER", choices=[server.name for server in servers.SERVERS],
                         help=f"one of {', '.join(server.name for server in servers.SERVERS)}; may be repeated")
@@ -43,19 +43,19 @@ def main() -> int:
     parser.add_argument("--only-rate", action="append", metavar="RATE", help="of the matrix, such as 1gbit; may be repeated")
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--matrix", action="store_true", help="throughput from 128 kbit/s to 1 Gbit/s, pacing on and off")
-    what.add_argument("--browser", action="store_true", help="the same exam in Chromium")
+    what.add_argument("--browser", action="store_true", help="the same benchmark in Chromium")
     options = parser.parse_args()
     verdict = Verdict("priorities")
     try:
         if laboratory.is_possible():
-            exam(options, verdict)
+            benchmark(options, verdict)
     except Broken as broken:
         verdict.check(False, str(broken))
     verdict.finish()
     return 0
 
 
-def exam(options: argparse.Namespace, verdict: Verdict) -> None:
+def benchmark(options: argparse.Namespace, verdict: Verdict) -> None:
     if options.matrix:
         from . import matrix
         return matrix.run(options, verdict)
@@ -65,7 +65,7 @@ def exam(options: argparse.Namespace, verdict: Verdict) -> None:
     runs: list[Run] = []
 
     def look() -> None:
-        runs[:] = sit_all(options, verdict)
+        runs[:] = run_all(options, verdict)
         print("\n" + tables.plain(runs) + "\n")
         for run in runs:
             judge(run, verdict)
@@ -90,7 +90,7 @@ def candidates(options: argparse.Namespace, verdict: Verdict) -> list[Server]:
     return found
 
 
-def sit_all(options: argparse.Namespace, verdict: Verdict) -> list[Run]:
+def run_all(options: argparse.Namespace, verdict: Verdict) -> list[Run]:
     size = options.size or (SHORT_SIZE if options.short else SIZE)
     afters = options.after or ([SHORT_AFTER] if options.short else [AFTER, LATE_AFTER])
     link = Link(options.rate, options.rtt, ("--queue", options.queue, "--congestion", options.congestion))

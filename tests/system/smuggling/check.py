@@ -28,7 +28,7 @@ SAMPLE = 4
 
 
 def main() -> None:
-    parser = arguments("smuggling", "Requests that are made to be read in two ways, through `serow proxy`.")
+    parser = arguments("smuggling", "Ambiguous requests through `serow proxy`.")
     parser.add_argument("--only", help="the cases whose name contains this")
     parser.add_argument("--proxy", choices=programs.PROXIES, default="serow", help="another proxy, to test the judge")
     parser.add_argument("--list", action="store_true", help="print the cases' names")
