@@ -2,12 +2,8 @@
 //! sent.
 #![no_main]
 
-#[allow(dead_code, reason = "the resolver uses the rest")]
-#[path = "../../crates/proxy/src/names/message.rs"]
-mod message;
-
 use libfuzzer_sys::fuzz_target;
-use message::{Data, Kind, Question, Reply};
+use serow_dns::message::{Data, Kind, Question, Reply};
 
 fuzz_target!(|input: (u8, u16, &[u8])| {
     let (kind, flags, behind) = input;

@@ -85,6 +85,8 @@ mod upstream;
 mod via;
 mod websocket;
 
+pub use serow_dns::NameSettings;
+
 pub use self::{
     address::{Place, ServerAddress, ServerAddressError},
     attempts::{Attempt, Attempts},
@@ -96,7 +98,6 @@ pub use self::{
     field_names::FieldNames,
     forwarded::{Forwarded, ForwardedFields},
     health::{CheckKind, CheckSettings, CheckStart, HttpCheck},
-    names::NameSettings,
     network::{Network, NetworkError},
     outlier::PassiveSettings,
     proxy::Proxy,

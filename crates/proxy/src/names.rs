@@ -1,20 +1,13 @@
 //! Servers that are given by name: looked up, and looked up again for as long as the names are asked for.
 //!
-//! The system's own resolver does not tell how long its answers hold, and knows no services. `hickory-resolver` does, and would
-//! add 59 crates to the 134 that there are; what is needed of DNS here is three kinds of records.
-//!
 //! | what | file |
 //! | --- | --- |
 //! | from what was found to servers | `names/membership.rs` |
 //! | when it is looked up again | `names/pace.rs` |
-//! | hosts and services, from files and name servers | `names/resolver.rs`, `names/files.rs` |
-//! | messages of DNS | `names/message.rs` |
+//! | hosts and services, from files and name servers | crate `serow-dns` |
 
-mod files;
 mod membership;
-mod message;
 mod pace;
-mod resolver;
 
 use std::{
     rc::Rc,
@@ -22,17 +15,13 @@ use std::{
     time::{Duration, Instant},
 };
 
+use serow_dns::{Found, LookupError, NameSettings, Resolver};
 use tokio::{
     task::{AbortHandle, spawn_local},
     time::sleep,
 };
 
-pub use self::resolver::NameSettings;
-use self::{
-    membership::Member,
-    pace::Pace,
-    resolver::{Found, LookupError, Resolver},
-};
+use self::{membership::Member, pace::Pace};
 use crate::{address::Place, settings::ServerSettings, upstream::Upstream};
 
 /// Looks up the names of an upstream, those as well that come later, until this is dropped. `first` is dropped when all names
@@ -87,7 +76,7 @@ async fn look_up_for_ever(
     // When name servers said for the first time that there is no such name.
     let mut gone: Option<Instant> = None;
     loop {
-        let pause = match resolver.members(&settings).await {
+        let pause = match find_members(&resolver, &settings).await {
             Ok(Found { items, lifetime }) => {
                 upstream.replace_members(&settings, &members, &items);
                 (members, gone) = (items, None);
@@ -149,41 +138,43 @@ fn tell(upstream: &Upstream, settings: &ServerSettings, error: &LookupError, kep
     }
 }
 
-impl Resolver {
-    /// The servers that a name stands for.
-    async fn members(&self, settings: &ServerSettings) -> Result<Found<Member>, LookupError> {
-        match &settings.address.place {
-            Place::Name { host, port } => {
-                let Found { items, lifetime } = self.addresses(host).await?;
-                let members = items.into_iter().map(|address| Member::of_host(address, *port, settings));
-                Ok(Found { items: membership::ordered(members.collect()), lifetime })
-            }
-            Place::Service(name) => self.members_of_service(name, settings).await,
-            Place::Tcp(_) | Place::Unix(_) => Err(LookupError::Nothing),
+/// The servers that a name stands for.
+async fn find_members(resolver: &Resolver, settings: &ServerSettings) -> Result<Found<Member>, LookupError> {
+    match &settings.address.place {
+        Place::Name { host, port } => {
+            let Found { items, lifetime } = resolver.addresses(host).await?;
+            let members = items.into_iter().map(|address| Member::of_host(address, *port, settings));
+            Ok(Found { items: membership::ordered(members.collect()), lifetime })
         }
+        Place::Service(name) => find_members_of_service(resolver, name, settings).await,
+        Place::Tcp(_) | Place::Unix(_) => Err(LookupError::Nothing),
     }
+}
 
-    /// Hosts that cannot be looked up are left out, as long as there is one that can be.
-    async fn members_of_service(&self, name: &str, settings: &ServerSettings) -> Result<Found<Member>, LookupError> {
-        let services = self.services(name).await?;
-        let (mut members, mut lifetime, mut failure) = (Vec::new(), services.lifetime, LookupError::Nothing);
-        let best = services.items.iter().map(|service| service.priority).min().unwrap_or_default();
-        for service in services.items {
-            match self.addresses(&format!("{}.", service.host)).await {
-                Ok(found) => {
-                    lifetime = lifetime.min(found.lifetime);
-                    let of_address = |address| Member::of_service(address, &service, best, settings);
-                    members.extend(found.items.into_iter().map(of_address));
-                }
-                Err(error) => {
-                    // It is tried again soon, not when all others are.
-                    lifetime = lifetime.min(SOON);
-                    failure = error;
-                }
+/// Hosts that cannot be looked up are left out, as long as there is one that can be.
+async fn find_members_of_service(
+    resolver: &Resolver,
+    name: &str,
+    settings: &ServerSettings,
+) -> Result<Found<Member>, LookupError> {
+    let services = resolver.services(name).await?;
+    let (mut members, mut lifetime, mut failure) = (Vec::new(), services.lifetime, LookupError::Nothing);
+    let best = services.items.iter().map(|service| service.priority).min().unwrap_or_default();
+    for service in services.items {
+        match resolver.addresses(&format!("{}.", service.host)).await {
+            Ok(found) => {
+                lifetime = lifetime.min(found.lifetime);
+                let of_address = |address| Member::of_service(address, &service, best, settings);
+                members.extend(found.items.into_iter().map(of_address));
+            }
+            Err(error) => {
+                // It is tried again soon, not when all others are.
+                lifetime = lifetime.min(SOON);
+                failure = error;
             }
         }
-        if members.is_empty() { Err(failure) } else { Ok(Found { items: membership::ordered(members), lifetime }) }
     }
+    if members.is_empty() { Err(failure) } else { Ok(Found { items: membership::ordered(members), lifetime }) }
 }
 
 /// When a part of a service is looked up again that was not found: as often as what stands in files.

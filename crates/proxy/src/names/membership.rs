@@ -6,9 +6,9 @@ use std::{
 };
 
 use serow_client::Destination;
+use serow_dns::Service;
 use serow_net::Clock;
 
-use super::resolver::Service;
 use crate::{
     server::{Administration, Server},
     settings::ServerSettings,

@@ -10,7 +10,7 @@ use std::{
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
-pub(super) enum Kind {
+pub enum Kind {
     /// Addresses of IPv4.
     A = 1,
     /// Addresses of IPv6 (RFC 3596).
@@ -21,7 +21,7 @@ pub(super) enum Kind {
 
 /// A question that can be asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Question {
+pub struct Question {
     /// In lower case, without the dot at the end.
     name: String,
     kind: Kind,
@@ -29,7 +29,7 @@ pub(super) struct Question {
 
 /// What a name server says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Reply {
+pub enum Reply {
     /// This; empty where the name has nothing of the kind.
     Records(Vec<Record>),
     /// There is no such name.
@@ -42,19 +42,25 @@ pub(super) enum Reply {
 
 /// A record of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Record {
-    pub(super) data: Data,
+pub struct Record {
+    /// What it says.
+    pub data: Data,
     /// For how long it holds, and all names on the way to it.
-    pub(super) lifetime: Duration,
+    pub lifetime: Duration,
 }
 
 /// What a record says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Data {
+pub enum Data {
+    /// A or AAAA.
     Address(IpAddr),
+    /// SRV (RFC 2782).
     Service {
+        /// Hosts with the lowest number are tried first.
         priority: u16,
+        /// The share among hosts of the same priority.
         weight: u16,
+        /// The port.
         port: u16,
         /// Empty where there is decidedly no such service.
         host: String,
@@ -63,13 +69,15 @@ pub(super) enum Data {
 
 /// A name that cannot be asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct InvalidName;
+pub struct InvalidName;
 
 impl Question {
+    /// A question for the records of this type.
+    ///
     /// # Errors
     ///
     /// A name with empty or overlong parts, or with letters beyond ASCII.
-    pub(super) fn new(name: &str, kind: Kind) -> Result<Self, InvalidName> {
+    pub fn new(name: &str, kind: Kind) -> Result<Self, InvalidName> {
         let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
         let is_label =
             |label: &str| (1..=63).contains(&label.len()) && label.bytes().all(|byte| byte.is_ascii_graphic());
@@ -80,7 +88,7 @@ impl Question {
     }
 
     /// The message that asks; recursion is desired.
-    pub(super) fn write(&self, id: u16) -> Vec<u8> {
+    pub fn write(&self, id: u16) -> Vec<u8> {
         let mut message = Vec::with_capacity(HEADER_LENGTH + self.name.len() + 6);
         for number in [id, RECURSION_DESIRED, 1, 0, 0, 0] {
             message.extend_from_slice(&number.to_be_bytes());
@@ -97,7 +105,7 @@ impl Question {
     }
 
     /// Reads the reply; `None` where the message is none, or one to another question.
-    pub(super) fn read_reply(&self, message: &[u8], id: u16) -> Option<Reply> {
+    pub fn read_reply(&self, message: &[u8], id: u16) -> Option<Reply> {
         let mut reader = Reader { message, at: 0 };
         let (found, flags) = (reader.number()?, reader.number()?);
         let (questions, answers, _, _) = (reader.number()?, reader.number()?, reader.number()?, reader.number()?);
@@ -231,7 +239,5 @@ const RECURSION_DESIRED: u16 = 1 << 8;
 const INTERNET: u16 = 1;
 const CNAME: u16 = 5;
 
-// Named, since fuzz/fuzz_targets/dns.rs has this file as well, from where its folder would be another.
 #[cfg(test)]
-#[path = "message/tests.rs"]
 mod tests;

@@ -8,26 +8,26 @@ use std::{
 
 /// Whom to ask, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Configuration {
-    pub(super) servers: Vec<SocketAddr>,
+pub(crate) struct Configuration {
+    pub(crate) servers: Vec<SocketAddr>,
     /// What is put behind names that are not whole.
-    pub(super) search: Vec<String>,
+    pub(crate) search: Vec<String>,
     /// Names with so many dots are tried as they are first.
-    pub(super) dots: usize,
+    pub(crate) dots: usize,
     /// How long one server is waited for.
-    pub(super) timeout: Duration,
+    pub(crate) timeout: Duration,
     /// How often all of them are asked.
-    pub(super) attempts: u32,
+    pub(crate) attempts: u32,
     /// Whether each question begins with another server (`rotate`).
-    pub(super) rotates: bool,
+    pub(crate) rotates: bool,
     /// Whether questions go over TCP at once (`use-vc`).
-    pub(super) over_tcp: bool,
+    pub(crate) over_tcp: bool,
 }
 
 impl Configuration {
     /// Reads a resolv.conf. Lines and options that are not understood are passed over, as the C library does: `edns0` and
     /// `trust-ad`, for one, are about what is not asked for here. `interface` says the number of a network interface.
-    pub(super) fn of_text(text: &str, interface: impl Fn(&str) -> Option<u32>) -> Self {
+    pub(crate) fn of_text(text: &str, interface: impl Fn(&str) -> Option<u32>) -> Self {
         let mut configuration = Self::default();
         configuration.servers.clear();
         for line in text.lines() {
@@ -72,7 +72,7 @@ impl Configuration {
     }
 
     /// The whole names that a name may stand for, in the order in which they are tried.
-    pub(super) fn candidates(&self, name: &str) -> Vec<String> {
+    pub(crate) fn candidates(&self, name: &str) -> Vec<String> {
         if let Some(whole) = name.strip_suffix('.') {
             return vec![whole.to_owned()];
         }
@@ -105,7 +105,7 @@ fn name_server(text: &str, interface: impl Fn(&str) -> Option<u32>) -> Option<So
 }
 
 /// The number of a network interface of this machine.
-pub(super) fn interface_number(name: &str) -> Option<u32> {
+pub(crate) fn interface_number(name: &str) -> Option<u32> {
     if name.is_empty() || name.contains('/') {
         return None;
     }
@@ -113,7 +113,7 @@ pub(super) fn interface_number(name: &str) -> Option<u32> {
 }
 
 /// The addresses of a name in the text of a file `hosts`. `localhost` is this machine, whatever is written (RFC 6761 §6.3).
-pub(super) fn hosts(text: &str, name: &str) -> Vec<IpAddr> {
+pub(crate) fn hosts(text: &str, name: &str) -> Vec<IpAddr> {
     let name = name.strip_suffix('.').unwrap_or(name);
     let mut addresses = Vec::new();
     for line in text.lines() {

@@ -14,7 +14,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::{
+use crate::{
     files::{Configuration, hosts, interface_number},
     message::{Data, InvalidName, Kind, Question, Record, Reply},
 };
@@ -43,32 +43,38 @@ impl Default for NameSettings {
 
 /// Looks up names. The files are read each time: somebody may have changed them.
 #[derive(Debug, Default)]
-pub(super) struct Resolver {
+pub struct Resolver {
     settings: NameSettings,
 }
 
 /// What a name stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Found<T> {
+pub struct Found<T> {
     /// Never empty.
-    pub(super) items: Vec<T>,
+    pub items: Vec<T>,
     /// For how long that holds.
-    pub(super) lifetime: Duration,
+    pub lifetime: Duration,
 }
 
 /// A place where a service is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Service {
-    pub(super) priority: u16,
-    pub(super) weight: u16,
-    pub(super) port: u16,
-    pub(super) host: String,
+pub struct Service {
+    /// Hosts with the lowest number are tried first.
+    pub priority: u16,
+    /// The share among hosts of the same priority.
+    pub weight: u16,
+    /// The port.
+    pub port: u16,
+    /// The host's name, without the dot at the end.
+    pub host: String,
 }
 
 /// Why nothing was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum LookupError {
+pub enum LookupError {
+    /// The name is not one of a host.
     InvalidName,
+    /// There is no such name (NXDOMAIN).
     NoSuchName,
     /// The name is there, and has nothing of what is asked for.
     Nothing,
@@ -79,17 +85,24 @@ pub(super) enum LookupError {
 }
 
 impl Resolver {
-    pub(super) fn new(settings: NameSettings) -> Self {
+    /// A resolver with these settings.
+    #[must_use]
+    pub fn new(settings: NameSettings) -> Self {
         Self { settings }
     }
 
     /// How long a name that is gone still counts.
-    pub(super) fn hold(&self) -> Duration {
+    #[must_use]
+    pub fn hold(&self) -> Duration {
         self.settings.hold
     }
 
     /// The addresses of a host that can be reached from here.
-    pub(super) async fn addresses(&self, host: &str) -> Result<Found<IpAddr>, LookupError> {
+    ///
+    /// # Errors
+    ///
+    /// Why none was found.
+    pub async fn addresses(&self, host: &str) -> Result<Found<IpAddr>, LookupError> {
         let known = hosts(&fs::read_to_string(&self.settings.hosts).unwrap_or_default(), host);
         if !known.is_empty() {
             return Ok(Found { items: reachable(known), lifetime: LIFETIME_OF_FILES });
@@ -106,7 +119,11 @@ impl Resolver {
     }
 
     /// Where a service is.
-    pub(super) async fn services(&self, name: &str) -> Result<Found<Service>, LookupError> {
+    ///
+    /// # Errors
+    ///
+    /// Why none was found.
+    pub async fn services(&self, name: &str) -> Result<Found<Service>, LookupError> {
         let records = self.records(name, Kind::Srv).await?;
         let mut found = Found::of(&records);
         found.items = records.into_iter().filter_map(Record::service).collect();
@@ -245,7 +262,8 @@ impl Record {
 
 impl LookupError {
     /// Whether name servers know that there is nothing, and do not merely fail to say what there is.
-    pub(super) fn is_final(&self) -> bool {
+    #[must_use]
+    pub fn is_final(&self) -> bool {
         matches!(self, Self::NoSuchName | Self::Nothing)
     }
 }
