@@ -11,8 +11,8 @@ use std::{
     time::Duration,
 };
 
+use serow_gateway::{CrashingRequests, RequestLine, SpooledFile};
 use serow_net::monotonic;
-use serow_proxy::{CrashingRequests, RequestLine, SpooledFile};
 use tokio::{
     sync::{mpsc::UnboundedReceiver, watch},
     task::spawn_local,

@@ -16,8 +16,8 @@ mod wsgi;
 
 use std::{borrow::Cow, fmt::Write, net::SocketAddr};
 
+use serow_gateway::Trust;
 use serow_message::{Headers, Known, Request, Scheme, Version, percent};
-use serow_proxy::Trust;
 use smallvec::SmallVec;
 
 use self::client::Client;

@@ -2,8 +2,8 @@
 
 use std::io;
 
+use serow_gateway::error_page;
 use serow_message::{BoxError, Headers, Known, Response, StatusCode};
-use serow_proxy::failure_page;
 
 /// Why a request has no response of the application, or only a part of one.
 #[derive(Debug)]
@@ -58,7 +58,7 @@ impl Failure {
                 escape(text, &mut page);
                 Response::html(page + PAGE[1]).status(self.status()).with(Known::CacheControl, "no-store")
             }
-            _ => failure_page(self.status(), request),
+            _ => error_page(self.status(), request),
         }
     }
 

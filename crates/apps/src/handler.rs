@@ -10,8 +10,8 @@ use std::{
 
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
+use serow_gateway::RequestLine;
 use serow_message::{Body, BoxError, Handler, Headers, Method, Request, Response, StatusCode, content};
-use serow_proxy::RequestLine;
 use tokio::{
     sync::watch,
     task::{AbortHandle, spawn_local},

@@ -3,8 +3,8 @@
 use std::{future::poll_fn, sync::Arc};
 
 use bytes::Bytes;
+use serow_gateway::{BufferFailure, BufferSettings, Content, SpooledFile, Whole};
 use serow_message::Body;
-use serow_proxy::{BufferFailure, BufferSettings, Content, SpooledFile, Whole};
 
 use crate::{
     exchange::{Event, Exchange},

@@ -5,7 +5,7 @@
 mod support;
 
 use serow_apps::Interface;
-use serow_proxy::Trust;
+use serow_gateway::Trust;
 use support::{Answering, Running, content, settings};
 
 /// Each answers with the client's address, the scheme, and the fields in which proxies tell of clients.

@@ -3,9 +3,10 @@
 use std::{collections::VecDeque, time::Instant};
 
 use bytes::{Bytes, BytesMut};
+use serow_gateway::with_trailers;
 use serow_message::{Body, Headers, Interim, ResponseHead, UpgradedIo};
 
-use crate::{server::Lease, trailed::with_trailers};
+use crate::server::Lease;
 
 /// What a server answered.
 pub(crate) struct Answer {

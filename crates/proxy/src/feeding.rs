@@ -5,15 +5,11 @@ use std::{
     time::{Duration, Instant},
 };
 
+use serow_gateway::Asked;
 use serow_message::{Feeder, IncomingError};
 use tokio::time::timeout_at;
 
-use crate::{
-    local::Local,
-    log_limit::{Asked, warn_of_server},
-    outlier::Outcome,
-    server::Server,
-};
+use crate::{local::Local, outlier::Outcome, server::Server, warnings::warn_of_server};
 
 /// How feeding ended.
 pub(crate) enum Fed {
@@ -71,7 +67,8 @@ impl Cut {
         if self.blame == Blame::Server {
             local.upstream.note_outcome(server, Outcome::Failure, local.now());
         }
-        warn_of_server!(*upstream, server, local.now(), "{asked}: the response was cut off: {}", self.cause);
+        let message = format_args!("{asked}: the response was cut off: {}", self.cause);
+        warn_of_server(upstream, server, local.now(), message);
         feeder.fail(self.error);
     }
 }

@@ -8,6 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use serow_gateway::{BufferSettings, Reason, Whole};
 use serow_message::{Connection, Interim, Method, Request, Response, StatusCode};
 use tokio::time::timeout_at;
 
@@ -16,11 +17,9 @@ use crate::{
     answer::{Answer, Content},
     attempts::{Attempts, Course},
     balancing::Balancing,
-    buffering::Whole,
+    error_response,
     failure::{Failure, Processed},
-    failure_page::{self, Reason},
     local::Local,
-    log_limit::warn_of_server,
     outlier::Outcome,
     request_body::RequestBody,
     request_head::{self, Outgoing},
@@ -28,9 +27,10 @@ use crate::{
     retry::{Attempt, Decision, Fault, Rest},
     selection::{Selection, Wish},
     server::{Lease, Server},
-    settings::{BufferSettings, ForwardingSettings},
+    settings::ForwardingSettings,
     sticky::Session,
     tunnel,
+    warnings::warn_of_server,
 };
 
 /// A request on its way.
@@ -88,7 +88,7 @@ impl<'a> Forwarding<'a> {
         let client = request.connection().clone();
         let body = std::mem::take(&mut request.body);
         let head = request_head::outgoing(&mut request, settings)
-            .map_err(|status| failure_page::respond(status.into(), &request.headers, settings))?;
+            .map_err(|status| error_response::respond(status.into(), &request.headers, settings))?;
         let connections = Connections::Any;
         let wish = Wish {
             key,
@@ -260,7 +260,8 @@ impl<'a> Forwarding<'a> {
         }
         let upstream = self.local.upstream.settings();
         let now = self.local.now();
-        warn_of_server!(*upstream.name, server, now, "{}: {}: {}", self.head.asked(), failure.step, failure.cause);
+        let (asked, Failure { step, cause, .. }) = (self.head.asked(), failure);
+        warn_of_server(&upstream.name, server, now, format_args!("{asked}: {step}: {cause}"));
         if failure.processed == Processed::Unlikely {
             return;
         }
@@ -311,7 +312,7 @@ impl<'a> Forwarding<'a> {
 
     /// An answer of our own.
     fn answer_with(&self, reason: impl Into<Reason>) -> Response {
-        failure_page::respond(reason.into(), self.head.headers(), self.settings)
+        error_response::respond(reason.into(), self.head.headers(), self.settings)
     }
 }
 

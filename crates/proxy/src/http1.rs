@@ -11,6 +11,7 @@ use std::{
 };
 
 use serow_client::{Broken, Http1};
+use serow_gateway::Asked;
 use serow_http1::{Event, Framing, ReceivedResponse};
 use serow_message::{Body, BodyLength, BoxError, Feeder, Incoming, Interim, RequestHead, StatusCode, Wanted};
 
@@ -19,7 +20,6 @@ use crate::{
     failure::{Cause, Failure, Processed},
     feeding::{Cut, Fed, fed_by},
     local::Local,
-    log_limit::Asked,
     patience::{Patience, Waiting},
     request_body::{Piece, RequestBody},
     request_head,

@@ -42,25 +42,19 @@ mod answer;
 mod attempt;
 mod attempts;
 mod balancing;
-mod buffering;
 mod control;
 mod cookies;
 mod counters;
-mod crashes;
+mod error_response;
 mod failure;
-mod failure_page;
 mod feeding;
-mod field_names;
-mod forwarded;
 mod forwarding;
 mod health;
 mod http1;
 mod http2;
 mod latency;
 mod local;
-mod log_limit;
 mod names;
-mod network;
 mod outlier;
 mod path_prefix;
 mod patience;
@@ -77,39 +71,34 @@ mod selection;
 mod server;
 mod settings;
 mod sticky;
-mod trailed;
-mod trust;
 mod tunnel;
 mod upkeep;
 mod upstream;
 mod via;
+mod warnings;
 mod websocket;
 
 pub use serow_dns::NameSettings;
+pub use serow_gateway::{
+    BufferSettings, FieldNames, Forwarded, ForwardedFields, Network, NetworkError, QueueSettings, SpoolSpace, Trust,
+};
 
 pub use self::{
     address::{Place, ServerAddress, ServerAddressError},
     attempts::{Attempt, Attempts},
     balancing::{Balancing, HashKey},
-    buffering::{BufferFailure, Content, SpoolSpace, SpooledFile, Whole},
     control::ControlError,
-    crashes::{CrashSettings, CrashingRequests, RequestLine},
-    failure_page::failure_page,
-    field_names::FieldNames,
-    forwarded::{Forwarded, ForwardedFields},
     health::{CheckKind, CheckSettings, CheckStart, HttpCheck},
-    network::{Network, NetworkError},
     outlier::PassiveSettings,
     proxy::Proxy,
     report::{CheckReport, ServerReport, ServerState, UpstreamReport},
     retry::RetrySettings,
     server::{Administration, Server},
     settings::{
-        BufferSettings, ForwardingSettings, HostSetting, KeepSettings, ProxyHeader, QueueSettings, ServerSettings,
-        UpstreamSettings, UpstreamTimeouts,
+        CrashSettings, ForwardingSettings, HostSetting, KeepSettings, ProxyHeader, ServerSettings, UpstreamSettings,
+        UpstreamTimeouts,
     },
     sticky::{StickyMode, StickySettings, StickyValue},
-    trust::Trust,
     upkeep::Upkeep,
     upstream::Upstream,
 };

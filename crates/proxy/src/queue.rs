@@ -5,9 +5,10 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
+use serow_gateway::{QueueSettings, Reason};
 use tokio::{sync::Notify, time::timeout};
 
-use crate::{failure_page::Reason, selection::Selection, server::Lease, settings::QueueSettings};
+use crate::{selection::Selection, server::Lease};
 
 /// Where the requests of all threads wait until a server of an upstream has room.
 #[derive(Debug, Default)]

@@ -7,9 +7,8 @@ use std::{
 };
 
 use bytes::Bytes;
+use serow_gateway::TrailerRule;
 use serow_message::{Body, BodyKind, BoxError, Headers};
-
-use crate::field_names::TrailerRule;
 
 /// The body of a request. What attempts take of it is kept, up to [`MAX_KEPT`], until one of them is [answered](Self::release).
 #[derive(Default)]

@@ -2,14 +2,13 @@
 
 use std::mem;
 
+use serow_gateway::{Asked, TrailerRule};
 use serow_message::{
     ConstantField, Headers, Known, Method, OnUpgrade, Request, RequestHead, StatusCode, Target, Version, hop_by_hop,
 };
 
 use crate::{
     address::ServerAddress,
-    field_names::TrailerRule,
-    log_limit::Asked,
     path_prefix,
     settings::{ForwardingSettings, HostSetting},
     via,
@@ -41,8 +40,8 @@ enum Host {
 /// `100 Continue` when the body is first wanted, fields of the client about other clients ([`Forwarded`]), and those whose names
 /// may be taken for others ([`FieldNames`]). Everything else passes.
 ///
-/// [`Forwarded`]: crate::Forwarded
-/// [`FieldNames`]: crate::FieldNames
+/// [`Forwarded`]: serow_gateway::Forwarded
+/// [`FieldNames`]: serow_gateway::FieldNames
 ///
 /// # Errors
 ///

@@ -6,6 +6,7 @@ use std::sync::{
 };
 
 use serow_client::Destination;
+use serow_gateway::LogLimit;
 use serow_net::{Moment, monotonic};
 
 use crate::{
@@ -13,7 +14,6 @@ use crate::{
     counters::Counters,
     health::Health,
     latency::Latency,
-    log_limit::LogLimit,
     outlier::Outlier,
     queue::Room,
     settings::{ServerSettings, UpstreamSettings},

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use serow_client::TlsConnector;
+use serow_gateway::{BufferSettings, FieldNames, Forwarded, QueueSettings};
 
 use crate::{
-    address::ServerAddress, balancing::Balancing, buffering::SpoolSpace, crashes::CrashSettings,
-    field_names::FieldNames, forwarded::Forwarded, health::CheckSettings, outlier::PassiveSettings,
+    address::ServerAddress, balancing::Balancing, health::CheckSettings, outlier::PassiveSettings,
     retry::RetrySettings, sticky::StickySettings,
 };
 
@@ -83,15 +83,6 @@ pub struct KeepSettings {
     pub idle_time: Duration,
 }
 
-/// How requests wait while all servers are at their limits ([`ServerSettings::most_requests`]).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct QueueSettings {
-    /// How many may wait in all threads together; 1,024. Those beyond are refused at once.
-    pub length: usize,
-    /// How long each waits; 5 s.
-    pub patience: Duration,
-}
-
 /// Which form of the PROXY protocol a connection begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProxyHeader {
@@ -125,6 +116,14 @@ pub struct ForwardingSettings {
     pub note_attempts: bool,
 }
 
+/// When a request is sent again that a server may have crashed with, for servers that are processes of ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CrashSettings {
+    /// Servers that have to be up then: with two of them the request cannot take the last one. Until so many are, it waits.
+    /// `None` is never.
+    pub least_servers: Option<usize>,
+}
+
 /// The host that servers are asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum HostSetting {
@@ -135,17 +134,6 @@ pub enum HostSetting {
     Server,
     /// This one.
     Fixed(String),
-}
-
-/// How bodies of requests are taken whole.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BufferSettings {
-    /// Bytes that are kept in memory; what is longer goes to a file. 64 KiB.
-    pub memory: usize,
-    /// Where such files are made; they have no name there.
-    pub folder: std::path::PathBuf,
-    /// How much all of them may take together; by default that of the process, 1 GiB.
-    pub spool: SpoolSpace,
 }
 
 impl UpstreamSettings {
@@ -190,17 +178,5 @@ impl Default for UpstreamTimeouts {
 impl Default for KeepSettings {
     fn default() -> Self {
         Self { idle: 64, idle_time: Duration::from_secs(55) }
-    }
-}
-
-impl Default for QueueSettings {
-    fn default() -> Self {
-        Self { length: 1024, patience: Duration::from_secs(5) }
-    }
-}
-
-impl Default for BufferSettings {
-    fn default() -> Self {
-        Self { memory: 64 * 1024, folder: std::env::temp_dir(), spool: SpoolSpace::default() }
     }
 }

@@ -6,18 +6,18 @@ use std::sync::{
 };
 
 use serow_client::{Destination, NotReusable};
+use serow_gateway::{CrashingRequests, LogLimit};
 use serow_net::Moment;
 use tokio::sync::{Notify, futures::Notified};
 
 use crate::{
     address::Place,
-    crashes::CrashingRequests,
-    log_limit::{LogLimit, warn_of_server},
     outlier::{Ejection, Outcome, Turn},
     queue::Room,
     retry::Budget,
     server::Server,
     settings::{ServerSettings, UpstreamSettings},
+    warnings::warn_of_server,
 };
 
 /// A group of servers that answer the same requests: what all threads share of it. Clones are handles to the same one.
@@ -182,7 +182,7 @@ impl Upstream {
     pub(crate) fn note_unusable(&self, server: &Server, why: NotReusable, now: Moment) {
         if why == NotReusable::Unsolicited {
             server.counters.unsolicited.add(1);
-            warn_of_server!(self.settings().name, server, now, "closed a connection: {why}");
+            warn_of_server(&self.settings().name, server, now, format_args!("closed a connection: {why}"));
         }
     }
 

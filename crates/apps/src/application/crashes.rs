@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, MutexGuard, PoisonError};
 
+use serow_gateway::{CrashingRequests, RequestLine};
 use serow_net::monotonic;
-use serow_proxy::{CrashingRequests, RequestLine};
 
 use super::{Sent, Shared};
 use crate::{exchange::Event, failure::Failure, link::Link, pool::Asked, words};

@@ -2,8 +2,8 @@
 
 use std::net::IpAddr;
 
+use serow_gateway::Trust;
 use serow_message::{Peer, Request, Scheme};
-use serow_proxy::Trust;
 
 /// Whom a request comes from, as far as that can be believed.
 #[derive(Debug)]

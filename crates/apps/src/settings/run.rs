@@ -2,7 +2,7 @@
 
 use std::{ffi::OsString, num::NonZero, path::PathBuf, time::Duration};
 
-use serow_proxy::{BufferSettings, QueueSettings, Trust};
+use serow_gateway::{BufferSettings, QueueSettings, Trust};
 
 /// How the processes of an application are run, whether they are workers of an interpreter or copies of a program.
 #[derive(Clone, Debug)]

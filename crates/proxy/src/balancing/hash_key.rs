@@ -5,15 +5,16 @@ use std::{
     net::{IpAddr, Ipv4Addr},
 };
 
+use serow_gateway::Forwarded;
 use serow_message::Request;
 
 use super::murmur::murmur2;
-use crate::{cookies, forwarded::Forwarded};
+use crate::cookies;
 
 /// What of a request decides.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum HashKey {
-    /// The client's address, without its port; that which a trusted peer names ([`crate::Forwarded::trusted`]).
+    /// The client's address, without its port; that which a trusted peer names ([`serow_gateway::Forwarded::trusted`]).
     #[default]
     Client,
     /// The path, without the query.
@@ -105,7 +106,7 @@ mod tests {
     use serow_message::{Body, Connection, Headers, Method, Peer, RequestHead, Scheme, Target, Version};
 
     use super::*;
-    use crate::network::Network;
+    use serow_gateway::Network;
 
     fn request(target: &str, fields: &[(&str, &str)], peer: Peer) -> Request {
         let mut headers = Headers::new();

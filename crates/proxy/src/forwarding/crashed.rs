@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use serow_client::DialError;
+use serow_gateway::RequestLine;
 use serow_net::monotonic;
 
 use super::Forwarding;
 use crate::{
-    crashes::{CrashSettings, RequestLine},
     failure::{Cause, Failure, Processed},
     forwarding::Connections,
     retry::{Decision, Fault},
     server::Server,
+    settings::CrashSettings,
 };
 
 /// Crashes that a request has seen.

@@ -10,6 +10,7 @@ use std::{
     time::Instant,
 };
 
+use serow_gateway::Asked;
 use serow_http2::ReceivedResponse;
 use serow_message::{Body, BoxError, Feeder, Incoming, Wanted};
 
@@ -23,7 +24,6 @@ use crate::{
     failure::{Cause, Failure, Processed},
     feeding::{Cut, Fed, fed_by},
     local::Local,
-    log_limit::Asked,
     patience::{Patience, Waiting},
     request_body::RequestBody,
     request_head::Outgoing,

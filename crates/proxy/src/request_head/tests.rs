@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use serow_message::{Body, Connection, Peer, PendingUpgrade, Scheme, Target};
 
 use super::*;
-use crate::forwarded::{Forwarded, ForwardedFields};
+use serow_gateway::{Forwarded, ForwardedFields};
 
 type Fields = &'static [(&'static str, &'static str)];
 

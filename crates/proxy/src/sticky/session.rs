@@ -2,10 +2,11 @@
 
 use std::rc::Rc;
 
+use serow_gateway::Forwarded;
 use serow_message::{Headers, Request, Scheme};
 
 use super::Sticky;
-use crate::{forwarded::Forwarded, server::Server};
+use crate::server::Server;
 
 /// The session that a request belongs to, until its response is there.
 #[derive(Debug)]

@@ -11,7 +11,7 @@ use std::sync::{
 /// The default is the one that all of this process share, of 1 GiB.
 ///
 /// ```
-/// use serow_proxy::SpoolSpace;
+/// use serow_gateway::SpoolSpace;
 ///
 /// let space = SpoolSpace::new(1 << 20);
 /// assert_eq!((space.limit(), space.used()), (1 << 20, 0));

@@ -5,24 +5,15 @@ use std::fmt;
 
 use serow_message::{Body, Headers, Known, Response, StatusCode, weight::weighted};
 
-use crate::{request_head, settings::ForwardingSettings};
-
-/// The response with this status to a request with these fields. It names no server: that is in the log.
-pub(crate) fn respond(reason: Reason, request: &Headers, settings: &ForwardingSettings) -> Response {
-    let mut response = unchanged(reason, request);
-    request_head::apply(&settings.response_headers, &mut response.headers);
-    response
-}
-
-/// The response with this status to a request with these fields, for other handlers that have none of their own.
+/// The response to a request with these fields, for which there is none. It does not name servers: the log does.
 #[must_use]
-pub fn failure_page(status: StatusCode, request: &Headers) -> Response {
-    unchanged(status.into(), request)
+pub fn error_page(reason: impl Into<Reason>, request: &Headers) -> Response {
+    unchanged(reason.into(), request)
 }
 
 /// Why no server answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reason {
+pub enum Reason {
     /// What this status says; 503 that all servers are busy.
     Status(StatusCode),
     /// All servers have as many requests as they may, and so has the queue.
@@ -188,7 +179,7 @@ const PAGE: [&str; 5] = [
     "</p>\n</main>\n</body>\n</html>\n",
 ];
 
-const STYLE: &str = include_str!("failure_page/style.css");
+const STYLE: &str = include_str!("error_page/style.css");
 
 #[cfg(test)]
 mod tests {
@@ -252,16 +243,6 @@ mod tests {
 
         let answer = unchanged(StatusCode::NO_CONTENT.into(), &accept("text/html"));
         assert!(answer.status == StatusCode::NO_CONTENT && answer.headers.is_empty() && answer.body.is_end());
-    }
-
-    #[test]
-    fn fields_that_are_set_in_responses_are_set_here_too() {
-        let settings = ForwardingSettings {
-            response_headers: vec![("x-frame-options".to_owned(), "DENY".to_owned())],
-            ..ForwardingSettings::default()
-        };
-        let answer = respond(StatusCode::BAD_GATEWAY.into(), &Headers::new(), &settings);
-        assert_eq!(answer.headers.get_str("X-Frame-Options"), Some("DENY"));
     }
 
     #[test]

@@ -10,13 +10,13 @@ use std::{
 /// Peers that are trusted: addresses that begin with the same bits, or those that come over a unix socket.
 ///
 /// ```
-/// use serow_proxy::Network;
+/// use serow_gateway::Network;
 ///
 /// let network: Network = "10.0.0.0/8".parse()?;
 /// assert!(network.contains([10, 1, 2, 3].into()));
 /// assert!(!network.contains([11, 1, 2, 3].into()));
 /// assert_eq!("unix".parse(), Ok(Network::Unix));
-/// # Ok::<(), serow_proxy::NetworkError>(())
+/// # Ok::<(), serow_gateway::NetworkError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Network {

@@ -8,7 +8,7 @@ use std::{
 use serow_message::{Connection, Headers, Known, Peer, Scheme};
 use smallvec::SmallVec;
 
-use crate::trust::Trust;
+use crate::trusted_proxies::Trust;
 
 /// What servers are told of the client, and whom of those before us we believe.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub enum ForwardedFields {
 impl Forwarded {
     /// What is to be said of a request with these fields, whose host is still the one that was asked for. Fields that
     /// [`Account::replaces`] are to be removed before it is written.
-    pub(crate) fn account(&self, headers: &Headers, connection: &Connection) -> Account {
+    pub fn account(&self, headers: &Headers, connection: &Connection) -> Account {
         let peer = connection.peer();
         let trusted = self.trusted.covers(peer);
         let (x, standard) = match self.fields {
@@ -64,7 +64,7 @@ impl Forwarded {
 
 /// What is said of one request.
 #[derive(Debug, Default)]
-pub(crate) struct Account {
+pub struct Account {
     trusted: bool,
     standard: bool,
     /// Empty where there is nothing to be said, as the others.
@@ -79,14 +79,14 @@ type Text = SmallVec<[u8; 64]>;
 
 impl Account {
     /// Whether the peer is believed.
-    pub(crate) fn trusted(&self) -> bool {
+    pub fn trusted(&self) -> bool {
         self.trusted
     }
 
     /// Whether this field of the request is replaced by what we say, or not believed. Of somebody who is not trusted that is
     /// all such fields, also those that are not written here: servers believe what they get from us.
     #[inline]
-    pub(crate) fn replaces(&self, name: &[u8], known: Option<Known>) -> bool {
+    pub fn replaces(&self, name: &[u8], known: Option<Known>) -> bool {
         match known {
             Some(Known::XForwardedFor) => !self.trusted || !self.x_for.is_empty(),
             Some(Known::Forwarded) => !self.trusted || self.standard,
@@ -95,7 +95,7 @@ impl Account {
     }
 
     /// The fields that are to be added. All of their values were received as a part of a field before, or are made here.
-    pub(crate) fn fields(&self) -> [(Known, Option<&[u8]>); 4] {
+    pub fn fields(&self) -> [(Known, Option<&[u8]>); 4] {
         [
             (Known::XForwardedFor, said(&self.x_for)),
             (Known::XForwardedProto, self.x_proto.map(str::as_bytes)),

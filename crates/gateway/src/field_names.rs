@@ -3,7 +3,7 @@
 
 use serow_message::{Headers, Known, hop_by_hop};
 
-use crate::trust::Trust;
+use crate::trusted_proxies::Trust;
 
 /// Which names header fields of requests may have, the fields of their trailers too.
 ///
@@ -26,7 +26,7 @@ pub enum FieldNames {
 impl FieldNames {
     /// Whether a field of this name goes on to servers.
     #[inline]
-    pub(crate) fn allow(self, name: &[u8], known: Option<Known>) -> bool {
+    pub fn allow(self, name: &[u8], known: Option<Known>) -> bool {
         known.is_some() || (is_unambiguous(name) && !name.eq_ignore_ascii_case(b"proxy")) || self.allow_other(name)
     }
 
@@ -43,7 +43,7 @@ impl FieldNames {
     }
 
     /// Removes fields that CGI would take for this one, which the settings set.
-    pub(crate) fn remove_look_alikes(self, name: &str, headers: &mut Headers) {
+    pub fn remove_look_alikes(self, name: &str, headers: &mut Headers) {
         let is_look_alike =
             |other: &[u8]| !other.eq_ignore_ascii_case(name.as_bytes()) && reads_as(other, name.as_bytes());
         if self == Self::Any && headers.iter().any(|(other, _)| is_look_alike(other)) {
@@ -55,15 +55,16 @@ impl FieldNames {
 /// Which trailers of a request go on to servers. A server may merge them with the head (RFC 9110 §6.5.1), so what is dropped there is
 /// dropped here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct TrailerRule {
-    pub(crate) names: FieldNames,
+pub struct TrailerRule {
+    /// Which names they may have.
+    pub names: FieldNames,
     /// Whether the peer is a trusted proxy.
-    pub(crate) trusted: bool,
+    pub trusted: bool,
 }
 
 impl TrailerRule {
     /// The trailers in this frame of a body; none where nothing is left of them.
-    pub(crate) fn apply(self, frame: &http_body::Frame<bytes::Bytes>) -> Option<Headers> {
+    pub fn apply(self, frame: &http_body::Frame<bytes::Bytes>) -> Option<Headers> {
         let mut trailers: Headers = frame.trailers_ref()?.try_into().ok()?;
         trailers.retain_known(|name, known, _| {
             self.names.allow(name, known) && (self.trusted || !Trust::concerns(name, known))

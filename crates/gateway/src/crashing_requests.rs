@@ -7,14 +7,6 @@ use std::{collections::VecDeque, time::Duration};
 
 use serow_message::{Method, Target};
 
-/// When a request is sent again that a server may have crashed with, for servers that are processes of ours.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CrashSettings {
-    /// Servers that have to be up then: with two of them the request cannot take the last one. Until so many are, it waits.
-    /// `None` is never.
-    pub least_servers: Option<usize>,
-}
-
 /// Method and target of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestLine {

@@ -10,7 +10,7 @@ use http_body::Frame;
 use serow_message::{Body, BoxError, Headers};
 
 /// The body with these trailers behind it. Its length is not told, since in HTTP/1.1 trailers need chunks.
-pub(crate) fn with_trailers(body: Body, trailers: Headers) -> Body {
+pub fn with_trailers(body: Body, trailers: Headers) -> Body {
     Body::stream(Trailed { body, trailers: Some(trailers) })
 }
 

@@ -9,12 +9,12 @@ use crate::network::Network;
 /// Peers whose word is taken for where a request came from before; nobody's by default.
 ///
 /// ```
-/// use serow_proxy::{Network, Trust};
+/// use serow_gateway::{Network, Trust};
 ///
 /// let networks: Vec<Network> = vec!["10.0.0.0/8".parse()?, Network::Unix];
 /// let trust: Trust = networks.into_iter().collect();
 /// assert!(trust.covers(serow_message::Peer::Unix));
-/// # Ok::<(), serow_proxy::NetworkError>(())
+/// # Ok::<(), serow_gateway::NetworkError>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trust {

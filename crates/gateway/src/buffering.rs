@@ -2,10 +2,18 @@
 //!
 //! Slow clients then keep no server busy, and a request can be sent to several servers one after the other.
 
-mod nameless_file;
 mod spool;
+mod unnamed_file;
 
-use std::{fs::File, future::poll_fn, io, io::Write, mem, path::Path, sync::Arc};
+use std::{
+    fs::File,
+    future::poll_fn,
+    io,
+    io::Write,
+    mem,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use bytes::Bytes;
 use serow_message::{Body, BoxError, FileRange, Headers, StatusCode};
@@ -13,7 +21,24 @@ use tokio::task::spawn_blocking;
 
 use self::spool::SpoolShare;
 pub use self::spool::SpoolSpace;
-use crate::{settings::BufferSettings, trailed::with_trailers};
+use crate::trailers::with_trailers;
+
+/// How bodies of requests are taken whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BufferSettings {
+    /// Bytes that are kept in memory; what is longer goes to a file. 64 KiB.
+    pub memory: usize,
+    /// Where such files are made; they have no name there.
+    pub folder: PathBuf,
+    /// How much all of them may take together; by default that of the process, 1 GiB.
+    pub spool: SpoolSpace,
+}
+
+impl Default for BufferSettings {
+    fn default() -> Self {
+        Self { memory: 64 * 1024, folder: std::env::temp_dir(), spool: SpoolSpace::default() }
+    }
+}
 
 /// A body that is all here, and can be sent any number of times.
 #[derive(Debug)]
@@ -79,7 +104,7 @@ impl Whole {
     }
 
     /// The body, from its beginning.
-    pub(crate) fn body(&self) -> Body {
+    pub fn body(&self) -> Body {
         match &self.trailers {
             Some(trailers) => with_trailers(self.data(), trailers.clone()),
             None => self.data(),
@@ -137,7 +162,7 @@ impl Store<'_> {
         let written = spawn_blocking(move || {
             let mut file = match file {
                 Some(file) => file,
-                None => nameless_file::make(folder.as_deref().unwrap_or(Path::new("/tmp")))?,
+                None => unnamed_file::make(folder.as_deref().unwrap_or(Path::new("/tmp")))?,
             };
             file.write_all(&gathered)?;
             gathered.clear();
@@ -179,7 +204,7 @@ impl SpooledFile {
 
 impl BufferFailure {
     /// What the client is told.
-    pub(crate) fn status(&self) -> StatusCode {
+    pub fn status(&self) -> StatusCode {
         match self {
             Self::Client(_) => StatusCode::BAD_REQUEST,
             // RFC 4918 §11.5: temporary, and not the client's fault.
@@ -190,7 +215,7 @@ impl BufferFailure {
     }
 
     /// Says in the log what those who run this can do about it.
-    pub(crate) fn log(&self, upstream: &str, settings: &BufferSettings) {
+    pub fn log(&self, upstream: &str, settings: &BufferSettings) {
         match self {
             Self::Client(error) => tracing::debug!(upstream, %error, "a body did not come whole"),
             Self::Storage(error) => {

@@ -10,7 +10,7 @@ use serow_net::Moment;
 
 /// Lines of one kind that are written in each second; the others are counted. Shared by threads, without a lock.
 #[derive(Debug, Default)]
-pub(crate) struct LogLimit {
+pub struct LogLimit {
     /// The second, modulo 2³², and how many lines were written in it.
     window: AtomicU64,
     left_out: AtomicU64,
@@ -18,7 +18,7 @@ pub(crate) struct LogLimit {
 
 impl LogLimit {
     /// Whether a line is to be written now. Says how many were left out before it.
-    pub(crate) fn admit(&self, now: Moment) -> Option<LeftOut> {
+    pub fn admit(&self, now: Moment) -> Option<LeftOut> {
         let second = second(now);
         let take = |window: u64| match window >> 32 == second {
             true if window & COUNT >= LINES_PER_SECOND => None,
@@ -35,7 +35,7 @@ impl LogLimit {
     }
 
     /// What was left out, once its second is over.
-    pub(crate) fn take_left_out(&self, now: Moment) -> Option<LeftOut> {
+    pub fn take_left_out(&self, now: Moment) -> Option<LeftOut> {
         if self.left_out.load(Ordering::Relaxed) == 0 || self.window.load(Ordering::Relaxed) >> 32 == second(now) {
             return None;
         }
@@ -49,7 +49,7 @@ fn second(now: Moment) -> u64 {
 
 /// Lines that were left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct LeftOut(pub(crate) u64);
+pub struct LeftOut(pub u64);
 
 impl fmt::Display for LeftOut {
     /// With commas, as in 1,234.
@@ -65,25 +65,13 @@ impl fmt::Display for LeftOut {
     }
 }
 
-/// Writes a warning about requests to a server, or counts it where there were many of them.
-macro_rules! warn_of_server {
-    ($upstream:expr, $server:expr, $now:expr, $($message:tt)+) => {{
-        let (upstream, server): (&str, &crate::server::Server) = (&$upstream, $server);
-        if let Some(left_out) = server.warnings.admit($now) {
-            if left_out.0 > 0 {
-                tracing::warn!(upstream, server = server.name(), "and {left_out} more warnings before");
-            }
-            tracing::warn!(upstream, server = server.name(), $($message)+);
-        }
-    }};
-}
-pub(crate) use warn_of_server;
-
 /// A request, as the log names it: method and path. The query may have secrets in it.
 #[derive(Clone, Debug)]
-pub(crate) struct Asked {
-    pub(crate) method: Method,
-    pub(crate) target: Target,
+pub struct Asked {
+    /// The method.
+    pub method: Method,
+    /// The target, whose query is not shown.
+    pub target: Target,
 }
 
 impl fmt::Display for Asked {
