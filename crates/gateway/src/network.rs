@@ -7,6 +7,8 @@ use std::{
     str::FromStr,
 };
 
+use ipnet::{IpNet, Ipv4Net, Ipv6Net};
+
 /// Peers that are trusted: addresses that begin with the same bits, or those that come over a unix socket.
 ///
 /// ```
@@ -20,13 +22,8 @@ use std::{
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Network {
-    /// Addresses.
-    Addresses {
-        /// One of them; the bits that do not count are zero.
-        first: IpAddr,
-        /// How many of its bits count.
-        bits: u8,
-    },
+    /// Addresses in CIDR notation; the bits behind the prefix are zero.
+    Addresses(IpNet),
     /// Programs of this machine, over unix sockets.
     Unix,
 }
@@ -34,32 +31,17 @@ pub enum Network {
 impl Network {
     /// Programs of this machine: over its loopback addresses and unix sockets.
     pub const LOCAL: [Self; 3] = [
-        Self::Addresses { first: IpAddr::V4(Ipv4Addr::new(127, 0, 0, 0)), bits: 8 },
-        Self::Addresses { first: IpAddr::V6(Ipv6Addr::LOCALHOST), bits: 128 },
+        Self::Addresses(IpNet::V4(Ipv4Net::new_assert(Ipv4Addr::new(127, 0, 0, 0), 8))),
+        Self::Addresses(IpNet::V6(Ipv6Net::new_assert(Ipv6Addr::LOCALHOST, 128))),
         Self::Unix,
     ];
 
     /// Whether it has this address. An IPv4 address written as IPv6 (`::ffff:192.0.2.1`) is an IPv4 address.
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
-        match *self {
-            // Addresses of different kinds are never the same.
-            Self::Addresses { first, bits } => cut(address.to_canonical(), bits) == first,
+        match self {
+            Self::Addresses(network) => network.contains(&address.to_canonical()),
             Self::Unix => false,
-        }
-    }
-}
-
-/// The address with those bits only.
-fn cut(address: IpAddr, bits: u8) -> IpAddr {
-    match address {
-        IpAddr::V4(address) => {
-            let mask = u32::MAX.checked_shl(32 - u32::from(bits.min(32))).unwrap_or(0);
-            IpAddr::V4((u32::from(address) & mask).into())
-        }
-        IpAddr::V6(address) => {
-            let mask = u128::MAX.checked_shl(128 - u32::from(bits.min(128))).unwrap_or(0);
-            IpAddr::V6((u128::from(address) & mask).into())
         }
     }
 }
@@ -77,27 +59,27 @@ impl FromStr for Network {
         if address.to_canonical() != address {
             return Err(NetworkError::Mapped);
         }
-        let most = if address.is_ipv4() { 32 } else { 128 };
-        let is_number = |bits: &&str| !bits.is_empty() && bits.bytes().all(|byte| byte.is_ascii_digit());
-        let bits = match bits {
-            None => most,
-            Some(bits) => Some(bits).filter(is_number).and_then(|bits| bits.parse().ok()).ok_or(NetworkError::Bits)?,
+        // By hand, since Rust's numbers may begin with a plus sign.
+        let is_number = |bits: &&str| bits.bytes().all(|byte| byte.is_ascii_digit());
+        let network = match bits {
+            None => IpNet::from(address),
+            Some(bits) => {
+                let length =
+                    Some(bits).filter(is_number).and_then(|bits| bits.parse().ok()).ok_or(NetworkError::Bits)?;
+                IpNet::new(address, length).map_err(|_| NetworkError::Bits)?
+            }
         };
-        if bits > most {
-            return Err(NetworkError::Bits);
+        if network.trunc() != network {
+            return Err(NetworkError::Behind(network.trunc()));
         }
-        let first = cut(address, bits);
-        if first != address {
-            return Err(NetworkError::Behind { first, bits });
-        }
-        Ok(Self::Addresses { first, bits })
+        Ok(Self::Addresses(network))
     }
 }
 
 impl fmt::Display for Network {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Addresses { first, bits } => write!(formatter, "{first}/{bits}"),
+            Self::Addresses(network) => network.fmt(formatter),
             Self::Unix => formatter.write_str("unix"),
         }
     }
@@ -112,13 +94,8 @@ pub enum NetworkError {
     Mapped,
     /// Behind the slash is no number of bits that such an address has.
     Bits,
-    /// There are bits behind those that count: perhaps another network was meant.
-    Behind {
-        /// The network's first address.
-        first: IpAddr,
-        /// The bits that count.
-        bits: u8,
-    },
+    /// There are bits behind the prefix, so perhaps another network was meant: this is the one that has the address.
+    Behind(IpNet),
 }
 
 impl fmt::Display for NetworkError {
@@ -129,9 +106,7 @@ impl fmt::Display for NetworkError {
             }
             Self::Mapped => formatter.write_str("an IPv4 address written as IPv6; write the IPv4 address itself"),
             Self::Bits => formatter.write_str("no number of bits behind the slash; IPv4 has up to 32, IPv6 up to 128"),
-            Self::Behind { first, bits } => {
-                write!(formatter, "an address within a network; the network is {first}/{bits}")
-            }
+            Self::Behind(network) => write!(formatter, "an address within a network; the network is {network}"),
         }
     }
 }
@@ -162,7 +137,7 @@ mod tests {
             ("::/129", Err(NetworkError::Bits)),
             ("::/1000", Err(NetworkError::Bits)),
             ("::ffff:10.0.0.0/104", Err(NetworkError::Mapped)),
-            ("10.1.0.0/8", Err(NetworkError::Behind { first: [10, 0, 0, 0].into(), bits: 8 })),
+            ("10.1.0.0/8", Err(NetworkError::Behind("10.0.0.0/8".parse().unwrap()))),
         ];
         for (text, expected) in cases {
             let found = text.parse::<Network>().map(|network| network.to_string());
