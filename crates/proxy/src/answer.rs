@@ -6,7 +6,7 @@ use bytes::{Bytes, BytesMut};
 use serow_gateway::with_trailers;
 use serow_message::{Body, Headers, Interim, ResponseHead, UpgradedIo};
 
-use crate::server::Lease;
+use crate::lease::Lease;
 
 /// What a server answered.
 pub(crate) struct Answer {

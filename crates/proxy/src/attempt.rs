@@ -11,8 +11,9 @@ use crate::{
     failure::Failure,
     forwarding::{Connections, Forwarding},
     http1, http2,
+    lease::Lease,
     request_body::RequestBody,
-    server::{Lease, Server},
+    server::Server,
     websocket,
 };
 
@@ -31,7 +32,7 @@ impl Forwarding<'_> {
                 && let Some(stream) = self.open_stream(&connections, server).await?
             {
                 self.note_connection(false);
-                let exchange = http2::Exchange::new(Rc::clone(&self.local), lease, stream, self.until);
+                let exchange = http2::Exchange::new(Rc::clone(&self.local.pool), lease, stream, self.until);
                 return exchange.answer(&mut self.body, &self.head).await;
             }
             // Where there is a choice, HTTP/1.1 is what upgrades are made of.
@@ -50,7 +51,7 @@ impl Forwarding<'_> {
             None => Box::pin(self.connect(server)).await?,
         };
         self.note_connection(!is_reused);
-        let mut exchange = http1::Exchange::new(Rc::clone(&self.local), lease, connection, is_reused, self.until);
+        let mut exchange = http1::Exchange::new(Rc::clone(&self.local.pool), lease, connection, is_reused, self.until);
         let head = self.head.head_for(&server.settings().address);
         let response = exchange.response(head, &mut self.body, &self.interim).await?;
         exchange.into_answer(response, &self.head)
@@ -66,7 +67,7 @@ impl Forwarding<'_> {
         let asked = http2::Asked { head, body: &self.body, interim: &self.interim, protocol: None };
         match connections.begin(asked)? {
             Some(stream) => Ok(Some(stream)),
-            None => Box::pin(connections.begin_later(&self.local, asked)).await,
+            None => Box::pin(connections.begin_later(&self.local.pool, asked)).await,
         }
     }
 
@@ -80,12 +81,12 @@ impl Forwarding<'_> {
         let asked = http2::Asked { head: &head, body: &self.body, interim: &self.interim, protocol };
         let stream = match connections.begin(asked)? {
             Some(stream) => Some(stream),
-            None => connections.begin_later(&self.local, asked).await?,
+            None => connections.begin_later(&self.local.pool, asked).await?,
         };
         // It is not one that may choose.
         let stream = stream.ok_or_else(|| Failure::unsayable("the server does not speak HTTP/2"))?;
         self.note_connection(false);
-        let exchange = http2::Exchange::new(Rc::clone(&self.local), lease, stream, self.until);
+        let exchange = http2::Exchange::new(Rc::clone(&self.local.pool), lease, stream, self.until);
         let mut answer = exchange.agreement(&self.head).await?;
         if let Content::Tunnel(..) = answer.content {
             websocket::agree(&mut answer.head, key.as_deref());
@@ -96,8 +97,8 @@ impl Forwarding<'_> {
     async fn connect(&self, server: &Server) -> Result<Box<Http1>, Failure> {
         let header = self.local.upstream.settings().proxy_header;
         let header = header.map(|header| header.for_request(&self.client)).unwrap_or_default();
-        let wire = self.local.dial(server, Some(Protocol::Http1), &header).await.map_err(Failure::dial)?;
-        Ok(Box::new(Http1::new(wire, Rc::clone(&self.local.thread.buffers), Limits::default())))
+        let wire = self.local.pool.dial(server, Some(Protocol::Http1), &header).await.map_err(Failure::dial)?;
+        Ok(Box::new(Http1::new(wire, Rc::clone(&self.local.pool.thread.buffers), Limits::default())))
     }
 
     fn note_connection(&self, opened: bool) {

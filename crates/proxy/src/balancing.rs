@@ -13,23 +13,7 @@ use std::sync::Arc;
 use serow_net::Moment;
 
 use self::{least_requests::LeastRequests, ring::Ring, round_robin::RoundRobin, two_choices::TwoChoices};
-use crate::server::Server;
-
-pub use self::hash_key::HashKey;
-
-/// How requests are shared out.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Balancing {
-    /// In turns, in proportion to the weights.
-    #[default]
-    RoundRobin,
-    /// The one with the fewest requests under way, in proportion to the weights.
-    LeastRequests,
-    /// The better of two chosen at random: by measured latency and requests under way.
-    Latency,
-    /// The same one for the same value of a request, as long as it is there.
-    Hash(HashKey),
-}
+use crate::{server::Server, settings::Balancing};
 
 /// A server that may be asked now.
 #[derive(Clone, Copy, Debug)]
@@ -66,7 +50,7 @@ impl Balancer {
 
     /// Which of the candidates is asked; they are in the order of their places. `None` where there is none.
     ///
-    /// The key is what [`HashKey::of`] says of the request. A candidate without weight counts as one with the smallest there
+    /// The key is what [`HashKey::of`](crate::HashKey::of) says of the request. A candidate without weight counts as one with the smallest there
     /// is: who is not to be asked is no candidate.
     pub(crate) fn choose(&mut self, candidates: &[Candidate<'_>], key: u64, now: Moment) -> Option<usize> {
         match (self, candidates.len()) {

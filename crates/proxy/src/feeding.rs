@@ -9,7 +9,7 @@ use serow_gateway::Asked;
 use serow_message::{Feeder, IncomingError};
 use tokio::time::timeout_at;
 
-use crate::{local::Local, outlier::Outcome, server::Server, warnings::warn_of_server};
+use crate::{outlier::Outcome, server::Server, thread_local_pool::ThreadLocalPool, warnings::warn_of_server};
 
 /// How feeding ended.
 pub(crate) enum Fed {
@@ -61,14 +61,14 @@ impl Cut {
     }
 
     /// Tells the client, the log and the server's counters.
-    pub(crate) fn tell(self, feeder: &Feeder, local: &Local, server: &Server, asked: &Asked) {
-        let upstream = &local.upstream.settings().name;
+    pub(crate) fn tell(self, feeder: &Feeder, pool: &ThreadLocalPool, server: &Server, asked: &Asked) {
+        let upstream = &pool.upstream.settings().name;
         server.counters.cut.add(1);
         if self.blame == Blame::Server {
-            local.upstream.note_outcome(server, Outcome::Failure, local.now());
+            pool.upstream.note_outcome(server, Outcome::Failure, pool.now());
         }
         let message = format_args!("{asked}: the response was cut off: {}", self.cause);
-        warn_of_server(upstream, server, local.now(), message);
+        warn_of_server(upstream, server, pool.now(), message);
         feeder.fail(self.error);
     }
 }

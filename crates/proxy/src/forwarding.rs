@@ -16,18 +16,18 @@ use self::crashed::Crashes;
 use crate::{
     answer::{Answer, Content},
     attempts::{Attempts, Course},
-    balancing::Balancing,
     error_response,
     failure::{Failure, Processed},
-    local::Local,
+    lease::Lease,
+    local_upstream::LocalUpstream,
     outlier::Outcome,
     request_body::RequestBody,
     request_head::{self, Outgoing},
     response_head,
     retry::{Attempt, Decision, Fault, Rest},
     selection::{Selection, Wish},
-    server::{Lease, Server},
-    settings::ForwardingSettings,
+    server::Server,
+    settings::{Balancing, ForwardingSettings},
     sticky::Session,
     tunnel,
     warnings::warn_of_server,
@@ -35,7 +35,7 @@ use crate::{
 
 /// A request on its way.
 pub(crate) struct Forwarding<'a> {
-    pub(crate) local: Rc<Local>,
+    pub(crate) local: Rc<LocalUpstream>,
     settings: &'a ForwardingSettings,
     pub(crate) head: Outgoing,
     pub(crate) body: RequestBody,
@@ -74,7 +74,7 @@ impl<'a> Forwarding<'a> {
     ///
     /// What is answered instead, where no server is to see the request.
     pub(crate) fn new(
-        local: Rc<Local>,
+        local: Rc<LocalUpstream>,
         settings: &'a ForwardingSettings,
         mut request: Request,
     ) -> Result<Self, Response> {
@@ -190,14 +190,17 @@ impl<'a> Forwarding<'a> {
 
     /// A server with room; waits for one where all are busy.
     async fn choose(&self) -> Result<Lease, Reason> {
-        let upstream = &self.local.upstream;
-        match self.local.select(&self.wish) {
-            Selection::Busy => {
-                Box::pin(upstream.room().wait(upstream.settings().queue, || self.local.select(&self.wish))).await
-            }
-            Selection::Chosen(lease) => Ok(lease),
-            Selection::Nobody => Err(Reason::NoServer),
+        let choose = || match self.local.select(&self.wish) {
+            Selection::Busy => None,
+            Selection::Chosen(lease) => Some(Ok(lease)),
+            Selection::Nobody => Some(Err(Reason::NoServer)),
+        };
+        if let Some(chosen) = choose() {
+            return chosen;
         }
+        let upstream = &self.local.upstream;
+        let chosen = Box::pin(upstream.room().wait(upstream.settings().queue, choose)).await;
+        chosen.unwrap_or(Err(Reason::AllBusy))
     }
 
     /// What is done after an attempt that brought this.

@@ -19,16 +19,16 @@ use crate::{
     answer::{Answer, Content, Received, pass_on},
     failure::{Cause, Failure, Processed},
     feeding::{Cut, Fed, fed_by},
-    local::Local,
+    lease::Lease,
     patience::{Patience, Waiting},
     request_body::{Piece, RequestBody},
     request_head,
-    server::Lease,
+    thread_local_pool::ThreadLocalPool,
 };
 
 /// An exchange that is under way.
 pub(crate) struct Exchange {
-    local: Rc<Local>,
+    pool: Rc<ThreadLocalPool>,
     lease: Lease,
     /// Boxed, since it is moved often.
     connection: Box<Http1>,
@@ -56,15 +56,15 @@ enum Outgoing {
 impl Exchange {
     /// An exchange on this connection, which served others before, or did not.
     pub(crate) fn new(
-        local: Rc<Local>,
+        pool: Rc<ThreadLocalPool>,
         lease: Lease,
         connection: Box<Http1>,
         is_reused: bool,
         until: Option<Instant>,
     ) -> Self {
-        let (patience, request, body) = (Patience::new(&local), Outgoing::Whole, RequestBody::default());
+        let (patience, request, body) = (Patience::new(&pool), Outgoing::Whole, RequestBody::default());
         let received_before = connection.received();
-        Self { local, lease, connection, patience, request, body, asked: None, is_reused, received_before, until }
+        Self { pool, lease, connection, patience, request, body, asked: None, is_reused, received_before, until }
     }
 
     /// Sends the request, and waits for the response. The body is taken from where it is only when something of it is
@@ -83,7 +83,7 @@ impl Exchange {
         if has_body {
             (self.request, self.body) = (Outgoing::Body, std::mem::take(body));
             // A server of HTTP/1.1 does not say that it left a request alone.
-            if !head.method.is_idempotent() && !self.local.upstream.settings().retries.all_methods {
+            if !head.method.is_idempotent() && !self.pool.upstream.settings().retries.all_methods {
                 self.body.release();
             }
         }
@@ -207,7 +207,7 @@ impl Exchange {
         match fed_by(until, poll_fn(|context| self.poll_feed(&mut received, &feeder, context))).await {
             Ok(Fed::Whole) => self.finish(),
             Ok(Fed::Abandoned) => {}
-            Err(cut) => cut.tell(&feeder, &self.local, self.lease.server(), &asked),
+            Err(cut) => cut.tell(&feeder, &self.pool, self.lease.server(), &asked),
         }
     }
 
@@ -261,8 +261,8 @@ impl Exchange {
 
     /// The exchange is over: the connection may serve another.
     fn finish(self) {
-        let Self { local, lease, connection, patience, .. } = self;
+        let Self { pool, lease, connection, patience, .. } = self;
         drop(patience);
-        local.keep_connection(lease.server(), connection);
+        pool.keep_connection(lease.server(), connection);
     }
 }

@@ -17,7 +17,7 @@
 //!
 //! | step | file |
 //! | --- | --- |
-//! | what a thread has of the upstream is found: its connections, its turn | `local.rs` |
+//! | what a thread has of the upstream is found: its connections, its turn | `local_upstream.rs` |
 //! | the head for servers is made: without the fields of the client's connection, with what servers are told of the client | `request_head.rs`, `forwarded.rs`, `trust.rs`, `field_names.rs`, `path_prefix.rs`, `via.rs` |
 //! | servers that are healthy, wanted and not full are candidates; a session has its own; where all are full, the request waits | `selection.rs`, `sticky.rs`, `queue.rs` |
 //! | one of them is chosen | `balancing.rs`, `balancing/` |
@@ -50,10 +50,12 @@ mod failure;
 mod feeding;
 mod forwarding;
 mod health;
+mod health_check;
 mod http1;
 mod http2;
 mod latency;
-mod local;
+mod lease;
+mod local_upstream;
 mod names;
 mod outlier;
 mod path_prefix;
@@ -71,6 +73,8 @@ mod selection;
 mod server;
 mod settings;
 mod sticky;
+mod thread;
+mod thread_local_pool;
 mod tunnel;
 mod upkeep;
 mod upstream;
@@ -86,19 +90,15 @@ pub use serow_gateway::{
 pub use self::{
     address::{Place, ServerAddress, ServerAddressError},
     attempts::{Attempt, Attempts},
-    balancing::{Balancing, HashKey},
     control::ControlError,
-    health::{CheckKind, CheckSettings, CheckStart, HttpCheck},
-    outlier::PassiveSettings,
     proxy::Proxy,
     report::{CheckReport, ServerReport, ServerState, UpstreamReport},
-    retry::RetrySettings,
     server::{Administration, Server},
     settings::{
-        CrashSettings, ForwardingSettings, HostSetting, KeepSettings, ProxyHeader, ServerSettings, UpstreamSettings,
-        UpstreamTimeouts,
+        Balancing, CheckKind, CheckSettings, CheckStart, CrashSettings, ForwardingSettings, HashKey, HostSetting,
+        HttpCheck, KeepSettings, PassiveSettings, ProxyHeader, RetrySettings, ServerSettings, StickyMode,
+        StickySettings, StickyValue, UpstreamSettings, UpstreamTimeouts,
     },
-    sticky::{StickyMode, StickySettings, StickyValue},
     upkeep::Upkeep,
     upstream::Upstream,
 };

@@ -20,35 +20,16 @@
 
 mod record;
 
-use std::{
-    sync::{
-        Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU8, AtomicU64, Ordering},
-    },
-    time::Duration,
+use std::sync::{
+    Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicU8, AtomicU64, Ordering},
 };
 
 use serow_net::Moment;
 
 use self::record::Record;
 pub(crate) use self::record::{Ejection, Reason};
-
-/// When a server is left alone for what happened to requests.
-///
-/// Where `failures` is not 0, it is also left alone when half of at least 20 requests failed within 10 s.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PassiveSettings {
-    /// Requests in a row that failed (no connection, no response, or one of status 502, 503 and 504); 3, none: never.
-    pub failures: u32,
-    /// For how long the first time; 10 s. Each further time in a row it is twice as long, until it is ten times as long.
-    pub ejection: Duration,
-}
-
-impl Default for PassiveSettings {
-    fn default() -> Self {
-        Self { failures: 3, ejection: Duration::from_secs(10) }
-    }
-}
+use crate::settings::PassiveSettings;
 
 /// What a request came to, for the server's health.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use std::{
 
 use serow_net::Deadline;
 
-use crate::{local::Local, settings::UpstreamTimeouts};
+use crate::{settings::UpstreamTimeouts, thread_local_pool::ThreadLocalPool};
 
 /// How long the server of one exchange is waited for.
 pub(crate) struct Patience {
@@ -31,8 +31,8 @@ pub(crate) enum Waiting {
 
 impl Patience {
     /// For an exchange of this upstream.
-    pub(crate) fn new(local: &Local) -> Self {
-        let (deadline, timeouts) = (local.thread.deadlines.register(), local.upstream.settings().timeouts);
+    pub(crate) fn new(pool: &ThreadLocalPool) -> Self {
+        let (deadline, timeouts) = (pool.thread.deadlines.register(), pool.upstream.settings().timeouts);
         Self { waiting: Waiting::Nothing, deadline, timeouts }
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serow_message::{Handler, Request, Response};
 
-use crate::{forwarding::Forwarding, local::Local, settings::ForwardingSettings, upstream::Upstream};
+use crate::{forwarding::Forwarding, local_upstream::LocalUpstream, settings::ForwardingSettings, upstream::Upstream};
 
 /// Answers requests with what servers of an upstream answer.
 #[derive(Clone, Debug)]
@@ -37,7 +37,7 @@ impl Handler for Proxy {
         let shared = Arc::clone(&self.shared);
         // Boxed, since futures are moved several times before they are polled, and this one is large.
         Box::pin(async move {
-            let local = Local::of(&shared.upstream);
+            let local = LocalUpstream::of(&shared.upstream);
             // Apart from the wait: what is matched would have a place of its own in the future as long as that lasts.
             let mut forwarding = match Forwarding::new(local, &shared.forwarding, request) {
                 Ok(forwarding) => forwarding,

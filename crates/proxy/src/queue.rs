@@ -5,10 +5,8 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-use serow_gateway::{QueueSettings, Reason};
+use serow_gateway::QueueSettings;
 use tokio::{sync::Notify, time::timeout};
-
-use crate::{selection::Selection, server::Lease};
 
 /// Where the requests of all threads wait until a server of an upstream has room.
 #[derive(Debug, Default)]
@@ -21,30 +19,26 @@ pub(crate) struct Room {
 struct Waiting<'a>(&'a Room);
 
 impl Room {
-    /// Waits for a server.
-    ///
-    /// # Errors
-    ///
-    /// So many wait already, it takes too long, or there is no server any more.
-    pub(crate) async fn wait(&self, settings: QueueSettings, select: impl Fn() -> Selection) -> Result<Lease, Reason> {
+    /// Calls `choose` until it returns something: now, and whenever there may be room. `None` where too many wait already, or
+    /// it takes too long.
+    pub(crate) async fn wait<T>(&self, settings: QueueSettings, choose: impl Fn() -> Option<T>) -> Option<T> {
         let before = self.waiting.fetch_add(1, Ordering::Relaxed);
         let _waiting = Waiting(self);
         if before >= settings.length as u64 {
-            return Err(Reason::AllBusy);
+            return None;
         }
         let chosen = async {
             loop {
                 let mut left = pin!(self.left.notified());
                 // Whoever leaves from now on is noticed, also before the first poll.
                 left.as_mut().enable();
-                match select() {
-                    Selection::Chosen(lease) => return Ok(lease),
-                    Selection::Nobody => return Err(Reason::NoServer),
-                    Selection::Busy => left.await,
+                match choose() {
+                    Some(chosen) => return chosen,
+                    None => left.await,
                 }
             }
         };
-        Box::pin(timeout(settings.patience, chosen)).await.unwrap_or(Err(Reason::AllBusy))
+        Box::pin(timeout(settings.patience, chosen)).await.ok()
     }
 
     /// Requests that wait.

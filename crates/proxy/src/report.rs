@@ -5,9 +5,9 @@ use std::time::Duration;
 use serow_net::{Clock, Moment};
 
 use crate::{
-    health::{CheckSettings, Standing},
+    health::Standing,
     server::{Administration, Server},
-    settings::UpstreamSettings,
+    settings::{CheckSettings, UpstreamSettings},
     upstream::Upstream,
 };
 

@@ -7,8 +7,9 @@ use smallvec::SmallVec;
 
 use crate::{
     balancing::{Candidate, WEIGHT_UNIT},
-    local::Local,
-    server::{Administration, Lease, Server},
+    lease::Lease,
+    local_upstream::LocalUpstream,
+    server::{Administration, Server},
     settings::UpstreamSettings,
 };
 
@@ -54,7 +55,7 @@ enum Standing {
     Out,
 }
 
-impl Local {
+impl LocalUpstream {
     /// Whether a server could be asked that was not asked yet.
     pub(crate) fn has_another(&self, wish: &Wish) -> bool {
         let another = |server: &Arc<Server>| {

@@ -10,7 +10,6 @@ use serow_gateway::LogLimit;
 use serow_net::{Moment, monotonic};
 
 use crate::{
-    attempts::Course,
     counters::Counters,
     health::Health,
     latency::Latency,
@@ -56,16 +55,6 @@ pub enum Administration {
     Draining,
     /// It is not asked.
     Down,
-}
-
-/// A request at a server: counted there until this is dropped.
-#[derive(Debug)]
-pub(crate) struct Lease {
-    server: Arc<Server>,
-    /// Whether it tries a server that was left alone.
-    trial: bool,
-    /// What the log is told of it, where it is.
-    course: Option<Course>,
 }
 
 impl Server {
@@ -189,43 +178,23 @@ impl Server {
         self.counters.requests.value()
     }
 
+    /// Counts a request; says whether the server may have it. In any case it is to be [discounted](Self::discount).
+    pub(crate) fn count(&self) -> bool {
+        let before = self.active.fetch_add(1, Ordering::Relaxed);
+        self.settings.most_requests.is_none_or(|most| before < most)
+    }
+
+    /// A request that was [counted](Self::count) is over.
+    pub(crate) fn discount(&self) {
+        self.active.fetch_sub(1, Ordering::Relaxed);
+        if self.settings.most_requests.is_some() {
+            self.room.note_left();
+        }
+    }
+
     /// Whether it has as many requests as it may.
     pub(crate) fn is_full(&self) -> bool {
         self.settings.most_requests.is_some_and(|most| self.active() >= most)
-    }
-}
-
-impl Lease {
-    /// Counts a request; `None` where the server has as many as it may.
-    pub(crate) fn take(server: &Arc<Server>) -> Option<Self> {
-        let before = server.active.fetch_add(1, Ordering::Relaxed);
-        let mut lease = Self { server: Arc::clone(server), trial: false, course: None };
-        if server.settings.most_requests.is_some_and(|most| before >= most) {
-            return None;
-        }
-        lease.trial = server.outlier.begin_trial();
-        Some(lease)
-    }
-
-    pub(crate) fn server(&self) -> &Arc<Server> {
-        &self.server
-    }
-
-    /// Whoever notes the request's course learns of its end.
-    pub(crate) fn is_noted_by(&mut self, course: Option<Course>) {
-        self.course = course;
-    }
-}
-
-impl Drop for Lease {
-    fn drop(&mut self) {
-        self.server.active.fetch_sub(1, Ordering::Relaxed);
-        if self.server.settings.most_requests.is_some() {
-            self.server.room.note_left();
-        }
-        if self.trial {
-            self.server.outlier.end_trial();
-        }
     }
 }
 

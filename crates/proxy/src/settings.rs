@@ -1,14 +1,24 @@
 //! What can be set of an upstream and of the way to it.
 
+mod balancing;
+mod check;
+mod passive;
+mod retry;
+mod sticky;
+
 use std::time::Duration;
 
 use serow_client::TlsConnector;
 use serow_gateway::{BufferSettings, FieldNames, Forwarded, QueueSettings};
 
-use crate::{
-    address::ServerAddress, balancing::Balancing, health::CheckSettings, outlier::PassiveSettings,
-    retry::RetrySettings, sticky::StickySettings,
+pub use self::{
+    balancing::{Balancing, HashKey},
+    check::{CheckKind, CheckSettings, CheckStart, HttpCheck},
+    passive::PassiveSettings,
+    retry::RetrySettings,
+    sticky::{StickyMode, StickySettings, StickyValue},
 };
+use crate::address::ServerAddress;
 
 /// A group of servers that answer the same requests.
 #[derive(Clone, Debug)]

@@ -5,55 +5,17 @@ mod session;
 #[cfg(test)]
 mod tests;
 
-use std::{fmt::Write, sync::Arc, time::Duration};
+use std::{fmt::Write, sync::Arc};
 
 use serow_message::{Headers, Known, Scheme};
 
 use self::server_name::ServerName;
 pub(crate) use self::session::Session;
-use crate::{cookies, server::Server};
-
-/// Session cookies, as Tengine's `session_sticky` and nginx's `sticky cookie` have them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StickySettings {
-    /// The name of the cookie; `route`.
-    pub cookie: String,
-    /// Who sets it.
-    pub mode: StickyMode,
-    /// How servers are called in it.
-    pub value: StickyValue,
-    /// Its attribute Domain.
-    pub domain: Option<String>,
-    /// Its attribute Path; `/`.
-    pub path: String,
-    /// Its attribute Max-Age.
-    pub max_age: Option<Duration>,
-    /// Whether another server is asked where the client's own cannot be; otherwise the answer is 503.
-    pub fallback: bool,
-}
-
-/// Who sets the cookie.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum StickyMode {
-    /// The proxy; servers do not see it.
-    #[default]
-    Insert,
-    /// The server; the proxy puts the server's name before its value, with `~` between.
-    Prefix,
-    /// The server; the proxy replaces its value.
-    Rewrite,
-}
-
-/// How servers are called in the cookie.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum StickyValue {
-    /// By a digest of what [`Self::Plain`] says. It hides addresses from who only looks: anybody can make the digests of all
-    /// addresses of a network and compare. Where that matters, give the servers an `id`.
-    #[default]
-    Hashed,
-    /// By their `id`, or their address.
-    Plain,
-}
+use crate::{
+    cookies,
+    server::Server,
+    settings::{StickyMode, StickySettings, StickyValue},
+};
 
 /// The session cookies of an upstream, for the servers that it has now.
 #[derive(Debug)]
@@ -168,17 +130,3 @@ fn unquoted(value: &[u8]) -> &[u8] {
 
 /// Between the server's name and its own value; Tengine's and HAProxy's.
 const SEPARATOR: u8 = b'~';
-
-impl Default for StickySettings {
-    fn default() -> Self {
-        Self {
-            cookie: "route".to_owned(),
-            mode: StickyMode::default(),
-            value: StickyValue::default(),
-            domain: None,
-            path: "/".to_owned(),
-            max_age: None,
-            fallback: true,
-        }
-    }
-}

@@ -3,7 +3,7 @@
 use serow_message::{OnUpgrade, UpgradedIo};
 use tokio::io::copy_bidirectional;
 
-use crate::server::Lease;
+use crate::lease::Lease;
 
 /// Joins the client's connection, once it has changed its protocol, with the server's, which has.
 pub(crate) fn join(client: OnUpgrade, mut server: Box<dyn UpgradedIo>, lease: Lease) {

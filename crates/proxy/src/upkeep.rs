@@ -13,7 +13,7 @@ use serow_dns::NameSettings;
 use serow_net::thread_runtime;
 use tokio::{sync::oneshot, task::spawn_local};
 
-use crate::{health::check_servers, names::look_up_names, upstream::Upstream};
+use crate::{health_check::check_servers, names::look_up_names, upstream::Upstream};
 
 /// Checks the servers of upstreams and looks up their names, in a thread of its own, until it is dropped. What it finds is
 /// seen by all who ask the servers.

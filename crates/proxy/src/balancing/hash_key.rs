@@ -9,27 +9,7 @@ use serow_gateway::Forwarded;
 use serow_message::Request;
 
 use super::murmur::murmur2;
-use crate::cookies;
-
-/// What of a request decides.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum HashKey {
-    /// The client's address, without its port; that which a trusted peer names ([`serow_gateway::Forwarded::trusted`]).
-    #[default]
-    Client,
-    /// The path, without the query.
-    Path,
-    /// The path with the query.
-    Target,
-    /// The host.
-    Host,
-    /// A header field.
-    Header(String),
-    /// A cookie.
-    Cookie(String),
-    /// A parameter of the query.
-    Query(String),
-}
+use crate::{cookies, settings::HashKey};
 
 /// What a request has that lacks what is to decide: a cookie, say, or an address where it came over a unix socket.
 pub(crate) const NO_KEY: u64 = u64::MAX;

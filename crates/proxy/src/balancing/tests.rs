@@ -8,8 +8,8 @@ use std::time::Duration;
 use super::*;
 use crate::{
     ServerAddress,
-    server::Lease,
-    settings::{ServerSettings, UpstreamSettings},
+    lease::Lease,
+    settings::{HashKey, ServerSettings, UpstreamSettings},
 };
 
 const NOW: Moment = Moment::from_milliseconds(1_000_000);

@@ -13,7 +13,7 @@
 
 use serow_net::Moment;
 
-use super::{CheckSettings, CheckStart};
+use crate::settings::{CheckSettings, CheckStart};
 
 /// What the checks of one server come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,7 +105,8 @@ impl Verdict {
 mod tests {
     use std::time::Duration;
 
-    use super::{super::CheckKind, *};
+    use super::*;
+    use crate::settings::CheckKind;
 
     /// Checks, one a second (`+` good, `-` failed), and what they come to: how the server stands, both counts, and since when.
     #[test]

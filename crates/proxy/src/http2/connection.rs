@@ -21,7 +21,7 @@ use super::{
     slot::{Lost, Slot},
     stream::{Request, Stream},
 };
-use crate::local::Thread;
+use crate::thread::ThreadContext;
 
 /// A connection to a server. Its exchanges are in other tasks of the thread.
 pub(super) struct Connection {
@@ -40,7 +40,7 @@ struct State {
 
 impl Connection {
     /// Speaks HTTP/2 over this wire, once it [runs](Self::run).
-    pub(super) fn new(wire: Wire, thread: &Thread) -> Self {
+    pub(super) fn new(wire: Wire, thread: &ThreadContext) -> Self {
         let now = thread.clock.now();
         let link = Http2::new(wire, Rc::clone(&thread.buffers), limits(), since_beginning(now));
         let liveness = Liveness::new(now);
@@ -49,7 +49,7 @@ impl Connection {
 
     /// Receives and sends until the connection is over. Without streams it is kept for this time. `after_turn` is called
     /// whenever streams may have ended.
-    pub(super) async fn run(&self, thread: &Thread, keep: Duration, after_turn: impl Fn()) {
+    pub(super) async fn run(&self, thread: &ThreadContext, keep: Duration, after_turn: impl Fn()) {
         let deadline = thread.deadlines.register();
         let ended = poll_fn(|context| {
             thread.clock.update();

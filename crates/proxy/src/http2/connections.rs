@@ -20,9 +20,9 @@ use tokio::{
 use super::{Asked, connection::Connection, stream::Stream};
 use crate::{
     failure::{Cause, Failure, Processed},
-    local::Local,
     server::Server,
     settings::ProxyHeader,
+    thread_local_pool::ThreadLocalPool,
 };
 
 /// The connections of one thread to one server. The first that has room takes a request; another is opened where none has,
@@ -75,16 +75,16 @@ impl Connections {
     /// server turns out to speak HTTP/1.1.
     pub(crate) async fn begin_later(
         self: &Rc<Self>,
-        local: &Rc<Local>,
+        pool: &Rc<ThreadLocalPool>,
         asked: Asked<'_>,
     ) -> Result<Option<Stream>, Failure> {
-        let settings = local.upstream.settings();
+        let settings = pool.upstream.settings();
         let patience = settings.timeouts.connect + settings.queue.patience;
         let until = Instant::now() + patience;
         let failures = self.failures();
         let queued = Queued::enter(self);
         loop {
-            self.dial_if_needed(local);
+            self.dial_if_needed(pool);
             if timeout_at(until, self.room.notified()).await.is_err() {
                 return Err(Failure::of_exchange(Cause::Busy(patience), Processed::Never));
             }
@@ -103,7 +103,7 @@ impl Connections {
                 // There may be room for the next as well; or there is none, and they need another connection.
                 self.pass_on();
                 if self.waiting.get() > 0 {
-                    self.dial_if_needed(local);
+                    self.dial_if_needed(pool);
                 }
                 return begun;
             }
@@ -127,43 +127,43 @@ impl Connections {
     }
 
     /// Opens a connection, if there may be another.
-    fn dial_if_needed(self: &Rc<Self>, local: &Rc<Local>) {
+    fn dial_if_needed(self: &Rc<Self>, pool: &Rc<ThreadLocalPool>) {
         let open = self.open.borrow().len();
         // Those who came before have their turn; or the server has not said yet what it allows.
         if self.has_room() || self.open.borrow().iter().any(|connection| connection.is_untold()) {
             return;
         }
-        let failed = self.failure.borrow().as_ref().is_some_and(|failure| local.now().since(failure.at) < PAUSE);
+        let failed = self.failure.borrow().as_ref().is_some_and(|failure| pool.now().since(failure.at) < PAUSE);
         // Where there is one at least, those who wait do so for it.
         if open >= MOST_CONNECTIONS || open > 0 && failed || self.is_dialing.replace(true) {
             return;
         }
-        let (connections, local) = (Rc::clone(self), Rc::clone(local));
+        let (connections, pool) = (Rc::clone(self), Rc::clone(pool));
         tokio::task::spawn_local(async move {
             let protocol = connections.server.settings().address.protocol;
-            let header = local.upstream.settings().proxy_header.map(ProxyHeader::for_itself).unwrap_or_default();
-            let dialed = local.dial(&connections.server, protocol, &header).await;
+            let header = pool.upstream.settings().proxy_header.map(ProxyHeader::for_itself).unwrap_or_default();
+            let dialed = pool.dial(&connections.server, protocol, &header).await;
             connections.is_dialing.set(false);
             match dialed {
-                Ok(wire) => connections.run(wire, &local).await,
-                Err(error) => connections.note_failure(error, local.now()),
+                Ok(wire) => connections.run(wire, &pool).await,
+                Err(error) => connections.note_failure(error, pool.now()),
             }
         });
     }
 
     /// Lets a connection work until its end.
-    async fn run(&self, wire: Wire, local: &Local) {
+    async fn run(&self, wire: Wire, pool: &ThreadLocalPool) {
         if !self.speaks_http2(&wire) {
-            let connection = Box::new(Http1::new(wire, Rc::clone(&local.thread.buffers), Limits::default()));
-            local.keep_connection(&self.server, connection);
+            let connection = Box::new(Http1::new(wire, Rc::clone(&pool.thread.buffers), Limits::default()));
+            pool.keep_connection(&self.server, connection);
             return self.room.notify_waiters();
         }
-        let connection = Rc::new(Connection::new(wire, &local.thread));
+        let connection = Rc::new(Connection::new(wire, &pool.thread));
         self.open.borrow_mut().push(Rc::clone(&connection));
         self.pass_on();
-        let keep = local.upstream.settings().keep;
+        let keep = pool.upstream.settings().keep;
         let time = if keep.idle == 0 { SHORTLY } else { keep.idle_time.max(SHORTLY) };
-        connection.run(&local.thread, time, || self.pass_on()).await;
+        connection.run(&pool.thread, time, || self.pass_on()).await;
         self.open.borrow_mut().retain(|other| !Rc::ptr_eq(other, &connection));
         // Somebody may have to open another.
         self.room.notify_one();

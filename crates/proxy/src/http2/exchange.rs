@@ -23,16 +23,16 @@ use crate::{
     answer::{Answer, Content},
     failure::{Cause, Failure, Processed},
     feeding::{Cut, Fed, fed_by},
-    local::Local,
+    lease::Lease,
     patience::{Patience, Waiting},
     request_body::RequestBody,
     request_head::Outgoing,
-    server::Lease,
+    thread_local_pool::ThreadLocalPool,
 };
 
 /// An exchange that is under way.
 pub(crate) struct Exchange {
-    local: Rc<Local>,
+    pool: Rc<ThreadLocalPool>,
     lease: Lease,
     stream: Stream,
     patience: Patience,
@@ -43,9 +43,9 @@ pub(crate) struct Exchange {
 
 impl Exchange {
     /// The exchange of a request that was begun on this stream.
-    pub(crate) fn new(local: Rc<Local>, lease: Lease, stream: Stream, until: Option<Instant>) -> Self {
-        let patience = Patience::new(&local);
-        Self { local, lease, stream, patience, asked: None, until }
+    pub(crate) fn new(pool: Rc<ThreadLocalPool>, lease: Lease, stream: Stream, until: Option<Instant>) -> Self {
+        let patience = Patience::new(&pool);
+        Self { pool, lease, stream, patience, asked: None, until }
     }
 
     /// Sends the body, and waits for the response. Where there is none, another attempt may send the body again, if all of it
@@ -137,7 +137,7 @@ impl Exchange {
         match fed_by(until, poll_fn(|context| self.poll_feed(&mut request, &feeder, context))).await {
             Ok(Fed::Whole) => self.send_rest(request).await,
             Ok(Fed::Abandoned) => {}
-            Err(cut) => cut.tell(&feeder, &self.local, self.lease.server(), &asked),
+            Err(cut) => cut.tell(&feeder, &self.pool, self.lease.server(), &asked),
         }
     }
 

@@ -4,7 +4,7 @@ use std::{fmt, time::Duration};
 
 use serow_net::Moment;
 
-use super::PassiveSettings;
+use crate::settings::PassiveSettings;
 
 /// Why and for how long a server is left alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

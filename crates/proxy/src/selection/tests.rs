@@ -90,7 +90,7 @@ fn select(states: &[State], session: Option<usize>, only_session: bool) -> Found
     let wish = Wish { session: session.map(number), only_session, tried, ..Wish::default() };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     tokio::task::LocalSet::new().block_on(&runtime, async {
-        let local = Local::of(&upstream);
+        let local = LocalUpstream::of(&upstream);
         let mut places = BTreeSet::new();
         for _ in 0..20 {
             match local.select(&wish) {
@@ -174,9 +174,9 @@ fn whether_there_is_another() {
         let wish = Wish { tried: tried.map(|(server, _)| server.number()).collect(), ..Wish::default() };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         tokio::task::LocalSet::new().block_on(&runtime, async {
-            assert_eq!(Local::of(&upstream).has_another(&wish), expected, "{states:?}");
+            assert_eq!(LocalUpstream::of(&upstream).has_another(&wish), expected, "{states:?}");
             let bound = Wish { only_session: true, ..wish };
-            assert!(!Local::of(&upstream).has_another(&bound), "{states:?}");
+            assert!(!LocalUpstream::of(&upstream).has_another(&bound), "{states:?}");
         });
     }
 }

@@ -4,8 +4,7 @@ use std::fmt::Write;
 
 use aws_lc_rs::digest::{SHA256, digest};
 
-use super::StickyValue;
-use crate::server::Server;
+use crate::{server::Server, settings::StickyValue};
 
 /// How a server is called in a session cookie: the same in all threads, after a restart, and by other proxies in front of the
 /// same servers.

@@ -1,5 +1,7 @@
 //! Session cookies, with made-up servers.
 
+use std::time::Duration;
+
 use super::*;
 use crate::{ServerAddress, ServerSettings, Upstream, UpstreamSettings};
 

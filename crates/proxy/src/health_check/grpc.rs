@@ -9,7 +9,7 @@ use serow_message::{Headers, Known, Method, RequestHead, Scheme, StatusCode, Tar
 use serow_net::Wire;
 
 use super::{
-    failure::CheckFailure,
+    error::CheckFailure,
     http::{AGENT, Exchange},
 };
 

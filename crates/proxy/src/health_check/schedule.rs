@@ -15,8 +15,8 @@ use tokio::{
     time::{Instant, sleep, sleep_until},
 };
 
-use super::{Change, CheckSettings, check::check};
-use crate::{server::Server, upstream::Upstream};
+use super::check::check;
+use crate::{health::Change, server::Server, settings::CheckSettings, upstream::Upstream};
 
 /// Checks the servers of an upstream, those as well that come later, until this is dropped.
 pub(crate) async fn check_servers(upstream: Upstream, buffers: Rc<Buffers>) {

@@ -2,7 +2,8 @@
 
 use serow_message::ResponseHead;
 
-use super::{HttpCheck, failure::CheckFailure};
+use super::error::CheckFailure;
+use crate::settings::HttpCheck;
 
 /// What is still to be seen of a response.
 pub(super) struct Expectation<'a> {

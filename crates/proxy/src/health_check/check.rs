@@ -7,10 +7,10 @@ use serow_message::Scheme;
 use serow_net::{Wire, tls::TlsSession};
 use tokio::time::timeout;
 
-use super::{CheckKind, CheckSettings, HttpCheck, failure::CheckFailure, grpc, http::Question};
+use super::{error::CheckFailure, grpc, http::Question};
 use crate::{
     server::Server,
-    settings::{ProxyHeader, UpstreamSettings},
+    settings::{CheckKind, CheckSettings, HttpCheck, ProxyHeader, UpstreamSettings},
 };
 
 /// Checks a server once, on a connection of its own.

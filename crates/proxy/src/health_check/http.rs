@@ -10,10 +10,10 @@ use serow_message::{Headers, Known, Method, RequestHead, Scheme, Target, Version
 use serow_net::{Wire, monotonic};
 
 use super::{
-    HttpCheck,
+    error::CheckFailure,
     expectation::{Expectation, Progress},
-    failure::CheckFailure,
 };
+use crate::settings::HttpCheck;
 
 /// What is asked, and what the server is called.
 pub(super) struct Question<'a> {
