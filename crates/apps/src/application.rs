@@ -205,7 +205,7 @@ impl Shared {
     pub(crate) fn look_at_clock(&self) -> Vec<Arc<Link>> {
         let now = monotonic();
         let mut pool = self.pool();
-        let impatient = pool.impatient(self.settings.run.queue.patience, now);
+        let impatient = pool.impatient(self.settings.run.queue.timeout, now);
         let is_concurrent = self.settings.program.interface.is_concurrent();
         let (given_up, stuck) = match is_concurrent {
             true => (pool.give_up(self.settings.run.timeout, now), pool.stuck(LAST_PATIENCE, now)),
@@ -229,7 +229,7 @@ impl Shared {
 
     /// How long no request can become overdue.
     pub(crate) fn time_left(&self) -> Duration {
-        self.pool().time_left(self.settings.run.queue.patience, self.settings.run.timeout, monotonic())
+        self.pool().time_left(self.settings.run.queue.timeout, self.settings.run.timeout, monotonic())
     }
 
     /// This worker gets no more requests, and leaves when it has finished those it has.

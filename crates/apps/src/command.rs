@@ -52,7 +52,7 @@ impl CommandApplication {
             waits_for_servers: true,
             // A copy that lives is asked: it is its process that tells of its health.
             passive: PassiveSettings { failures: 0, ..PassiveSettings::default() },
-            crashes: Some(CrashSettings { least_servers: least_copies(&settings) }),
+            crashes: Some(CrashSettings { min_servers: least_copies(&settings) }),
             ..UpstreamSettings::new(settings.run.name.clone(), Vec::new())
         });
         Self { shared: Arc::new(Shared { settings, upstream }) }

@@ -16,7 +16,7 @@ mod wsgi;
 
 use std::{borrow::Cow, fmt::Write, net::SocketAddr};
 
-use serow_gateway::Trust;
+use serow_gateway::TrustedProxies;
 use serow_message::{Headers, Known, Request, Scheme, Version, percent};
 use smallvec::SmallVec;
 
@@ -182,7 +182,7 @@ impl<'a> Facts<'a> {
     /// Whether applications see such a field.
     fn is_shown(&self, name: &[u8], known: Option<Known>) -> bool {
         let is_safe = known.is_some() || !name.contains(&b'_') && !name.eq_ignore_ascii_case(b"proxy");
-        is_safe && (self.client.is_believed || !Trust::concerns(name, known))
+        is_safe && (self.client.is_believed || !TrustedProxies::is_client_field(name, known))
     }
 }
 

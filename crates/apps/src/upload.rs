@@ -3,7 +3,7 @@
 use std::{future::poll_fn, sync::Arc};
 
 use bytes::Bytes;
-use serow_gateway::{BufferFailure, BufferSettings, Content, SpooledFile, Whole};
+use serow_gateway::{BufferError, BufferSettings, BufferedBody, BufferedContent, SpooledFile};
 use serow_message::Body;
 
 use crate::{
@@ -31,14 +31,14 @@ impl Upload {
         if body.is_end() {
             return Ok(Self::Nothing);
         }
-        let whole = Whole::of(body, settings).await.map_err(|failure| match failure {
-            BufferFailure::Client(error) => Failure::Client(error),
-            BufferFailure::Storage(error) => Failure::Storage(error),
-            BufferFailure::SpoolFull { limit } => Failure::SpoolFull { limit },
+        let whole = BufferedBody::read(body, settings).await.map_err(|failure| match failure {
+            BufferError::Client(error) => Failure::Client(error),
+            BufferError::Storage(error) => Failure::Storage(error),
+            BufferError::SpoolFull { limit } => Failure::SpoolFull { limit },
         })?;
         Ok(match whole.into_content() {
-            Content::Memory(bytes) => Self::of_bytes(bytes),
-            Content::File(file) => Self::File(file),
+            BufferedContent::Memory(bytes) => Self::of_bytes(bytes),
+            BufferedContent::File(file) => Self::File(file),
         })
     }
 

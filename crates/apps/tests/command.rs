@@ -195,7 +195,7 @@ fn a_copy_that_dies_is_out_at_once_and_started_again() {
 #[test]
 fn requests_wait_for_the_only_copy() {
     let (mut settings, folder) = python();
-    settings.run.queue.patience = Duration::from_secs(20);
+    settings.run.queue.timeout = Duration::from_secs(20);
     let running = Running::new((settings, folder));
     let before = body(&running.get("/")).to_owned();
     assert!(running.get("/die").starts_with("HTTP/1.1 502 "));

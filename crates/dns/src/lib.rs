@@ -6,12 +6,12 @@
 //! | what | file |
 //! | --- | --- |
 //! | names looked up: hosts file, search domains, servers, retries | `resolver.rs` |
-//! | `resolv.conf` and `hosts` | `files.rs` |
+//! | `resolv.conf` and `hosts` | `configuration.rs` |
 //! | DNS messages, written and parsed: pure | `message.rs` |
 #![forbid(unsafe_code)]
 
-mod files;
+mod configuration;
 pub mod message;
 mod resolver;
 
-pub use self::resolver::{Found, LookupError, NameSettings, Resolver, Service};
+pub use self::resolver::{Answer, LookupError, Resolver, ResolverSettings, Service};

@@ -10,7 +10,7 @@ use std::{
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
-pub enum Kind {
+pub enum RecordType {
     /// Addresses of IPv4.
     A = 1,
     /// Addresses of IPv6 (RFC 3596).
@@ -24,7 +24,7 @@ pub enum Kind {
 pub struct Question {
     /// In lower case, without the dot at the end.
     name: String,
-    kind: Kind,
+    kind: RecordType,
 }
 
 /// What a name server says.
@@ -44,14 +44,14 @@ pub enum Reply {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     /// What it says.
-    pub data: Data,
+    pub data: RecordData,
     /// For how long it holds, and all names on the way to it.
-    pub lifetime: Duration,
+    pub ttl: Duration,
 }
 
 /// What a record says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Data {
+pub enum RecordData {
     /// A or AAAA.
     Address(IpAddr),
     /// SRV (RFC 2782).
@@ -69,7 +69,7 @@ pub enum Data {
 
 /// A name that cannot be asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct InvalidName;
+pub struct InvalidNameError;
 
 impl Question {
     /// A question for the records of this type.
@@ -77,12 +77,12 @@ impl Question {
     /// # Errors
     ///
     /// A name with empty or overlong parts, or with letters beyond ASCII.
-    pub fn new(name: &str, kind: Kind) -> Result<Self, InvalidName> {
+    pub fn new(name: &str, kind: RecordType) -> Result<Self, InvalidNameError> {
         let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
         let is_label =
             |label: &str| (1..=63).contains(&label.len()) && label.bytes().all(|byte| byte.is_ascii_graphic());
-        if name.len() > LONGEST_NAME || !name.split('.').all(is_label) {
-            return Err(InvalidName);
+        if name.len() > MAX_NAME_LENGTH || !name.split('.').all(is_label) {
+            return Err(InvalidNameError);
         }
         Ok(Self { name, kind })
     }
@@ -126,21 +126,21 @@ impl Question {
 
     /// The records of the name, or of the one that it stands for (CNAME): servers put those first (RFC 1034 §4.3.1).
     fn read_records(&self, reader: &mut Reader<'_>, count: u16) -> Option<Vec<Record>> {
-        let (mut name, mut lifetime, mut records) = (self.name.clone(), u32::MAX, Vec::new());
+        let (mut name, mut ttl, mut records) = (self.name.clone(), u32::MAX, Vec::new());
         for _ in 0..count {
             let (owner, kind, class) = (reader.name()?, reader.number()?, reader.number()?);
             let (high, low, length) = (reader.number()?, reader.number()?, reader.number()?);
-            let own_lifetime = u32::from(high) << 16 | u32::from(low);
+            let own_ttl = u32::from(high) << 16 | u32::from(low);
             let end = reader.at + usize::from(length);
             if class != INTERNET || owner != name || (kind != CNAME && kind != self.kind as u16) {
                 reader.at = end;
                 continue;
             }
             if kind == CNAME {
-                (name, lifetime) = (reader.name()?, lifetime.min(own_lifetime));
+                (name, ttl) = (reader.name()?, ttl.min(own_ttl));
             } else {
-                let lifetime = Duration::from_secs(lifetime.min(own_lifetime).into());
-                records.push(Record { data: self.read_data(reader)?, lifetime });
+                let ttl = Duration::from_secs(ttl.min(own_ttl).into());
+                records.push(Record { data: self.read_data(reader)?, ttl });
             }
             // Shorter or longer than it says, what follows would be read out of something else.
             if reader.at != end {
@@ -150,11 +150,11 @@ impl Question {
         Some(records)
     }
 
-    fn read_data(&self, reader: &mut Reader<'_>) -> Option<Data> {
+    fn read_data(&self, reader: &mut Reader<'_>) -> Option<RecordData> {
         Some(match self.kind {
-            Kind::A => Data::Address(Ipv4Addr::from(reader.take::<4>()?).into()),
-            Kind::Aaaa => Data::Address(Ipv6Addr::from(reader.take::<16>()?).into()),
-            Kind::Srv => Data::Service {
+            RecordType::A => RecordData::Address(Ipv4Addr::from(reader.take::<4>()?).into()),
+            RecordType::Aaaa => RecordData::Address(Ipv6Addr::from(reader.take::<16>()?).into()),
+            RecordType::Srv => RecordData::Service {
                 priority: reader.number()?,
                 weight: reader.number()?,
                 port: reader.number()?,
@@ -196,7 +196,7 @@ impl Reader<'_> {
                     let label = self.message.get(at + 1..at + 1 + usize::from(length))?;
                     // A dot within a label would be taken for one between two.
                     let is_plain = label.iter().all(|byte| byte.is_ascii_graphic() && *byte != b'.');
-                    if name.len() + label.len() >= LONGEST_NAME || !is_plain {
+                    if name.len() + label.len() >= MAX_NAME_LENGTH || !is_plain {
                         return None;
                     }
                     if !name.is_empty() {
@@ -219,16 +219,16 @@ impl Reader<'_> {
     }
 }
 
-impl fmt::Display for InvalidName {
+impl fmt::Display for InvalidNameError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("it is no name of a host; letters beyond ASCII are written as in xn--bcher-kva.example")
     }
 }
 
-impl Error for InvalidName {}
+impl Error for InvalidNameError {}
 
 /// Letters of a name (RFC 1035 §2.3.4: 255 bytes in a message, which has a length before each part and one at the end).
-const LONGEST_NAME: usize = 253;
+const MAX_NAME_LENGTH: usize = 253;
 
 const HEADER_LENGTH: usize = 12;
 

@@ -15,13 +15,13 @@ use tokio::{
 };
 
 use crate::{
-    files::{Configuration, hosts, interface_number},
-    message::{Data, InvalidName, Kind, Question, Record, Reply},
+    configuration::{Configuration, hosts, interface_number},
+    message::{InvalidNameError, Question, Record, RecordData, RecordType, Reply},
 };
 
 /// How names are looked up.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NameSettings {
+pub struct ResolverSettings {
     /// Name servers instead of those that `configuration` names.
     pub servers: Vec<SocketAddr>,
     /// Which name servers are asked, and what is put behind short names; `/etc/resolv.conf`, see resolv.conf(5).
@@ -34,7 +34,7 @@ pub struct NameSettings {
     pub hold: Duration,
 }
 
-impl Default for NameSettings {
+impl Default for ResolverSettings {
     fn default() -> Self {
         let hold = Duration::from_secs(30);
         Self { servers: Vec::new(), configuration: "/etc/resolv.conf".into(), hosts: "/etc/hosts".into(), hold }
@@ -44,16 +44,16 @@ impl Default for NameSettings {
 /// Looks up names. The files are read each time: somebody may have changed them.
 #[derive(Debug, Default)]
 pub struct Resolver {
-    settings: NameSettings,
+    settings: ResolverSettings,
 }
 
 /// What a name stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found<T> {
+pub struct Answer<T> {
     /// Never empty.
     pub items: Vec<T>,
     /// For how long that holds.
-    pub lifetime: Duration,
+    pub ttl: Duration,
 }
 
 /// A place where a service is.
@@ -77,17 +77,17 @@ pub enum LookupError {
     /// There is no such name (NXDOMAIN).
     NoSuchName,
     /// The name is there, and has nothing of what is asked for.
-    Nothing,
+    NoRecords,
     /// No name server answers.
-    Silence,
+    NoResponse,
     /// A name server answers that it cannot or will not say.
-    Refused(u8),
+    ServerError(u8),
 }
 
 impl Resolver {
     /// A resolver with these settings.
     #[must_use]
-    pub fn new(settings: NameSettings) -> Self {
+    pub fn new(settings: ResolverSettings) -> Self {
         Self { settings }
     }
 
@@ -102,18 +102,18 @@ impl Resolver {
     /// # Errors
     ///
     /// Why none was found.
-    pub async fn addresses(&self, host: &str) -> Result<Found<IpAddr>, LookupError> {
+    pub async fn addresses(&self, host: &str) -> Result<Answer<IpAddr>, LookupError> {
         let known = hosts(&fs::read_to_string(&self.settings.hosts).unwrap_or_default(), host);
         if !known.is_empty() {
-            return Ok(Found { items: reachable(known), lifetime: LIFETIME_OF_FILES });
+            return Ok(Answer { items: reachable(known), ttl: FILES_TTL });
         }
-        let (old, new) = tokio::join!(self.records(host, Kind::A), self.records(host, Kind::Aaaa));
+        let (old, new) = tokio::join!(self.records(host, RecordType::A), self.records(host, RecordType::Aaaa));
         let records = match (old, new) {
             (Ok(old), Ok(new)) => [old, new].concat(),
             (Ok(records), Err(_)) | (Err(_), Ok(records)) => records,
-            (Err(LookupError::Nothing), Err(error)) | (Err(error), Err(_)) => return Err(error),
+            (Err(LookupError::NoRecords), Err(error)) | (Err(error), Err(_)) => return Err(error),
         };
-        let mut found = Found::of(&records);
+        let mut found = Answer::of(&records);
         found.items = reachable(records.iter().filter_map(Record::address).collect());
         Ok(found)
     }
@@ -123,30 +123,30 @@ impl Resolver {
     /// # Errors
     ///
     /// Why none was found.
-    pub async fn services(&self, name: &str) -> Result<Found<Service>, LookupError> {
-        let records = self.records(name, Kind::Srv).await?;
-        let mut found = Found::of(&records);
+    pub async fn services(&self, name: &str) -> Result<Answer<Service>, LookupError> {
+        let records = self.records(name, RecordType::Srv).await?;
+        let mut found = Answer::of(&records);
         found.items = records.into_iter().filter_map(Record::service).collect();
-        if found.items.is_empty() { Err(LookupError::Nothing) } else { Ok(found) }
+        if found.items.is_empty() { Err(LookupError::NoRecords) } else { Ok(found) }
     }
 
     /// The records of the first of the names that there is; never none.
-    async fn records(&self, name: &str, kind: Kind) -> Result<Vec<Record>, LookupError> {
+    async fn records(&self, name: &str, kind: RecordType) -> Result<Vec<Record>, LookupError> {
         let text = fs::read_to_string(&self.settings.configuration).unwrap_or_default();
-        let mut configuration = Configuration::of_text(&text, interface_number);
+        let mut configuration = Configuration::parse(&text, interface_number);
         if !self.settings.servers.is_empty() {
             configuration.servers.clone_from(&self.settings.servers);
         }
         let mut failure = LookupError::NoSuchName;
         for candidate in configuration.candidates(name) {
             let question = Question::new(&candidate, kind)?;
-            match ask_all(&question, &configuration).await {
+            match query_servers(&question, &configuration).await {
                 Ok(Reply::Records(records)) if !records.is_empty() => return Ok(records),
-                Ok(Reply::Records(_)) if failure == LookupError::NoSuchName => failure = LookupError::Nothing,
+                Ok(Reply::Records(_)) if failure == LookupError::NoSuchName => failure = LookupError::NoRecords,
                 Ok(_) => {}
                 // As in glibc: where the servers of one domain are broken, another may have the name. Where none has, it may still
                 // be there.
-                Err(error @ LookupError::Refused(SERVER_FAILURE)) => failure = error,
+                Err(error @ LookupError::ServerError(SERVER_FAILURE)) => failure = error,
                 Err(error) => return Err(error),
             }
         }
@@ -155,8 +155,8 @@ impl Resolver {
 }
 
 /// Asks one server after the other until one knows.
-async fn ask_all(question: &Question, configuration: &Configuration) -> Result<Reply, LookupError> {
-    let mut failure = LookupError::Silence;
+async fn query_servers(question: &Question, configuration: &Configuration) -> Result<Reply, LookupError> {
+    let mut failure = LookupError::NoResponse;
     let mut servers = configuration.servers.clone();
     if configuration.rotates && !servers.is_empty() {
         let first = usize::from(random_id()?) % servers.len();
@@ -168,12 +168,12 @@ async fn ask_all(question: &Question, configuration: &Configuration) -> Result<R
             let id = random_id()?;
             let asked = async {
                 match configuration.over_tcp {
-                    true => ask_over_tcp(*server, question, id).await,
-                    false => ask(*server, question, id).await,
+                    true => query_over_tcp(*server, question, id).await,
+                    false => query(*server, question, id).await,
                 }
             };
             match timeout(configuration.timeout, asked).await {
-                Ok(Ok(Reply::Refused(code))) => failure = LookupError::Refused(code),
+                Ok(Ok(Reply::Refused(code))) => failure = LookupError::ServerError(code),
                 Ok(Ok(reply)) => return Ok(reply),
                 Ok(Err(_)) | Err(_) => {}
             }
@@ -186,24 +186,24 @@ async fn ask_all(question: &Question, configuration: &Configuration) -> Result<R
 fn random_id() -> Result<u16, LookupError> {
     let mut bytes = [0; 2];
     // The system's generator seeds this one. It fails where there is none.
-    aws_lc_rs::rand::fill(&mut bytes).map_err(|_| LookupError::Silence)?;
+    aws_lc_rs::rand::fill(&mut bytes).map_err(|_| LookupError::NoResponse)?;
     Ok(u16::from_ne_bytes(bytes))
 }
 
 /// Asks one server.
-async fn ask(server: SocketAddr, question: &Question, id: u16) -> io::Result<Reply> {
+async fn query(server: SocketAddr, question: &Question, id: u16) -> io::Result<Reply> {
     // A port that nobody can know beforehand: a reply that somebody else makes up does not find it (RFC 5452 §9.2).
     let any: IpAddr = if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
     let socket = UdpSocket::bind((any, 0)).await?;
     socket.connect(server).await?;
     socket.send(&question.write(id)).await?;
-    let mut packet = [0; LARGEST_PACKET];
+    let mut packet = [0; MAX_PACKET];
     loop {
         let length = socket.recv(&mut packet).await?;
         match question.read_reply(packet.get(..length).unwrap_or_default(), id) {
             Some(Reply::Truncated) => {
                 let id = random_id().map_err(io::Error::other)?;
-                return ask_over_tcp(server, question, id).await;
+                return query_over_tcp(server, question, id).await;
             }
             Some(reply) => return Ok(reply),
             None => {}
@@ -211,7 +211,7 @@ async fn ask(server: SocketAddr, question: &Question, id: u16) -> io::Result<Rep
     }
 }
 
-async fn ask_over_tcp(server: SocketAddr, question: &Question, id: u16) -> io::Result<Reply> {
+async fn query_over_tcp(server: SocketAddr, question: &Question, id: u16) -> io::Result<Reply> {
     let mut stream = TcpStream::connect(server).await?;
     let message = question.write(id);
     // A name has at most 253 letters.
@@ -234,28 +234,28 @@ fn reachable(addresses: Vec<IpAddr>) -> Vec<IpAddr> {
     if found.is_empty() { addresses } else { found }
 }
 
-impl<T> Found<T> {
+impl<T> Answer<T> {
     /// As long as the shortest of the records holds.
     fn of(records: &[Record]) -> Self {
-        let lifetime = records.iter().map(|record| record.lifetime).min().unwrap_or_default();
-        Self { items: Vec::new(), lifetime }
+        let ttl = records.iter().map(|record| record.ttl).min().unwrap_or_default();
+        Self { items: Vec::new(), ttl }
     }
 }
 
 impl Record {
     fn address(&self) -> Option<IpAddr> {
         match self.data {
-            Data::Address(address) => Some(address),
-            Data::Service { .. } => None,
+            RecordData::Address(address) => Some(address),
+            RecordData::Service { .. } => None,
         }
     }
 
     fn service(self) -> Option<Service> {
         match self.data {
-            Data::Service { priority, weight, port, host } if !host.is_empty() && port != 0 => {
+            RecordData::Service { priority, weight, port, host } if !host.is_empty() && port != 0 => {
                 Some(Service { priority, weight, port, host })
             }
-            Data::Service { .. } | Data::Address(_) => None,
+            RecordData::Service { .. } | RecordData::Address(_) => None,
         }
     }
 }
@@ -264,12 +264,12 @@ impl LookupError {
     /// Whether name servers know that there is nothing, and do not merely fail to say what there is.
     #[must_use]
     pub fn is_final(&self) -> bool {
-        matches!(self, Self::NoSuchName | Self::Nothing)
+        matches!(self, Self::NoSuchName | Self::NoRecords)
     }
 }
 
-impl From<InvalidName> for LookupError {
-    fn from(_: InvalidName) -> Self {
+impl From<InvalidNameError> for LookupError {
+    fn from(_: InvalidNameError) -> Self {
         Self::InvalidName
     }
 }
@@ -277,13 +277,13 @@ impl From<InvalidName> for LookupError {
 impl fmt::Display for LookupError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::InvalidName => InvalidName.fmt(formatter),
+            Self::InvalidName => InvalidNameError.fmt(formatter),
             Self::NoSuchName => formatter.write_str("there is no such name"),
-            Self::Nothing => formatter.write_str("the name has no addresses"),
-            Self::Silence => formatter.write_str("no name server answers"),
-            Self::Refused(SERVER_FAILURE) => formatter.write_str("the name servers have a problem (SERVFAIL)"),
-            Self::Refused(5) => formatter.write_str("the name servers refuse to say (REFUSED)"),
-            Self::Refused(code) => write!(formatter, "the name servers answer with error {code}"),
+            Self::NoRecords => formatter.write_str("the name has no addresses"),
+            Self::NoResponse => formatter.write_str("no name server answers"),
+            Self::ServerError(SERVER_FAILURE) => formatter.write_str("the name servers have a problem (SERVFAIL)"),
+            Self::ServerError(5) => formatter.write_str("the name servers refuse to say (REFUSED)"),
+            Self::ServerError(code) => write!(formatter, "the name servers answer with error {code}"),
         }
     }
 }
@@ -294,7 +294,7 @@ impl Error for LookupError {}
 const SERVER_FAILURE: u8 = 2;
 
 /// What stands in files is looked at again as often.
-const LIFETIME_OF_FILES: Duration = Duration::from_secs(10);
+const FILES_TTL: Duration = Duration::from_secs(10);
 
 /// RFC 1035 §4.2.1: what is longer is truncated, unless the client says that it takes more, which this one does not.
-const LARGEST_PACKET: usize = 512;
+const MAX_PACKET: usize = 512;

@@ -42,14 +42,14 @@ impl Default for BufferSettings {
 
 /// A body that is all here, and can be sent any number of times.
 #[derive(Debug)]
-pub struct Whole {
-    content: Content,
+pub struct BufferedBody {
+    content: BufferedContent,
     trailers: Option<Headers>,
 }
 
 /// Where a body is.
 #[derive(Debug)]
-pub enum Content {
+pub enum BufferedContent {
     /// In memory.
     Memory(Bytes),
     /// In a file that has no name.
@@ -66,7 +66,7 @@ pub struct SpooledFile {
 
 /// Why a body is not here.
 #[derive(Debug)]
-pub enum BufferFailure {
+pub enum BufferError {
     /// The client did not send all of it.
     Client(BoxError),
     /// It could not be put into a file.
@@ -78,17 +78,17 @@ pub enum BufferFailure {
     },
 }
 
-impl Whole {
+impl BufferedBody {
     /// Takes all of a body. How long that may take and how much it may be is the server's to say, which is in front of us.
     ///
     /// # Errors
     ///
     /// The client's and the file system's.
-    pub async fn of(mut body: Body, settings: &BufferSettings) -> Result<Self, BufferFailure> {
+    pub async fn read(mut body: Body, settings: &BufferSettings) -> Result<Self, BufferError> {
         let mut store = Store { settings, gathered: Vec::new(), file: None, written: 0, share: None };
         let mut trailers = None;
         while let Some(frame) = poll_fn(|context| body.poll_next(context)).await {
-            match frame.map_err(BufferFailure::Client)?.into_data() {
+            match frame.map_err(BufferError::Client)?.into_data() {
                 Ok(data) => store.add(&data).await?,
                 Err(frame) => trailers = frame.trailers_ref().and_then(|trailers| trailers.try_into().ok()),
             }
@@ -99,7 +99,7 @@ impl Whole {
 
     /// The body without its trailers, wherever it is.
     #[must_use]
-    pub fn into_content(self) -> Content {
+    pub fn into_content(self) -> BufferedContent {
         self.content
     }
 
@@ -114,8 +114,8 @@ impl Whole {
     /// The body without its trailers: bytes in memory, or a file.
     fn data(&self) -> Body {
         match &self.content {
-            Content::Memory(bytes) => bytes.clone().into(),
-            Content::File(SpooledFile { file, length, .. }) => {
+            BufferedContent::Memory(bytes) => bytes.clone().into(),
+            BufferedContent::File(SpooledFile { file, length, .. }) => {
                 // Nobody else has this file, so there is no other version of it.
                 Body::file(FileRange { file: Arc::clone(file), offset: 0, length: *length, version: None })
             }
@@ -136,9 +136,9 @@ struct Store<'a> {
 }
 
 impl Store<'_> {
-    async fn add(&mut self, mut data: &[u8]) -> Result<(), BufferFailure> {
+    async fn add(&mut self, mut data: &[u8]) -> Result<(), BufferError> {
         loop {
-            let room = self.settings.memory.max(LEAST_WRITTEN) - self.gathered.len();
+            let room = self.settings.memory.max(MIN_WRITE) - self.gathered.len();
             let (now, later) = data.split_at(room.min(data.len()));
             // All that is to stay in memory does; a file takes what would be too much.
             if later.is_empty() {
@@ -153,9 +153,9 @@ impl Store<'_> {
 
     /// Puts what was gathered into the file. Mostly that is a copy to the kernel's memory, but when the disk is behind it
     /// lasts, and other requests must not wait for that.
-    async fn write(&mut self) -> Result<(), BufferFailure> {
+    async fn write(&mut self) -> Result<(), BufferError> {
         let share = self.share.get_or_insert_with(|| SpoolShare::new(&self.settings.spool));
-        share.grow(self.gathered.len() as u64).map_err(|limit| BufferFailure::SpoolFull { limit })?;
+        share.grow(self.gathered.len() as u64).map_err(|limit| BufferError::SpoolFull { limit })?;
         let (mut gathered, file) = (mem::take(&mut self.gathered), self.file.take());
         let folder = file.is_none().then(|| self.settings.folder.clone());
         let length = gathered.len() as u64;
@@ -169,21 +169,21 @@ impl Store<'_> {
             Ok((file, gathered))
         });
         let (file, gathered) =
-            written.await.unwrap_or_else(|panic| Err(io::Error::other(panic))).map_err(BufferFailure::Storage)?;
+            written.await.unwrap_or_else(|panic| Err(io::Error::other(panic))).map_err(BufferError::Storage)?;
         (self.file, self.gathered) = (Some(file), gathered);
         self.written += length;
         Ok(())
     }
 
-    async fn finish(mut self) -> Result<Content, BufferFailure> {
+    async fn finish(mut self) -> Result<BufferedContent, BufferError> {
         if self.file.is_some() && !self.gathered.is_empty() {
             self.write().await?;
         }
         Ok(match self.file.zip(self.share) {
             Some((file, share)) => {
-                Content::File(SpooledFile { file: Arc::new(file), length: self.written, _share: share })
+                BufferedContent::File(SpooledFile { file: Arc::new(file), length: self.written, _share: share })
             }
-            None => Content::Memory(self.gathered.into()),
+            None => BufferedContent::Memory(self.gathered.into()),
         })
     }
 }
@@ -202,7 +202,7 @@ impl SpooledFile {
     }
 }
 
-impl BufferFailure {
+impl BufferError {
     /// What the client is told.
     pub fn status(&self) -> StatusCode {
         match self {
@@ -233,7 +233,7 @@ impl BufferFailure {
 }
 
 /// What is written at a time at least, since each time costs a switch of threads.
-const LEAST_WRITTEN: usize = 16 * 1024;
+const MIN_WRITE: usize = 16 * 1024;
 
 #[cfg(test)]
 mod tests;

@@ -7,13 +7,13 @@ use serow_message::{Body, Headers, Known, Response, StatusCode, weight::weighted
 
 /// The response to a request with these fields, for which there is none. It does not name servers: the log does.
 #[must_use]
-pub fn error_page(reason: impl Into<Reason>, request: &Headers) -> Response {
+pub fn error_page(reason: impl Into<ErrorReason>, request: &Headers) -> Response {
     unchanged(reason.into(), request)
 }
 
 /// Why no server answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
+pub enum ErrorReason {
     /// What this status says; 503 that all servers are busy.
     Status(StatusCode),
     /// All servers have as many requests as they may, and so has the queue.
@@ -22,7 +22,7 @@ pub enum Reason {
     NoServer,
 }
 
-impl Reason {
+impl ErrorReason {
     fn status(self) -> StatusCode {
         match self {
             Self::Status(status) => status,
@@ -31,14 +31,14 @@ impl Reason {
     }
 }
 
-impl From<StatusCode> for Reason {
+impl From<StatusCode> for ErrorReason {
     fn from(status: StatusCode) -> Self {
         Self::Status(status)
     }
 }
 
 /// As the log says it.
-impl fmt::Display for Reason {
+impl fmt::Display for ErrorReason {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Status(status) => status.fmt(formatter),
@@ -48,7 +48,7 @@ impl fmt::Display for Reason {
     }
 }
 
-fn unchanged(reason: Reason, request: &Headers) -> Response {
+fn unchanged(reason: ErrorReason, request: &Headers) -> Response {
     let status = reason.status();
     if let Some(content_type) = request.get(Known::ContentType).filter(|value| is_grpc(value)) {
         return grpc(reason, content_type);
@@ -104,7 +104,7 @@ impl Form {
     }
 
     /// All that is put together here is text of this program, in which nothing has to be escaped.
-    fn body(self, reason: Reason) -> Body {
+    fn body(self, reason: ErrorReason) -> Body {
         let (status, detail) = (reason.status(), detail(reason));
         let (number, reason) = (status.as_str(), status.canonical_reason().unwrap_or("Error"));
         match self {
@@ -121,8 +121,8 @@ impl Form {
 }
 
 /// What somebody can do about it who does not run the server.
-fn detail(reason: Reason) -> &'static str {
-    if reason == Reason::NoServer {
+fn detail(reason: ErrorReason) -> &'static str {
+    if reason == ErrorReason::NoServer {
         return "No server is available at the moment. Please try again later.";
     }
     match reason.status() {
@@ -142,7 +142,7 @@ fn is_grpc(content_type: &[u8]) -> bool {
 }
 
 /// A response of headers only, as gRPC over HTTP/2 has it for errors (`Trailers-Only`).
-fn grpc(reason: Reason, content_type: &[u8]) -> Response {
+fn grpc(reason: ErrorReason, content_type: &[u8]) -> Response {
     let code = match reason.status() {
         StatusCode::GATEWAY_TIMEOUT => DEADLINE_EXCEEDED,
         StatusCode::NOT_IMPLEMENTED => UNIMPLEMENTED,
@@ -237,7 +237,7 @@ mod tests {
         let answer = unchanged(StatusCode::SERVICE_UNAVAILABLE.into(), &Headers::new());
         assert_eq!(answer.headers.get_str(Known::RetryAfter), Some("5"));
         assert!(text(answer).starts_with("503 Service Unavailable: All servers are busy"));
-        let answer = unchanged(Reason::NoServer, &Headers::new());
+        let answer = unchanged(ErrorReason::NoServer, &Headers::new());
         assert_eq!(answer.headers.get_str(Known::RetryAfter), Some("5"));
         assert!(text(answer).starts_with("503 Service Unavailable: No server is available"));
 

@@ -3,7 +3,7 @@
 
 use serow_message::{Headers, Known, hop_by_hop};
 
-use crate::trusted_proxies::Trust;
+use crate::trusted_proxies::TrustedProxies;
 
 /// Which names header fields of requests may have, the fields of their trailers too.
 ///
@@ -67,7 +67,7 @@ impl TrailerRule {
     pub fn apply(self, frame: &http_body::Frame<bytes::Bytes>) -> Option<Headers> {
         let mut trailers: Headers = frame.trailers_ref()?.try_into().ok()?;
         trailers.retain_known(|name, known, _| {
-            self.names.allow(name, known) && (self.trusted || !Trust::concerns(name, known))
+            self.names.allow(name, known) && (self.trusted || !TrustedProxies::is_client_field(name, known))
         });
         (!trailers.is_empty()).then_some(trailers)
     }

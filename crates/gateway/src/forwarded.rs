@@ -8,7 +8,7 @@ use std::{
 use serow_message::{Connection, Headers, Known, Peer, Scheme};
 use smallvec::SmallVec;
 
-use crate::trusted_proxies::Trust;
+use crate::trusted_proxies::TrustedProxies;
 
 /// What servers are told of the client, and whom of those before us we believe.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub struct Forwarded {
     /// In which fields.
     pub fields: ForwardedFields,
     /// Whose word is taken for where a request came from before; that of all others is dropped.
-    pub trusted: Trust,
+    pub trusted: TrustedProxies,
 }
 
 /// In which fields servers are told of the client.
@@ -35,10 +35,10 @@ pub enum ForwardedFields {
 
 impl Forwarded {
     /// What is to be said of a request with these fields, whose host is still the one that was asked for. Fields that
-    /// [`Account::replaces`] are to be removed before it is written.
-    pub fn account(&self, headers: &Headers, connection: &Connection) -> Account {
+    /// [`ForwardedValues::replaces`] are to be removed before it is written.
+    pub fn values(&self, headers: &Headers, connection: &Connection) -> ForwardedValues {
         let peer = connection.peer();
-        let trusted = self.trusted.covers(peer);
+        let trusted = self.trusted.contains(peer);
         let (x, standard) = match self.fields {
             ForwardedFields::X => (true, false),
             ForwardedFields::Standard => (false, true),
@@ -46,25 +46,25 @@ impl Forwarded {
             ForwardedFields::Off => (false, false),
         };
         let before = if trusted { headers } else { &NOTHING };
-        let mut account = Account { trusted, standard, ..Account::default() };
+        let mut values = ForwardedValues { trusted, standard, ..ForwardedValues::default() };
         if x {
-            account.x_for = x_for(before, peer);
-            account.x_proto = (!before.contains(Known::XForwardedProto)).then(|| proto(connection.scheme()));
+            values.x_for = x_for(before, peer);
+            values.x_proto = (!before.contains(Known::XForwardedProto)).then(|| proto(connection.scheme()));
             if !before.contains(Known::XForwardedHost) {
-                account.x_host = headers.get(Known::Host).unwrap_or_default().into();
+                values.x_host = headers.get(Known::Host).unwrap_or_default().into();
             }
         }
         if standard {
             let host = headers.get(Known::Host).unwrap_or_default();
-            account.forwarded = element(before, peer, connection.scheme(), host);
+            values.forwarded = element(before, peer, connection.scheme(), host);
         }
-        account
+        values
     }
 }
 
 /// What is said of one request.
 #[derive(Debug, Default)]
-pub struct Account {
+pub struct ForwardedValues {
     trusted: bool,
     standard: bool,
     /// Empty where there is nothing to be said, as the others.
@@ -77,7 +77,7 @@ pub struct Account {
 /// The value of a field; those of most requests need no allocation.
 type Text = SmallVec<[u8; 64]>;
 
-impl Account {
+impl ForwardedValues {
     /// Whether the peer is believed.
     pub fn trusted(&self) -> bool {
         self.trusted
@@ -90,7 +90,7 @@ impl Account {
         match known {
             Some(Known::XForwardedFor) => !self.trusted || !self.x_for.is_empty(),
             Some(Known::Forwarded) => !self.trusted || self.standard,
-            _ => !self.trusted && Trust::concerns(name, known),
+            _ => !self.trusted && TrustedProxies::is_client_field(name, known),
         }
     }
 
@@ -163,7 +163,7 @@ fn write_address(address: IpAddr, output: &mut Text) {
     match address {
         // Digit by digit: the formatting of the standard library costs a thousand instructions.
         IpAddr::V4(address) => {
-            let mut text = [0; LONGEST_V4];
+            let mut text = [0; MAX_V4_LENGTH];
             let mut length = 0;
             let mut push = |byte| {
                 text[length] = byte;
@@ -188,11 +188,11 @@ fn write_address(address: IpAddr, output: &mut Text) {
 }
 
 fn write_v6(address: Ipv6Addr, output: &mut Text) {
-    let mut text = [0; LONGEST_V6];
+    let mut text = [0; MAX_V6_LENGTH];
     let mut rest = &mut text[..];
     // There is room for all of it.
     let _ = write!(rest, "{address}");
-    let length = LONGEST_V6 - rest.len();
+    let length = MAX_V6_LENGTH - rest.len();
     output.extend_from_slice(&text[..length]);
 }
 
@@ -207,10 +207,10 @@ fn proto(scheme: Scheme) -> &'static str {
 static NOTHING: Headers = Headers::new();
 
 /// `255.255.255.255`
-const LONGEST_V4: usize = 15;
+const MAX_V4_LENGTH: usize = 15;
 
 /// RFC 4291 §2.2: eight groups of four digits, and an IPv4 address in the last two.
-const LONGEST_V6: usize = 45;
+const MAX_V6_LENGTH: usize = 45;
 
 #[cfg(test)]
 mod tests;

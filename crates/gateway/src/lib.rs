@@ -24,14 +24,14 @@ mod trailers;
 mod trusted_proxies;
 
 pub use self::{
-    buffering::{BufferFailure, BufferSettings, Content, SpoolSpace, SpooledFile, Whole},
+    buffering::{BufferError, BufferSettings, BufferedBody, BufferedContent, SpoolSpace, SpooledFile},
     crashing_requests::{CrashingRequests, RequestLine},
-    error_page::{Reason, error_page},
+    error_page::{ErrorReason, error_page},
     field_names::{FieldNames, TrailerRule},
-    forwarded::{Account, Forwarded, ForwardedFields},
-    log_limit::{Asked, LeftOut, LogLimit},
+    forwarded::{Forwarded, ForwardedFields, ForwardedValues},
+    log_limit::{LogLimit, RequestSummary, Suppressed},
     network::{Network, NetworkError},
     queue::QueueSettings,
     trailers::with_trailers,
-    trusted_proxies::Trust,
+    trusted_proxies::TrustedProxies,
 };

@@ -13,12 +13,12 @@ use serow_net::Moment;
 pub struct LogLimit {
     /// The second, modulo 2³², and how many lines were written in it.
     window: AtomicU64,
-    left_out: AtomicU64,
+    suppressed: AtomicU64,
 }
 
 impl LogLimit {
     /// Whether a line is to be written now. Says how many were left out before it.
-    pub fn admit(&self, now: Moment) -> Option<LeftOut> {
+    pub fn admit(&self, now: Moment) -> Option<Suppressed> {
         let second = second(now);
         let take = |window: u64| match window >> 32 == second {
             true if window & COUNT >= LINES_PER_SECOND => None,
@@ -26,20 +26,20 @@ impl LogLimit {
             false => Some((second << 32) | 1),
         };
         match self.window.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take) {
-            Ok(_) => Some(LeftOut(self.left_out.swap(0, Ordering::Relaxed))),
+            Ok(_) => Some(Suppressed(self.suppressed.swap(0, Ordering::Relaxed))),
             Err(_) => {
-                self.left_out.fetch_add(1, Ordering::Relaxed);
+                self.suppressed.fetch_add(1, Ordering::Relaxed);
                 None
             }
         }
     }
 
     /// What was left out, once its second is over.
-    pub fn take_left_out(&self, now: Moment) -> Option<LeftOut> {
-        if self.left_out.load(Ordering::Relaxed) == 0 || self.window.load(Ordering::Relaxed) >> 32 == second(now) {
+    pub fn take_suppressed(&self, now: Moment) -> Option<Suppressed> {
+        if self.suppressed.load(Ordering::Relaxed) == 0 || self.window.load(Ordering::Relaxed) >> 32 == second(now) {
             return None;
         }
-        Some(LeftOut(self.left_out.swap(0, Ordering::Relaxed))).filter(|left_out| left_out.0 > 0)
+        Some(Suppressed(self.suppressed.swap(0, Ordering::Relaxed))).filter(|suppressed| suppressed.0 > 0)
     }
 }
 
@@ -49,9 +49,9 @@ fn second(now: Moment) -> u64 {
 
 /// Lines that were left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LeftOut(pub u64);
+pub struct Suppressed(pub u64);
 
-impl fmt::Display for LeftOut {
+impl fmt::Display for Suppressed {
     /// With commas, as in 1,234.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let digits = self.0.to_string();
@@ -67,17 +67,17 @@ impl fmt::Display for LeftOut {
 
 /// A request, as the log names it: method and path. The query may have secrets in it.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct RequestSummary {
     /// The method.
     pub method: Method,
     /// The target, whose query is not shown.
     pub target: Target,
 }
 
-impl fmt::Display for Asked {
+impl fmt::Display for RequestSummary {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (text, most) in [(self.method.as_str(), LONGEST_METHOD), (self.target.path(), LONGEST_PATH)] {
-            let space = if most == LONGEST_PATH { " " } else { "" };
+        for (text, most) in [(self.method.as_str(), MAX_METHOD_LENGTH), (self.target.path(), MAX_PATH_LENGTH)] {
+            let space = if most == MAX_PATH_LENGTH { " " } else { "" };
             let shown = text.as_bytes().get(..most);
             let more = if shown.is_some_and(|shown| shown.len() < text.len()) { "…" } else { "" };
             write!(formatter, "{space}{}{more}", shown.unwrap_or(text.as_bytes()).escape_ascii())?;
@@ -90,8 +90,8 @@ impl fmt::Display for Asked {
 const LINES_PER_SECOND: u64 = 10;
 
 /// A client chooses both texts, and not how long the lines of the log are.
-const LONGEST_METHOD: usize = 32;
-const LONGEST_PATH: usize = 200;
+const MAX_METHOD_LENGTH: usize = 32;
+const MAX_PATH_LENGTH: usize = 200;
 
 const COUNT: u64 = u32::MAX as u64;
 
@@ -111,16 +111,16 @@ mod tests {
         for start in [5_000, 6_000, 60_000] {
             let written = (0..1_244).filter(|number| limit.admit(at(start + number % 1000)).is_some()).count();
             assert_eq!(written, 10, "{start}");
-            assert_eq!(limit.take_left_out(at(start + 999)), None);
+            assert_eq!(limit.take_suppressed(at(start + 999)), None);
             assert_eq!(limit.admit(at(start + 999)), None);
             if start == 5_000 {
                 // The first line of the next second says it, and a sweep where there is none.
-                assert_eq!(limit.admit(at(6_000)), Some(LeftOut(1_235)));
+                assert_eq!(limit.admit(at(6_000)), Some(Suppressed(1_235)));
                 limit.window.store(0, Ordering::Relaxed);
             } else {
-                assert_eq!(limit.take_left_out(at(start + 1_000)), Some(LeftOut(1_235)));
+                assert_eq!(limit.take_suppressed(at(start + 1_000)), Some(Suppressed(1_235)));
             }
-            assert_eq!(limit.take_left_out(at(start + 2_000)), None);
+            assert_eq!(limit.take_suppressed(at(start + 2_000)), None);
         }
     }
 
@@ -128,7 +128,7 @@ mod tests {
     fn numbers_have_commas() {
         let cases = [(1, "1"), (999, "999"), (1_000, "1,000"), (1_234_567, "1,234,567")];
         for (number, text) in cases {
-            assert_eq!(LeftOut(number).to_string(), text);
+            assert_eq!(Suppressed(number).to_string(), text);
         }
     }
 
@@ -136,7 +136,7 @@ mod tests {
     fn requests_are_escaped_and_cut_off_and_show_no_query() {
         let asked = |method: &str, target: String| {
             let target = Target::parse(Bytes::from(target), false).unwrap();
-            Asked { method: Method::from_bytes(method.as_bytes()).unwrap(), target }.to_string()
+            RequestSummary { method: Method::from_bytes(method.as_bytes()).unwrap(), target }.to_string()
         };
         assert_eq!(asked("GET", "/a/b?token=secret".to_owned()), "GET /a/b");
         assert_eq!(asked("POST", "/%1b[31m\"x\"".to_owned()), "POST /%1b[31m\\\"x\\\"");

@@ -57,20 +57,22 @@ impl FromStr for Network {
         let address: IpAddr = address.parse().map_err(|_| NetworkError::Address)?;
         // Written as IPv6, an IPv4 address never comes.
         if address.to_canonical() != address {
-            return Err(NetworkError::Mapped);
+            return Err(NetworkError::MappedAddress);
         }
         // By hand, since Rust's numbers may begin with a plus sign.
         let is_number = |bits: &&str| bits.bytes().all(|byte| byte.is_ascii_digit());
         let network = match bits {
             None => IpNet::from(address),
             Some(bits) => {
-                let length =
-                    Some(bits).filter(is_number).and_then(|bits| bits.parse().ok()).ok_or(NetworkError::Bits)?;
-                IpNet::new(address, length).map_err(|_| NetworkError::Bits)?
+                let length = Some(bits)
+                    .filter(is_number)
+                    .and_then(|bits| bits.parse().ok())
+                    .ok_or(NetworkError::PrefixLength)?;
+                IpNet::new(address, length).map_err(|_| NetworkError::PrefixLength)?
             }
         };
         if network.trunc() != network {
-            return Err(NetworkError::Behind(network.trunc()));
+            return Err(NetworkError::HostBits(network.trunc()));
         }
         Ok(Self::Addresses(network))
     }
@@ -91,11 +93,11 @@ pub enum NetworkError {
     /// It does not begin with an address.
     Address,
     /// An IPv4 address written as IPv6.
-    Mapped,
+    MappedAddress,
     /// Behind the slash is no number of bits that such an address has.
-    Bits,
+    PrefixLength,
     /// There are bits behind the prefix, so perhaps another network was meant: this is the one that has the address.
-    Behind(IpNet),
+    HostBits(IpNet),
 }
 
 impl fmt::Display for NetworkError {
@@ -104,9 +106,13 @@ impl fmt::Display for NetworkError {
             Self::Address => {
                 formatter.write_str("no address; write it as in 10.0.0.0/8, 192.0.2.1, 2001:db8::/32 or unix")
             }
-            Self::Mapped => formatter.write_str("an IPv4 address written as IPv6; write the IPv4 address itself"),
-            Self::Bits => formatter.write_str("no number of bits behind the slash; IPv4 has up to 32, IPv6 up to 128"),
-            Self::Behind(network) => write!(formatter, "an address within a network; the network is {network}"),
+            Self::MappedAddress => {
+                formatter.write_str("an IPv4 address written as IPv6; write the IPv4 address itself")
+            }
+            Self::PrefixLength => {
+                formatter.write_str("no number of bits behind the slash; IPv4 has up to 32, IPv6 up to 128")
+            }
+            Self::HostBits(network) => write!(formatter, "an address within a network; the network is {network}"),
         }
     }
 }
@@ -131,13 +137,13 @@ mod tests {
             ("localhost", Err(NetworkError::Address)),
             ("10.0.0/8", Err(NetworkError::Address)),
             ("10.0.0.0:80", Err(NetworkError::Address)),
-            ("10.0.0.0/33", Err(NetworkError::Bits)),
-            ("10.0.0.0/+8", Err(NetworkError::Bits)),
-            ("10.0.0.0/", Err(NetworkError::Bits)),
-            ("::/129", Err(NetworkError::Bits)),
-            ("::/1000", Err(NetworkError::Bits)),
-            ("::ffff:10.0.0.0/104", Err(NetworkError::Mapped)),
-            ("10.1.0.0/8", Err(NetworkError::Behind("10.0.0.0/8".parse().unwrap()))),
+            ("10.0.0.0/33", Err(NetworkError::PrefixLength)),
+            ("10.0.0.0/+8", Err(NetworkError::PrefixLength)),
+            ("10.0.0.0/", Err(NetworkError::PrefixLength)),
+            ("::/129", Err(NetworkError::PrefixLength)),
+            ("::/1000", Err(NetworkError::PrefixLength)),
+            ("::ffff:10.0.0.0/104", Err(NetworkError::MappedAddress)),
+            ("10.1.0.0/8", Err(NetworkError::HostBits("10.0.0.0/8".parse().unwrap()))),
         ];
         for (text, expected) in cases {
             let found = text.parse::<Network>().map(|network| network.to_string());

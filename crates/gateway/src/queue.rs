@@ -8,11 +8,11 @@ pub struct QueueSettings {
     /// How many may wait in all threads together; 1,024. Those beyond are refused at once.
     pub length: usize,
     /// How long each waits; 5 s.
-    pub patience: Duration,
+    pub timeout: Duration,
 }
 
 impl Default for QueueSettings {
     fn default() -> Self {
-        Self { length: 1024, patience: Duration::from_secs(5) }
+        Self { length: 1024, timeout: Duration::from_secs(5) }
     }
 }

@@ -11,15 +11,15 @@ use serow_message::{Body, BoxError, Headers};
 
 /// The body with these trailers behind it. Its length is not told, since in HTTP/1.1 trailers need chunks.
 pub fn with_trailers(body: Body, trailers: Headers) -> Body {
-    Body::stream(Trailed { body, trailers: Some(trailers) })
+    Body::stream(BodyWithTrailers { body, trailers: Some(trailers) })
 }
 
-struct Trailed {
+struct BodyWithTrailers {
     body: Body,
     trailers: Option<Headers>,
 }
 
-impl http_body::Body for Trailed {
+impl http_body::Body for BodyWithTrailers {
     type Data = Bytes;
     type Error = BoxError;
 

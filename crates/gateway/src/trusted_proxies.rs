@@ -9,19 +9,19 @@ use crate::network::Network;
 /// Peers whose word is taken for where a request came from before; nobody's by default.
 ///
 /// ```
-/// use serow_gateway::{Network, Trust};
+/// use serow_gateway::{Network, TrustedProxies};
 ///
 /// let networks: Vec<Network> = vec!["10.0.0.0/8".parse()?, Network::Unix];
-/// let trust: Trust = networks.into_iter().collect();
-/// assert!(trust.covers(serow_message::Peer::Unix));
+/// let trust: TrustedProxies = networks.into_iter().collect();
+/// assert!(trust.contains(serow_message::Peer::Unix));
 /// # Ok::<(), serow_gateway::NetworkError>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Trust {
+pub struct TrustedProxies {
     networks: Vec<Network>,
 }
 
-impl Trust {
+impl TrustedProxies {
     /// Programs of this machine: over its loopback addresses and unix sockets.
     #[must_use]
     pub fn local() -> Self {
@@ -30,21 +30,21 @@ impl Trust {
 
     /// Whether this peer's word is taken.
     #[must_use]
-    pub fn covers(&self, peer: Peer) -> bool {
+    pub fn contains(&self, peer: Peer) -> bool {
         match peer {
-            Peer::Tcp(address) => self.covers_address(address.ip()),
+            Peer::Tcp(address) => self.contains_address(address.ip()),
             Peer::Unix => self.networks.contains(&Network::Unix),
         }
     }
 
-    fn covers_address(&self, address: IpAddr) -> bool {
+    fn contains_address(&self, address: IpAddr) -> bool {
         self.networks.iter().any(|network| network.contains(address))
     }
 
     /// Whether peers tell in this field who the client is, or how it asked. Of somebody who is not trusted no such field counts.
     #[inline]
     #[must_use]
-    pub fn concerns(name: &[u8], known: Option<Known>) -> bool {
+    pub fn is_client_field(name: &[u8], known: Option<Known>) -> bool {
         match known {
             Some(known) => matches!(
                 known,
@@ -62,7 +62,7 @@ impl Trust {
             Peer::Tcp(address) => Some(address.ip().to_canonical()),
             Peer::Unix => None,
         };
-        if !headers.contains(Known::XForwardedFor) || !self.covers(connection.peer()) {
+        if !headers.contains(Known::XForwardedFor) || !self.contains(connection.peer()) {
             return peer;
         }
         let mut client = peer;
@@ -71,7 +71,7 @@ impl Trust {
             // Who wrote something else than an address is believed no further.
             let Some(address) = address(text) else { break };
             client = Some(address);
-            if !self.covers_address(address) {
+            if !self.contains_address(address) {
                 break;
             }
         }
@@ -82,7 +82,7 @@ impl Trust {
     /// X-Forwarded-Proto says first.
     #[must_use]
     pub fn client_scheme(&self, headers: &Headers, connection: &Connection) -> Scheme {
-        let told = headers.list(Known::XForwardedProto).next().filter(|_| self.covers(connection.peer()));
+        let told = headers.list(Known::XForwardedProto).next().filter(|_| self.contains(connection.peer()));
         match told {
             Some(b"https") => Scheme::Https,
             Some(b"http") => Scheme::Http,
@@ -91,7 +91,7 @@ impl Trust {
     }
 }
 
-impl FromIterator<Network> for Trust {
+impl FromIterator<Network> for TrustedProxies {
     fn from_iter<I: IntoIterator<Item = Network>>(networks: I) -> Self {
         Self { networks: networks.into_iter().collect() }
     }
@@ -123,7 +123,7 @@ mod tests {
         Connection::new(peer, None, scheme)
     }
 
-    fn trust(networks: &[&str]) -> Trust {
+    fn trust(networks: &[&str]) -> TrustedProxies {
         networks.iter().map(|network| network.parse::<Network>().unwrap()).collect()
     }
 
@@ -184,7 +184,7 @@ mod tests {
         let cases =
             [("127.0.0.1", true), ("127.3.2.1", true), ("::1", true), ("::ffff:127.0.0.1", true), ("unix", true)];
         for (peer, expected) in cases.into_iter().chain([("10.0.0.1", false), ("::2", false), ("0.0.0.0", false)]) {
-            assert_eq!(Trust::local().covers(connection(peer, Scheme::Http).peer()), expected, "{peer}");
+            assert_eq!(TrustedProxies::local().contains(connection(peer, Scheme::Http).peer()), expected, "{peer}");
         }
     }
 
@@ -202,7 +202,11 @@ mod tests {
             ("via", false),
         ];
         for (name, expected) in cases {
-            assert_eq!(Trust::concerns(name.as_bytes(), Known::recognise(name.as_bytes())), expected, "{name}");
+            assert_eq!(
+                TrustedProxies::is_client_field(name.as_bytes(), Known::recognise(name.as_bytes())),
+                expected,
+                "{name}"
+            );
         }
     }
 }

@@ -9,17 +9,17 @@ use serow_message::Scheme;
 /// `h2c+unix:/run/app.sock`; or of as many as there are: `_http._tcp.app.example`.
 ///
 /// ```
-/// use serow_proxy::{Place, ServerAddress};
+/// use serow_proxy::{ServerLocation, ServerAddress};
 ///
 /// let address: ServerAddress = "h2c://localhost:9000".parse()?;
-/// assert_eq!(address.place, Place::Name { host: "localhost".to_owned(), port: 9000 });
+/// assert_eq!(address.location, ServerLocation::Name { host: "localhost".to_owned(), port: 9000 });
 /// assert_eq!(address.to_string(), "h2c://localhost:9000");
 /// # Ok::<(), serow_proxy::ServerAddressError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerAddress {
     /// Where it is.
-    pub place: Place,
+    pub location: ServerLocation,
     /// Whether connections are encrypted.
     pub scheme: Scheme,
     /// What it speaks; `None` where TLS agrees upon that (ALPN).
@@ -28,7 +28,7 @@ pub struct ServerAddress {
 
 /// Where a server is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum ServerLocation {
     /// At an address.
     Tcp(SocketAddr),
     /// At the addresses that a name has.
@@ -61,7 +61,11 @@ impl FromStr for ServerAddress {
                 if path.is_empty() {
                     return Err(error("a unix socket without a path; write it as in unix:/run/app.sock"));
                 }
-                return Ok(Self { place: Place::Unix(path.into()), scheme: Scheme::Http, protocol: Some(protocol) });
+                return Ok(Self {
+                    location: ServerLocation::Unix(path.into()),
+                    scheme: Scheme::Http,
+                    protocol: Some(protocol),
+                });
             }
         }
         let (url, clear) = match text.strip_prefix("h2c://") {
@@ -77,34 +81,36 @@ impl FromStr for ServerAddress {
         // A service's records say its ports, so that none is written.
         let written = url.split_once("://").map_or(url.as_str(), |(_, rest)| rest).trim_end_matches('/');
         let place = match host.parse() {
-            Ok(address) => Place::Tcp(SocketAddr::new(address, port)),
-            Err(_) if host == written && is_service(&host) => Place::Service(host),
-            Err(_) => Place::Name { host, port },
+            Ok(address) => ServerLocation::Tcp(SocketAddr::new(address, port)),
+            Err(_) if host == written && is_service(&host) => ServerLocation::Service(host),
+            Err(_) => ServerLocation::Name { host, port },
         };
-        Ok(Self { place, scheme, protocol: (scheme == Scheme::Http).then_some(clear) })
+        Ok(Self { location: place, scheme, protocol: (scheme == Scheme::Http).then_some(clear) })
     }
 }
 
 impl ServerAddress {
     /// For which name it must have a certificate.
     pub(crate) fn server_name(&self) -> String {
-        match &self.place {
-            Place::Tcp(address) => address.ip().to_string(),
-            Place::Name { host, .. } => host.clone(),
-            Place::Service(name) => service_host(name).to_owned(),
-            Place::Unix(_) => "localhost".to_owned(),
+        match &self.location {
+            ServerLocation::Tcp(address) => address.ip().to_string(),
+            ServerLocation::Name { host, .. } => host.clone(),
+            ServerLocation::Service(name) => service_host(name).to_owned(),
+            ServerLocation::Unix(_) => "localhost".to_owned(),
         }
     }
 
     /// What it is called in `Host`.
     pub(crate) fn authority(&self) -> String {
-        match &self.place {
-            Place::Unix(_) => "localhost".to_owned(),
-            Place::Tcp(address) => {
+        match &self.location {
+            ServerLocation::Unix(_) => "localhost".to_owned(),
+            ServerLocation::Tcp(address) => {
                 Origin { scheme: self.scheme, host: address.ip().to_string(), port: address.port() }.authority()
             }
-            Place::Name { host, port } => Origin { scheme: self.scheme, host: host.clone(), port: *port }.authority(),
-            Place::Service(name) => service_host(name).to_owned(),
+            ServerLocation::Name { host, port } => {
+                Origin { scheme: self.scheme, host: host.clone(), port: *port }.authority()
+            }
+            ServerLocation::Service(name) => service_host(name).to_owned(),
         }
     }
 }
@@ -123,18 +129,18 @@ fn is_service(host: &str) -> bool {
 
 impl fmt::Display for ServerAddress {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match (&self.place, self.scheme, self.protocol) {
-            (Place::Unix(_), _, Some(Protocol::Http2)) => "h2c+",
-            (Place::Unix(_), ..) => "",
+        formatter.write_str(match (&self.location, self.scheme, self.protocol) {
+            (ServerLocation::Unix(_), _, Some(Protocol::Http2)) => "h2c+",
+            (ServerLocation::Unix(_), ..) => "",
             (_, Scheme::Https, _) => "https://",
             (_, Scheme::Http, Some(Protocol::Http2)) => "h2c://",
             (_, Scheme::Http, _) => "",
         })?;
-        self.place.fmt(formatter)
+        self.location.fmt(formatter)
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ServerLocation {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Tcp(address) => address.fmt(formatter),
@@ -196,8 +202,8 @@ mod tests {
             ("_http", false),
         ];
         for (text, expected) in cases {
-            let place = text.parse::<ServerAddress>().map(|address| address.place);
-            assert_eq!(matches!(place, Ok(Place::Service(_))), expected, "{text}: {place:?}");
+            let place = text.parse::<ServerAddress>().map(|address| address.location);
+            assert_eq!(matches!(place, Ok(ServerLocation::Service(_))), expected, "{text}: {place:?}");
         }
     }
 }

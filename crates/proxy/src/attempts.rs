@@ -94,7 +94,7 @@ impl Attempts {
 
 /// An attempt that is under way, with the moment when it began. The last of its clones that is dropped notes the end.
 #[derive(Clone, Debug)]
-pub(crate) struct Course {
+pub(crate) struct AttemptLog {
     shared: Rc<Shared>,
 }
 
@@ -105,7 +105,7 @@ struct Shared {
     began: Instant,
 }
 
-impl Course {
+impl AttemptLog {
     /// This server is asked from now on.
     pub(crate) fn begin(attempts: &Attempts, server: &Arc<Server>) -> Self {
         let place = attempts.begin(server);

@@ -1,12 +1,12 @@
 //! The response of the proxy itself, where no server answers.
 
-use serow_gateway::{Reason, error_page};
+use serow_gateway::{ErrorReason, error_page};
 use serow_message::{Headers, Response};
 
 use crate::{request_head, settings::ForwardingSettings};
 
 /// The error page for this request, with the fields that are set in all responses.
-pub(crate) fn respond(reason: Reason, request: &Headers, settings: &ForwardingSettings) -> Response {
+pub(crate) fn respond(reason: ErrorReason, request: &Headers, settings: &ForwardingSettings) -> Response {
     let mut response = error_page(reason, request);
     request_head::apply(&settings.response_headers, &mut response.headers);
     response

@@ -10,7 +10,7 @@ use std::sync::{
 use serow_net::{Clock, Moment};
 
 use self::verdict::Verdict;
-pub(crate) use self::verdict::{Change, Standing};
+pub(crate) use self::verdict::{Availability, Change};
 use crate::settings::{CheckSettings, CheckStart};
 
 /// What the checks say of a server; read by all threads.
@@ -30,7 +30,7 @@ struct Record {
 /// What the checks say of a server, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HealthReport {
-    pub(crate) standing: Standing,
+    pub(crate) availability: Availability,
     pub(crate) since: Moment,
     pub(crate) rise: u32,
     pub(crate) fall: u32,
@@ -60,7 +60,7 @@ impl Health {
                 record.verdict.note_failed(settings, now)
             }
         };
-        self.up.store(record.verdict.standing() == Standing::Up, Ordering::Relaxed);
+        self.up.store(record.verdict.availability() == Availability::Up, Ordering::Relaxed);
         change
     }
 
@@ -68,7 +68,7 @@ impl Health {
         let record = self.record();
         let verdict = record.verdict;
         HealthReport {
-            standing: verdict.standing(),
+            availability: verdict.availability(),
             since: verdict.since(),
             rise: verdict.rise(),
             fall: verdict.fall(),

@@ -31,7 +31,7 @@ pub(crate) use self::{connections::Connections, exchange::Exchange, stream::Stre
 
 /// A request that is to be sent.
 #[derive(Clone, Copy)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct StreamRequest<'a> {
     pub(crate) head: &'a RequestHead,
     pub(crate) body: &'a RequestBody,
     /// Where interim responses go.
@@ -53,11 +53,11 @@ fn limits() -> Limits {
 }
 
 /// Streams at once on one connection; servers as a rule allow 100 to 250.
-const MOST_STREAMS: u32 = 128;
+const MAX_STREAMS: u32 = 128;
 
 /// What of one response may be in memory while its client does not read: 256 KiB, which fills a gigabit over 2 ms, or ten
 /// within a data centre. So a connection holds 32 MiB at most.
 const STREAM_WINDOW: u32 = 256 * 1024;
 
 /// The window of a connection, so that no stream waits for another: half of it may have been used and not been given back.
-const WINDOW: u32 = 2 * MOST_STREAMS * STREAM_WINDOW;
+const WINDOW: u32 = 2 * MAX_STREAMS * STREAM_WINDOW;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{attempts::Course, server::Server};
+use crate::{attempts::AttemptLog, server::Server};
 
 /// A request at a server: counted there until this is dropped.
 #[derive(Debug)]
@@ -11,14 +11,14 @@ pub(crate) struct Lease {
     /// Whether it tries a server that was left alone.
     trial: bool,
     /// What the log is told of it, where it is.
-    course: Option<Course>,
+    attempt_log: Option<AttemptLog>,
 }
 
 impl Lease {
     /// Counts a request; `None` where the server has as many as it may.
     pub(crate) fn take(server: &Arc<Server>) -> Option<Self> {
         let is_admitted = server.count();
-        let mut lease = Self { server: Arc::clone(server), trial: false, course: None };
+        let mut lease = Self { server: Arc::clone(server), trial: false, attempt_log: None };
         if !is_admitted {
             return None;
         }
@@ -30,9 +30,9 @@ impl Lease {
         &self.server
     }
 
-    /// Whoever notes the request's course learns of its end.
-    pub(crate) fn is_noted_by(&mut self, course: Option<Course>) {
-        self.course = course;
+    /// Whoever notes the request's attempt_log learns of its end.
+    pub(crate) fn set_attempt_log(&mut self, attempt_log: Option<AttemptLog>) {
+        self.attempt_log = attempt_log;
     }
 }
 

@@ -2,13 +2,13 @@
 //!
 //! ```no_run
 //! use serow::Server;
-//! use serow_proxy::{ForwardingSettings, Proxy, ServerSettings, Upkeep, Upstream, UpstreamSettings};
+//! use serow_proxy::{ForwardingSettings, Proxy, ServerSettings, BackgroundTasks, Upstream, UpstreamSettings};
 //!
 //! let servers = ["127.0.0.1:9000", "unix:/run/app.sock"].map(str::parse).map(|address| address.map(ServerSettings::new));
 //! let servers = servers.into_iter().collect::<Result<_, _>>()?;
 //! let upstream = Upstream::new(UpstreamSettings::new("app", servers));
 //! // Checks servers, and looks names up again.
-//! let _upkeep = Upkeep::start(vec![upstream.clone()]);
+//! let _background_tasks = BackgroundTasks::start(vec![upstream.clone()]);
 //! Server::new().listen("127.0.0.1:8080").run(Proxy::new(upstream, ForwardingSettings::default()))?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -28,7 +28,7 @@
 //! | the response's head is made the client's, its body is handed over as the client takes it; a changed protocol becomes a tunnel | `response_head.rs`, `http1.rs`, `http2/`, `tunnel.rs` |
 //! | or the client is told why there is none | `failure_page.rs` |
 //!
-//! Beside the requests, one thread checks servers and looks names up: `upkeep.rs`, `health/`, `names/`.
+//! Beside the requests, one thread checks servers and looks names up: `background_tasks.rs`, `health/`, `names/`.
 //!
 //! # Who owns what
 //!
@@ -38,16 +38,17 @@
 #![forbid(unsafe_code)]
 
 mod address;
-mod answer;
 mod attempt;
+mod attempt_error;
 mod attempts;
+mod background_tasks;
 mod balancing;
+mod body_forwarding;
 mod control;
 mod cookies;
 mod counters;
 mod error_response;
-mod failure;
-mod feeding;
+mod exchange_deadline;
 mod forwarding;
 mod health;
 mod health_check;
@@ -59,7 +60,6 @@ mod local_upstream;
 mod names;
 mod outlier;
 mod path_prefix;
-mod patience;
 mod pool;
 mod proxy;
 mod proxy_header;
@@ -71,25 +71,27 @@ mod response_head;
 mod retry;
 mod selection;
 mod server;
+mod server_response;
 mod settings;
 mod sticky;
 mod thread;
 mod thread_local_pool;
 mod tunnel;
-mod upkeep;
 mod upstream;
 mod via;
 mod warnings;
 mod websocket;
 
-pub use serow_dns::NameSettings;
+pub use serow_dns::ResolverSettings;
 pub use serow_gateway::{
-    BufferSettings, FieldNames, Forwarded, ForwardedFields, Network, NetworkError, QueueSettings, SpoolSpace, Trust,
+    BufferSettings, FieldNames, Forwarded, ForwardedFields, Network, NetworkError, QueueSettings, SpoolSpace,
+    TrustedProxies,
 };
 
 pub use self::{
-    address::{Place, ServerAddress, ServerAddressError},
+    address::{ServerAddress, ServerAddressError, ServerLocation},
     attempts::{Attempt, Attempts},
+    background_tasks::BackgroundTasks,
     control::ControlError,
     proxy::Proxy,
     report::{CheckReport, ServerReport, ServerState, UpstreamReport},
@@ -99,6 +101,5 @@ pub use self::{
         HttpCheck, KeepSettings, PassiveSettings, ProxyHeader, RetrySettings, ServerSettings, StickyMode,
         StickySettings, StickyValue, UpstreamSettings, UpstreamTimeouts,
     },
-    upkeep::Upkeep,
     upstream::Upstream,
 };

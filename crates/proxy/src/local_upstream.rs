@@ -154,7 +154,7 @@ impl LocalUpstreams {
             let upstreams: Vec<_> = self.upstreams.borrow().iter().flatten().cloned().collect();
             for local in &upstreams {
                 local.pool.sweep();
-                local.pool.tell_left_out();
+                local.pool.log_suppressed();
             }
         }
     }

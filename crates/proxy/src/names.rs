@@ -15,21 +15,21 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serow_dns::{Found, LookupError, NameSettings, Resolver};
+use serow_dns::{Answer, LookupError, Resolver, ResolverSettings};
 use tokio::{
     task::{AbortHandle, spawn_local},
     time::sleep,
 };
 
 use self::{membership::Member, pace::Pace};
-use crate::{address::Place, settings::ServerSettings, upstream::Upstream};
+use crate::{address::ServerLocation, settings::ServerSettings, upstream::Upstream};
 
 /// Looks up the names of an upstream, those as well that come later, until this is dropped. `first` is dropped when all names
 /// that are there now have been looked up for the first time.
-pub(crate) async fn look_up_names(upstream: Upstream, settings: NameSettings, first: Sender<()>) {
+pub(crate) async fn resolve_names(upstream: Upstream, settings: ResolverSettings, first: Sender<()>) {
     let resolver = Rc::new(Resolver::new(settings));
     let mut first = Some(first);
-    let mut under_way: Vec<LookingUp> = Vec::new();
+    let mut under_way: Vec<Resolution> = Vec::new();
     loop {
         let mut changed = Box::pin(upstream.changed());
         changed.as_mut().enable();
@@ -38,8 +38,8 @@ pub(crate) async fn look_up_names(upstream: Upstream, settings: NameSettings, fi
         for server in named {
             if !under_way.iter().any(|known| known.is_for(&server)) {
                 let settings = Arc::clone(&server);
-                let task = look_up_for_ever(upstream.clone(), settings, Rc::clone(&resolver), first.clone());
-                under_way.push(LookingUp { server, task: spawn_local(task).abort_handle() });
+                let task = resolve_forever(upstream.clone(), settings, Rc::clone(&resolver), first.clone());
+                under_way.push(Resolution { server, task: spawn_local(task).abort_handle() });
             }
         }
         first = None;
@@ -48,25 +48,25 @@ pub(crate) async fn look_up_names(upstream: Upstream, settings: NameSettings, fi
 }
 
 /// The look-ups of a name, until this is dropped.
-struct LookingUp {
+struct Resolution {
     server: Arc<ServerSettings>,
     task: AbortHandle,
 }
 
-impl LookingUp {
+impl Resolution {
     /// One that was taken out and given again is not the same: its servers are gone.
     fn is_for(&self, server: &Arc<ServerSettings>) -> bool {
         Arc::ptr_eq(&self.server, server)
     }
 }
 
-impl Drop for LookingUp {
+impl Drop for Resolution {
     fn drop(&mut self) {
         self.task.abort();
     }
 }
 
-async fn look_up_for_ever(
+async fn resolve_forever(
     upstream: Upstream,
     settings: Arc<ServerSettings>,
     resolver: Rc<Resolver>,
@@ -77,10 +77,10 @@ async fn look_up_for_ever(
     let mut gone: Option<Instant> = None;
     loop {
         let pause = match find_members(&resolver, &settings).await {
-            Ok(Found { items, lifetime }) => {
+            Ok(Answer { items, ttl }) => {
                 upstream.replace_members(&settings, &members, &items);
                 (members, gone) = (items, None);
-                let (pause, is_news) = pace.handle_answer(lifetime);
+                let (pause, is_news) = pace.handle_answer(ttl);
                 if is_news {
                     tracing::warn!(upstream = upstream.settings().name, "{} can be looked up again", settings.address);
                 }
@@ -139,15 +139,15 @@ fn tell(upstream: &Upstream, settings: &ServerSettings, error: &LookupError, kep
 }
 
 /// The servers that a name stands for.
-async fn find_members(resolver: &Resolver, settings: &ServerSettings) -> Result<Found<Member>, LookupError> {
-    match &settings.address.place {
-        Place::Name { host, port } => {
-            let Found { items, lifetime } = resolver.addresses(host).await?;
+async fn find_members(resolver: &Resolver, settings: &ServerSettings) -> Result<Answer<Member>, LookupError> {
+    match &settings.address.location {
+        ServerLocation::Name { host, port } => {
+            let Answer { items, ttl } = resolver.addresses(host).await?;
             let members = items.into_iter().map(|address| Member::of_host(address, *port, settings));
-            Ok(Found { items: membership::ordered(members.collect()), lifetime })
+            Ok(Answer { items: membership::ordered(members.collect()), ttl })
         }
-        Place::Service(name) => find_members_of_service(resolver, name, settings).await,
-        Place::Tcp(_) | Place::Unix(_) => Err(LookupError::Nothing),
+        ServerLocation::Service(name) => find_members_of_service(resolver, name, settings).await,
+        ServerLocation::Tcp(_) | ServerLocation::Unix(_) => Err(LookupError::NoRecords),
     }
 }
 
@@ -156,25 +156,25 @@ async fn find_members_of_service(
     resolver: &Resolver,
     name: &str,
     settings: &ServerSettings,
-) -> Result<Found<Member>, LookupError> {
+) -> Result<Answer<Member>, LookupError> {
     let services = resolver.services(name).await?;
-    let (mut members, mut lifetime, mut failure) = (Vec::new(), services.lifetime, LookupError::Nothing);
+    let (mut members, mut ttl, mut failure) = (Vec::new(), services.ttl, LookupError::NoRecords);
     let best = services.items.iter().map(|service| service.priority).min().unwrap_or_default();
     for service in services.items {
         match resolver.addresses(&format!("{}.", service.host)).await {
             Ok(found) => {
-                lifetime = lifetime.min(found.lifetime);
+                ttl = ttl.min(found.ttl);
                 let of_address = |address| Member::of_service(address, &service, best, settings);
                 members.extend(found.items.into_iter().map(of_address));
             }
             Err(error) => {
                 // It is tried again soon, not when all others are.
-                lifetime = lifetime.min(SOON);
+                ttl = ttl.min(SOON);
                 failure = error;
             }
         }
     }
-    if members.is_empty() { Err(failure) } else { Ok(Found { items: membership::ordered(members), lifetime }) }
+    if members.is_empty() { Err(failure) } else { Ok(Answer { items: membership::ordered(members), ttl }) }
 }
 
 /// When a part of a service is looked up again that was not found: as often as what stands in files.

@@ -18,7 +18,7 @@
 //!                                             └──────────┘
 //! ```
 
-mod record;
+mod failure_count;
 
 use std::sync::{
     Mutex, MutexGuard, PoisonError,
@@ -27,8 +27,8 @@ use std::sync::{
 
 use serow_net::Moment;
 
-use self::record::Record;
-pub(crate) use self::record::{Ejection, Reason};
+use self::failure_count::FailureCount;
+pub(crate) use self::failure_count::{Ejection, Reason};
 use crate::settings::PassiveSettings;
 
 /// What a request came to, for the server's health.
@@ -44,12 +44,12 @@ pub(crate) struct Outlier {
     phase: AtomicU8,
     /// When the ejection is over, in milliseconds.
     until: AtomicU64,
-    record: Mutex<Record>,
+    count: Mutex<FailureCount>,
 }
 
 /// What a request changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Turn {
+pub(crate) enum EjectionChange {
     /// The server is left alone from now on, or for longer.
     Ejected(Ejection),
     /// The server was left alone, and is asked again as all others.
@@ -80,7 +80,7 @@ impl Outlier {
         now: Moment,
         settings: &PassiveSettings,
         may_eject: impl FnOnce() -> bool,
-    ) -> Option<Turn> {
+    ) -> Option<EjectionChange> {
         if outcome == Outcome::Success && self.phase.load(Ordering::Relaxed) == Phase::Calm as u8 {
             return None;
         }
@@ -89,7 +89,7 @@ impl Outlier {
         }
         match outcome {
             Outcome::Success => self.note_success(now),
-            Outcome::Failure => self.note_failure(now, settings, may_eject).map(Turn::Ejected),
+            Outcome::Failure => self.note_failure(now, settings, may_eject).map(EjectionChange::Ejected),
         }
     }
 
@@ -132,32 +132,32 @@ impl Outlier {
 
     /// Why it is left alone, or tried; none while it is asked as all others.
     pub(crate) fn ejection(&self) -> Option<Ejection> {
-        if self.is_out() { self.record().ejection } else { None }
+        if self.is_out() { self.count().ejection } else { None }
     }
 
     /// Since when it is asked as all others, if it ever was not.
     pub(crate) fn recovered(&self) -> Option<Moment> {
-        let record = self.record();
-        record.ejection.map(|_| record.recovered)
+        let count = self.count();
+        count.ejection.map(|_| count.recovered)
     }
 
     #[cold]
-    fn note_success(&self, now: Moment) -> Option<Turn> {
-        let mut record = self.record();
-        record.note_success();
+    fn note_success(&self, now: Moment) -> Option<EjectionChange> {
+        let mut count = self.count();
+        count.note_success();
         match self.phase() {
             // Of a request from before, or one that came here since no server was left: it proves nothing.
             Phase::Calm | Phase::Ejected => None,
             Phase::Watching => {
-                if record.is_over(now) {
+                if count.is_over(now) {
                     self.set(Phase::Calm);
                 }
                 None
             }
             Phase::HalfOpen | Phase::Trial => {
-                record.recovered = now;
+                count.recovered = now;
                 self.set(Phase::Calm);
-                Some(Turn::Recovered)
+                Some(EjectionChange::Recovered)
             }
         }
     }
@@ -169,31 +169,31 @@ impl Outlier {
         settings: &PassiveSettings,
         may_eject: impl FnOnce() -> bool,
     ) -> Option<Ejection> {
-        let mut record = self.record();
+        let mut count = self.count();
         let reason = match self.phase() {
             // Requests from before fail, too.
             Phase::Ejected => return None,
             Phase::HalfOpen | Phase::Trial => Reason::Trial,
             phase @ (Phase::Calm | Phase::Watching) => {
-                if phase == Phase::Calm || record.is_over(now) {
-                    record.begin_window(now);
+                if phase == Phase::Calm || count.is_over(now) {
+                    count.begin_window(now);
                     self.set(Phase::Watching);
                 }
-                record.note_failure();
-                record.reason(settings)?
+                count.note_failure();
+                count.reason(settings)?
             }
         };
         if reason != Reason::Trial && !may_eject() {
             return None;
         }
-        let ejection = record.eject(reason, now, settings);
+        let ejection = count.eject(reason, now, settings);
         self.until.store((now + ejection.length).milliseconds(), Ordering::Relaxed);
         self.set(Phase::Ejected);
         Some(ejection)
     }
 
-    fn record(&self) -> MutexGuard<'_, Record> {
-        self.record.lock().unwrap_or_else(PoisonError::into_inner)
+    fn count(&self) -> MutexGuard<'_, FailureCount> {
+        self.count.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn phase(&self) -> Phase {

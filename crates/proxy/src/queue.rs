@@ -10,15 +10,15 @@ use tokio::{sync::Notify, time::timeout};
 
 /// Where the requests of all threads wait until a server of an upstream has room.
 #[derive(Debug, Default)]
-pub(crate) struct Room {
+pub(crate) struct WaitingQueue {
     waiting: AtomicU64,
     left: Notify,
 }
 
 /// A request that waits, until this is dropped.
-struct Waiting<'a>(&'a Room);
+struct Waiting<'a>(&'a WaitingQueue);
 
-impl Room {
+impl WaitingQueue {
     /// Calls `choose` until it returns something: now, and whenever there may be room. `None` where too many wait already, or
     /// it takes too long.
     pub(crate) async fn wait<T>(&self, settings: QueueSettings, choose: impl Fn() -> Option<T>) -> Option<T> {
@@ -38,7 +38,7 @@ impl Room {
                 }
             }
         };
-        Box::pin(timeout(settings.patience, chosen)).await.ok()
+        Box::pin(timeout(settings.timeout, chosen)).await.ok()
     }
 
     /// Requests that wait.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serow_net::{Clock, Moment};
 
 use crate::{
-    health::Standing,
+    health::Availability,
     server::{Administration, Server},
     settings::{CheckSettings, UpstreamSettings},
     upstream::Upstream,
@@ -44,7 +44,7 @@ pub struct ServerReport {
     /// Requests that it has now.
     pub active: u32,
     /// How many it gets at a time; none: any number.
-    pub most_requests: Option<u32>,
+    pub max_requests: Option<u32>,
     /// Attempts, those that failed included.
     pub requests: u64,
     /// Attempts that failed, or were answered with 502, 503 or 504.
@@ -116,7 +116,7 @@ impl Server {
         let check = |check: &CheckSettings| CheckReport {
             kind: check.kind.name(),
             port: check.port,
-            up: health.standing == Standing::Up,
+            up: health.availability == Availability::Up,
             rise: health.rise,
             fall: health.fall,
         };
@@ -129,7 +129,7 @@ impl Server {
             weight: self.weight(),
             backup: settings.backup,
             active: self.active(),
-            most_requests: settings.most_requests,
+            max_requests: settings.max_requests,
             requests: self.counters.requests.value(),
             failures: self.counters.failures.value(),
             retries: self.counters.retries.value(),
@@ -145,13 +145,13 @@ impl Server {
     /// Whether it is asked, and since when that is so. What people want goes before what was found out.
     fn state(&self) -> (ServerState, Moment) {
         let (health, wanted) = (self.health.report(), self.wanted_since());
-        match (self.administration(), health.standing, self.outlier.ejection()) {
+        match (self.administration(), health.availability, self.outlier.ejection()) {
             (Administration::Down, ..) => (ServerState::Down, wanted),
             (Administration::Draining, ..) => (ServerState::Draining, wanted),
-            (Administration::Up, Standing::Down, _) => (ServerState::Down, health.since.max(wanted)),
+            (Administration::Up, Availability::Down, _) => (ServerState::Down, health.since.max(wanted)),
             (Administration::Up, _, Some(ejection)) => (ServerState::Ejected, ejection.since.max(wanted)),
-            (Administration::Up, Standing::Starting, None) => (ServerState::Starting, health.since.max(wanted)),
-            (Administration::Up, Standing::Up, None) => {
+            (Administration::Up, Availability::Starting, None) => (ServerState::Starting, health.since.max(wanted)),
+            (Administration::Up, Availability::Up, None) => {
                 let recovered = self.outlier.recovered().unwrap_or(health.since);
                 (ServerState::Up, health.since.max(wanted).max(recovered))
             }

@@ -2,7 +2,7 @@
 
 use std::mem;
 
-use serow_gateway::{Asked, TrailerRule};
+use serow_gateway::{RequestSummary, TrailerRule};
 use serow_message::{
     ConstantField, Headers, Known, Method, OnUpgrade, Request, RequestHead, StatusCode, Target, Version, hop_by_hop,
 };
@@ -16,7 +16,7 @@ use crate::{
 
 /// A request's head on its way to a server.
 #[derive(Debug)]
-pub(crate) struct Outgoing {
+pub(crate) struct OutgoingHead {
     head: RequestHead,
     host: Host,
     /// The client's connection, where it asks for another protocol on it and `Upgrade` is passed on.
@@ -47,7 +47,7 @@ enum Host {
 ///
 /// The status that is answered instead: 400 for a path that no honest client sends, 501 for CONNECT and for a TRACE that may
 /// go no further, 204 for such an OPTIONS (RFC 9110 §7.6.2).
-pub(crate) fn outgoing(request: &mut Request, settings: &ForwardingSettings) -> Result<Outgoing, StatusCode> {
+pub(crate) fn outgoing(request: &mut Request, settings: &ForwardingSettings) -> Result<OutgoingHead, StatusCode> {
     if request.method == Method::CONNECT {
         return Err(StatusCode::NOT_IMPLEMENTED);
     }
@@ -68,14 +68,14 @@ pub(crate) fn outgoing(request: &mut Request, settings: &ForwardingSettings) -> 
     }
     let takes_trailers =
         headers.contains(Known::Te) && headers.list(Known::Te).any(|coding| coding.eq_ignore_ascii_case(b"trailers"));
-    let account = settings.forwarded.account(&headers, request.connection());
+    let forwarded = settings.forwarded.values(&headers, request.connection());
     let named = hop_by_hop::Named::of(&headers);
     headers.retain_known(|name, known, _| {
         settings.field_names.allow(name, known)
-            && !(named.covers(name, known) || known == Some(Known::Expect) || account.replaces(name, known))
+            && !(named.covers(name, known) || known == Some(Known::Expect) || forwarded.replaces(name, known))
     });
     // All of it is a part of a field before.
-    let _ = headers.append_present(&account.fields());
+    let _ = headers.append_present(&forwarded.fields());
     headers.append_constant(via::field(request.version));
     if takes_trailers {
         headers.append_constant(&TRAILERS);
@@ -88,11 +88,11 @@ pub(crate) fn outgoing(request: &mut Request, settings: &ForwardingSettings) -> 
     }
     let host = decide_host(&mut headers, settings);
     let head = RequestHead { method: request.method.clone(), target, version: Version::HTTP_11, headers };
-    let trailers = TrailerRule { names: settings.field_names, trusted: account.trusted() };
-    Ok(Outgoing { head, host, upgrade, trailers })
+    let trailers = TrailerRule { names: settings.field_names, trusted: forwarded.trusted() };
+    Ok(OutgoingHead { head, host, upgrade, trailers })
 }
 
-impl Outgoing {
+impl OutgoingHead {
     /// The head for this server. Costs nothing where all are asked for the same host.
     pub(crate) fn head_for(&mut self, server: &ServerAddress) -> &RequestHead {
         if self.host == Host::OfServer {
@@ -103,8 +103,8 @@ impl Outgoing {
     }
 
     /// The request as the log names it.
-    pub(crate) fn asked(&self) -> Asked {
-        Asked { method: self.head.method.clone(), target: self.head.target.clone() }
+    pub(crate) fn asked(&self) -> RequestSummary {
+        RequestSummary { method: self.head.method.clone(), target: self.head.target.clone() }
     }
 
     /// The target.

@@ -14,7 +14,7 @@ use crate::{
     health::Health,
     latency::Latency,
     outlier::Outlier,
-    queue::Room,
+    queue::WaitingQueue,
     settings::{ServerSettings, UpstreamSettings},
 };
 
@@ -32,7 +32,7 @@ pub struct Server {
     wanted_since: AtomicU64,
     active: AtomicU32,
     /// Where requests wait for this server and others.
-    room: Arc<Room>,
+    room: Arc<WaitingQueue>,
     /// When it came up again, in milliseconds; 0 where it was never down.
     came_up: AtomicU64,
     /// When it seemed to crash, in milliseconds and one more; 0 where it never did.
@@ -63,7 +63,7 @@ impl Server {
         settings: ServerSettings,
         destination: Destination,
         upstream: &UpstreamSettings,
-        room: Arc<Room>,
+        room: Arc<WaitingQueue>,
     ) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         Self {
@@ -181,20 +181,20 @@ impl Server {
     /// Counts a request; says whether the server may have it. In any case it is to be [discounted](Self::discount).
     pub(crate) fn count(&self) -> bool {
         let before = self.active.fetch_add(1, Ordering::Relaxed);
-        self.settings.most_requests.is_none_or(|most| before < most)
+        self.settings.max_requests.is_none_or(|most| before < most)
     }
 
     /// A request that was [counted](Self::count) is over.
     pub(crate) fn discount(&self) {
         self.active.fetch_sub(1, Ordering::Relaxed);
-        if self.settings.most_requests.is_some() {
+        if self.settings.max_requests.is_some() {
             self.room.note_left();
         }
     }
 
     /// Whether it has as many requests as it may.
     pub(crate) fn is_full(&self) -> bool {
-        self.settings.most_requests.is_some_and(|most| self.active() >= most)
+        self.settings.max_requests.is_some_and(|most| self.active() >= most)
     }
 }
 

@@ -65,7 +65,7 @@ pub struct ServerSettings {
     /// Whether it is asked only where no other can be.
     pub backup: bool,
     /// Requests that it gets at a time, from all threads of this process; none: any number.
-    pub most_requests: Option<u32>,
+    pub max_requests: Option<u32>,
     /// What session cookies call it, where they are not to tell its address.
     pub id: Option<String>,
 }
@@ -107,7 +107,7 @@ pub enum ProxyHeader {
 pub struct ForwardingSettings {
     /// The host that servers are asked for.
     pub host: HostSetting,
-    /// Cut from the beginning of paths that begin with it: `/a` of `/a/b` and of `/a`, but not of `/ab`. Paths are compared as
+    /// CutOff from the beginning of paths that begin with it: `/a` of `/a/b` and of `/a`, but not of `/ab`. Paths are compared as
     /// routes see them: decoded, and with one slash where there are several.
     pub strip_prefix: Option<String>,
     /// Put before each path; behind it stands a slash in any case.
@@ -131,7 +131,7 @@ pub struct ForwardingSettings {
 pub struct CrashSettings {
     /// Servers that have to be up then: with two of them the request cannot take the last one. Until so many are, it waits.
     /// `None` is never.
-    pub least_servers: Option<usize>,
+    pub min_servers: Option<usize>,
 }
 
 /// The host that servers are asked for.
@@ -174,7 +174,7 @@ impl ServerSettings {
     /// A server at this address, like all others.
     #[must_use]
     pub fn new(address: ServerAddress) -> Self {
-        Self { address, weight: 1, backup: false, most_requests: None, id: None }
+        Self { address, weight: 1, backup: false, max_requests: None, id: None }
     }
 }
 

@@ -132,15 +132,15 @@ impl ThreadLocalPool {
     }
 
     /// Says how many warnings were left out, where no other came since.
-    pub(crate) fn tell_left_out(&self) {
+    pub(crate) fn log_suppressed(&self) {
         let (upstream, now) = (&self.upstream.settings().name, self.now());
         for server in &**self.servers.borrow() {
-            if let Some(left_out) = server.warnings.take_left_out(now) {
-                tracing::warn!(upstream, server = server.name(), "and {left_out} more warnings");
+            if let Some(suppressed) = server.warnings.take_suppressed(now) {
+                tracing::warn!(upstream, server = server.name(), "and {suppressed} more warnings");
             }
         }
-        if let Some(left_out) = self.upstream.refusals().take_left_out(now) {
-            tracing::warn!(upstream, "and {left_out} more warnings");
+        if let Some(suppressed) = self.upstream.refusals().take_suppressed(now) {
+            tracing::warn!(upstream, "and {suppressed} more warnings");
         }
     }
 }

@@ -11,9 +11,9 @@ use serow_net::Moment;
 use tokio::sync::{Notify, futures::Notified};
 
 use crate::{
-    address::Place,
-    outlier::{Ejection, Outcome, Turn},
-    queue::Room,
+    address::ServerLocation,
+    outlier::{Ejection, EjectionChange, Outcome},
+    queue::WaitingQueue,
     retry::Budget,
     server::Server,
     settings::{ServerSettings, UpstreamSettings},
@@ -38,7 +38,7 @@ struct Shared {
     version: AtomicU64,
     /// Tells of them.
     changed: Notify,
-    room: Arc<Room>,
+    room: Arc<WaitingQueue>,
     budget: Budget,
     /// Warnings about requests that no server could be asked.
     refusals: LogLimit,
@@ -47,11 +47,11 @@ struct Shared {
 }
 
 impl Upstream {
-    /// An upstream with the servers of its settings. Names are looked up by [`crate::Upkeep`]; until then they have no server.
+    /// An upstream with the servers of its settings. Names are looked up by [`crate::BackgroundTasks`]; until then they have no server.
     #[must_use]
     pub fn new(settings: UpstreamSettings) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        let room = Arc::<Room>::default();
+        let room = Arc::<WaitingQueue>::default();
         let servers = settings.servers.iter().filter_map(|server| {
             let destination = known_destination(server)?;
             Some(Arc::new(Server::new(server.clone(), destination, &settings, Arc::clone(&room))))
@@ -167,10 +167,10 @@ impl Upstream {
         let upstream = &self.settings().name;
         match server.outlier.note(outcome, now, &self.settings().passive, may_eject) {
             None => {}
-            Some(Turn::Ejected(Ejection { reason, length, .. })) => {
+            Some(EjectionChange::Ejected(Ejection { reason, length, .. })) => {
                 tracing::warn!(upstream, "{} is left alone for {length:?}: {reason}", server.name());
             }
-            Some(Turn::Recovered) => {
+            Some(EjectionChange::Recovered) => {
                 server.note_up(now);
                 tracing::warn!(upstream, "{} is asked again", server.name());
             }
@@ -187,7 +187,7 @@ impl Upstream {
     }
 
     /// Where requests wait for a server to have room.
-    pub(crate) fn room(&self) -> &Arc<Room> {
+    pub(crate) fn room(&self) -> &Arc<WaitingQueue> {
         &self.shared.room
     }
 
@@ -199,9 +199,9 @@ impl Upstream {
 
 /// Where a server is, if that is known without asking.
 pub(crate) fn known_destination(server: &ServerSettings) -> Option<Destination> {
-    match &server.address.place {
-        Place::Tcp(address) => Some(Destination::Tcp(*address)),
-        Place::Unix(path) => Some(Destination::Unix(path.clone())),
-        Place::Name { .. } | Place::Service(_) => None,
+    match &server.address.location {
+        ServerLocation::Tcp(address) => Some(Destination::Tcp(*address)),
+        ServerLocation::Unix(path) => Some(Destination::Unix(path.clone())),
+        ServerLocation::Name { .. } | ServerLocation::Service(_) => None,
     }
 }

@@ -8,9 +8,9 @@ use crate::server::Server;
 
 /// Logs a warning about a request to a server, or counts it where there were too many in this second.
 pub(crate) fn warn_of_server(upstream: &str, server: &Server, now: Moment, message: Arguments<'_>) {
-    if let Some(left_out) = server.warnings.admit(now) {
-        if left_out.0 > 0 {
-            tracing::warn!(upstream, server = server.name(), "and {left_out} more warnings before");
+    if let Some(suppressed) = server.warnings.admit(now) {
+        if suppressed.0 > 0 {
+            tracing::warn!(upstream, server = server.name(), "and {suppressed} more warnings before");
         }
         tracing::warn!(upstream, server = server.name(), "{message}");
     }

@@ -102,11 +102,11 @@ impl Copy {
         let output = listen(shared, place, reader.into(), Rc::clone(&last_lines));
         let ended = process.as_ref().and_then(|process| process.as_fd().try_clone_to_owned().ok());
         spawn_local(watch(ended, pid(&child), output, number, words.clone()));
-        let most_requests = settings.concurrency.map(|most| {
+        let max_requests = settings.concurrency.map(|most| {
             let copies = if matches!(entrance, Entrance::Inherited(_)) { settings.run.processes.get() } else { 1 };
             most.get().saturating_mul(u32::try_from(copies).unwrap_or(u32::MAX))
         });
-        let server = ServerSettings { most_requests, ..ServerSettings::new(entrance.address()) };
+        let server = ServerSettings { max_requests, ..ServerSettings::new(entrance.address()) };
         let socket = entrances.shared_socket()?;
         let waiting = wait_for_answer(Arc::clone(shared), server.clone(), socket, number, words.clone());
         Ok(Self {

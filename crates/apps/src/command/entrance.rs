@@ -19,7 +19,7 @@ use std::{
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serow_client::Protocol;
 use serow_message::Scheme;
-use serow_proxy::{Place, ServerAddress};
+use serow_proxy::{ServerAddress, ServerLocation};
 use serow_supervisor::tell_of_socket;
 
 use super::settings::Binding;
@@ -96,11 +96,11 @@ impl Entrance {
     /// The address as the proxy has it.
     pub(super) fn address(&self) -> ServerAddress {
         let place = match self {
-            Self::Port(port) => Place::Tcp((Ipv4Addr::LOCALHOST, *port).into()),
-            Self::Path(path) => Place::Unix(path.clone()),
-            Self::Inherited(address) => Place::Tcp(*address),
+            Self::Port(port) => ServerLocation::Tcp((Ipv4Addr::LOCALHOST, *port).into()),
+            Self::Path(path) => ServerLocation::Unix(path.clone()),
+            Self::Inherited(address) => ServerLocation::Tcp(*address),
         };
-        ServerAddress { place, scheme: Scheme::Http, protocol: Some(Protocol::Http1) }
+        ServerAddress { location: place, scheme: Scheme::Http, protocol: Some(Protocol::Http1) }
     }
 
     /// Says it in the command's environment.

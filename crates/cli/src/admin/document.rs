@@ -139,7 +139,7 @@ fn server(report: &ServerReport) -> Value {
         "weight": report.weight,
         "backup": report.backup,
         "active": report.active,
-        "max": report.most_requests,
+        "max": report.max_requests,
         "requests": report.requests,
         "failures": report.failures,
         "retries": report.retries,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Data, InvalidName, Kind, Question, Record, Reply};
+use super::{InvalidNameError, Question, Record, RecordData, RecordType, Reply};
 
 /// A reply with these flags to a question for the addresses of `app.example`; `\xc0\x0c` is that name, further on.
 fn message(flags: u16, answers: u16, rest: &[u8]) -> Vec<u8> {
@@ -16,17 +16,17 @@ fn message(flags: u16, answers: u16, rest: &[u8]) -> Vec<u8> {
 }
 
 fn address(text: &str, seconds: u64) -> Record {
-    Record { data: Data::Address(text.parse().unwrap()), lifetime: Duration::from_secs(seconds) }
+    Record { data: RecordData::Address(text.parse().unwrap()), ttl: Duration::from_secs(seconds) }
 }
 
 #[test]
 fn questions() {
-    let question = Question::new("App.example.", Kind::Srv).unwrap();
+    let question = Question::new("App.example.", RecordType::Srv).unwrap();
     assert_eq!(question.write(0x1234), b"\x124\x01\0\0\x01\0\0\0\0\0\0\x03app\x07example\0\0\x21\0\x01");
     let long = format!("{}.example", "a".repeat(64));
     let longer = ["a".repeat(63).as_str(); 4].join(".");
     for name in ["", ".", "a..b", "a b", "bücher.example", &long, &longer] {
-        assert_eq!(Question::new(name, Kind::A), Err(InvalidName), "{name}");
+        assert_eq!(Question::new(name, RecordType::A), Err(InvalidNameError), "{name}");
     }
 }
 
@@ -59,7 +59,7 @@ fn replies() {
         (0x8180, 1, vec![], None),
         (0x8180, 1, answer[..15].to_vec(), None),
         (0x8180, 2, answer.to_vec(), None),
-        // Data that are not as long as they say, and a dot that is none.
+        // RecordData that are not as long as they say, and a dot that is none.
         (0x8180, 1, b"\xc0\x0c\0\x01\0\x01\0\0\0\x3c\0\x03\x0a\0\0\x01".to_vec(), None),
         (0x8180, 1, b"\xc0\x0c\0\x01\0\x01\0\0\0\x3c\0\x05\x0a\0\0\x01\0".to_vec(), None),
         (0x8180, 1, b"\xc0\x0c\0\x05\0\x01\0\0\0\x07\0\x05\x01b\xc0\x10\0".to_vec(), None),
@@ -70,7 +70,7 @@ fn replies() {
         (0x8180, 1, b"\x01a\xc0\x1d\0\x01\0\x01\0\0\0\x3c\0\x04\x0a\0\0\x01".to_vec(), None),
         (0x8180, 1, b"\x80a\0\x01\0\x01\0\0\0\x3c\0\x04\x0a\0\0\x01".to_vec(), None),
     ];
-    let question = Question::new("app.example", Kind::A).unwrap();
+    let question = Question::new("app.example", RecordType::A).unwrap();
     for (number, (flags, answers, rest, expected)) in cases.into_iter().enumerate() {
         assert_eq!(question.read_reply(&message(flags, answers, &rest), 0x1234), expected, "case {number}");
     }
@@ -79,22 +79,22 @@ fn replies() {
     let mut other_class = good.clone();
     other_class[28] = 3;
     assert_eq!(question.read_reply(&other_class, 0x1234), None);
-    for other in [Question::new("app.example", Kind::Aaaa), Question::new("app.examples", Kind::A)] {
+    for other in [Question::new("app.example", RecordType::Aaaa), Question::new("app.examples", RecordType::A)] {
         assert_eq!(other.unwrap().read_reply(&good, 0x1234), None);
     }
 }
 
 #[test]
 fn services() {
-    let question = Question::new("_http._tcp.example", Kind::Srv).unwrap();
+    let question = Question::new("_http._tcp.example", RecordType::Srv).unwrap();
     let mut message = question.write(1);
     message[2] = 0x81;
     message[7] = 2;
     message.extend_from_slice(b"\xc0\x0c\0\x21\0\x01\0\0\0\x0a\0\x0a\0\x05\0\x07\x1f\x90\x01b\xc0\x17");
     message.extend_from_slice(b"\xc0\x0c\0\x21\0\x01\0\0\0\x0a\0\x07\0\0\0\0\0\0\0");
     let service = |priority, weight, port, host: &str| Record {
-        data: Data::Service { priority, weight, port, host: host.to_owned() },
-        lifetime: Duration::from_secs(10),
+        data: RecordData::Service { priority, weight, port, host: host.to_owned() },
+        ttl: Duration::from_secs(10),
     };
     let expected = vec![service(5, 7, 8080, "b.example"), service(0, 0, 0, "")];
     assert_eq!(question.read_reply(&message, 1), Some(Reply::Records(expected)));
@@ -107,7 +107,7 @@ fn nonsense_is_refused_in_order() {
     let alias =
         b"\xc0\x0c\0\x05\0\x01\0\0\0\x07\0\x04\x01b\xc0\x10\x01b\xc0\x10\0\x01\0\x01\0\0\0\x3c\0\x04\x0a\0\0\x03";
     let good = message(0x8180, 2, alias);
-    let question = Question::new("app.example", Kind::A).unwrap();
+    let question = Question::new("app.example", RecordType::A).unwrap();
     let read = |message: &[u8]| question.read_reply(message, 0x1234);
     let mut refused = 0;
     for place in 0..good.len() {

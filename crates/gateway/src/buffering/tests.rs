@@ -61,7 +61,7 @@ fn bodies_can_be_read_again_and_again() {
     ];
     for (length, piece, in_file) in cases {
         let content = content(length);
-        let whole = run(Whole::of(body(&content, piece, None), &settings)).unwrap();
+        let whole = run(BufferedBody::read(body(&content, piece, None), &settings)).unwrap();
         for _ in 0..2 {
             let body = whole.body();
             assert_eq!(body.length(), Some(length as u64), "{length} {piece}");
@@ -78,9 +78,9 @@ fn trailers_come_behind() {
     let settings = BufferSettings { memory: 0, folder: folder.path().to_owned(), ..BufferSettings::default() };
     let mut trailers = Headers::new();
     trailers.append("x-sum", "7").unwrap();
-    for length in [0, 10, LEAST_WRITTEN + 1] {
+    for length in [0, 10, MIN_WRITE + 1] {
         let content = content(length);
-        let whole = run(Whole::of(body(&content, 100, Some(Ok(trailers.clone()))), &settings)).unwrap();
+        let whole = run(BufferedBody::read(body(&content, 100, Some(Ok(trailers.clone()))), &settings)).unwrap();
         for _ in 0..2 {
             let mut body = whole.body();
             assert_eq!(body.length(), None);
@@ -99,15 +99,16 @@ fn trailers_come_behind() {
 #[test]
 fn failures() {
     let settings = BufferSettings { memory: 0, folder: "/nonexistent".into(), ..BufferSettings::default() };
-    let long = content(LEAST_WRITTEN + 1);
-    let failure = run(Whole::of(body(&long, 100, None), &settings)).unwrap_err();
-    assert!(matches!(&failure, BufferFailure::Storage(error) if error.kind() == ErrorKind::NotFound));
+    let long = content(MIN_WRITE + 1);
+    let failure = run(BufferedBody::read(body(&long, 100, None), &settings)).unwrap_err();
+    assert!(matches!(&failure, BufferError::Storage(error) if error.kind() == ErrorKind::NotFound));
     assert_eq!(failure.status(), StatusCode::INSUFFICIENT_STORAGE);
 
-    let failure = run(Whole::of(body(&long, 100, Some(Err(IncomingError::Disconnected))), &settings)).unwrap_err();
-    assert!(matches!(&failure, BufferFailure::Storage(_)));
-    let broken = run(Whole::of(body(b"a", 1, Some(Err(IncomingError::Disconnected))), &settings)).unwrap_err();
-    assert!(matches!(&broken, BufferFailure::Client(_)));
+    let failure =
+        run(BufferedBody::read(body(&long, 100, Some(Err(IncomingError::Disconnected))), &settings)).unwrap_err();
+    assert!(matches!(&failure, BufferError::Storage(_)));
+    let broken = run(BufferedBody::read(body(b"a", 1, Some(Err(IncomingError::Disconnected))), &settings)).unwrap_err();
+    assert!(matches!(&broken, BufferError::Client(_)));
     assert_eq!(broken.status(), StatusCode::BAD_REQUEST);
 }
 
@@ -122,7 +123,7 @@ fn a_full_disk_is_noticed() {
         share: None,
     };
     let error = run(store.write()).unwrap_err();
-    assert!(matches!(&error, BufferFailure::Storage(error) if error.kind() == ErrorKind::StorageFull));
+    assert!(matches!(&error, BufferError::Storage(error) if error.kind() == ErrorKind::StorageFull));
 }
 
 #[test]
@@ -130,19 +131,22 @@ fn bodies_that_would_take_more_space_together_than_is_allowed_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let spool = SpoolSpace::new(300_000);
     let settings = BufferSettings { memory: 64 * 1024, folder: folder.path().to_owned(), spool: spool.clone() };
-    let take = |length: usize| run(Whole::of(body(&content(length), 10_000, None), &settings));
+    let take = |length: usize| run(BufferedBody::read(body(&content(length), 10_000, None), &settings));
     let first = take(200_000).unwrap();
     assert_eq!(spool.used(), 200_000);
     let refused = take(200_000).unwrap_err();
-    assert!(matches!(refused, BufferFailure::SpoolFull { limit: 300_000 }));
+    assert!(matches!(refused, BufferError::SpoolFull { limit: 300_000 }));
     assert_eq!((refused.status(), spool.used()), (StatusCode::SERVICE_UNAVAILABLE, 200_000));
     // What stays in memory takes nothing, and neither does a body whose client leaves.
     take(64 * 1024).unwrap();
-    run(Whole::of(body(&content(90_000), 10_000, Some(Err(IncomingError::Disconnected))), &settings)).unwrap_err();
+    run(BufferedBody::read(body(&content(90_000), 10_000, Some(Err(IncomingError::Disconnected))), &settings))
+        .unwrap_err();
     assert_eq!(spool.used(), 200_000);
     drop(first);
     assert_eq!(spool.used(), 0);
-    let Content::File(file) = take(200_000).unwrap().into_content() else { panic!("it is too long for memory") };
+    let BufferedContent::File(file) = take(200_000).unwrap().into_content() else {
+        panic!("it is too long for memory")
+    };
     assert_eq!((file.length(), spool.used()), (200_000, 200_000));
     drop(file);
     assert_eq!(spool.used(), 0);

@@ -152,9 +152,9 @@ const CASES: &[Case] = &[
 fn fields() {
     for (number, case) in CASES.iter().enumerate() {
         let mut given = headers(case.before);
-        let account = forwarded(case.fields, case.trusted).account(&given, &connection(case.peer, Scheme::Http));
-        given.retain_known(|name, known, _| !account.replaces(name, known));
-        given.append_present(&account.fields()).unwrap();
+        let values = forwarded(case.fields, case.trusted).values(&given, &connection(case.peer, Scheme::Http));
+        given.retain_known(|name, known, _| !values.replaces(name, known));
+        given.append_present(&values.fields()).unwrap();
         assert_eq!(given, headers(case.after), "case {number}");
     }
 }
@@ -162,9 +162,9 @@ fn fields() {
 #[test]
 fn encrypted_connections_are_told() {
     let given = headers(&[("host", "a")]);
-    let account = forwarded(ForwardedFields::Both, NONE).account(&given, &connection("192.0.2.1", Scheme::Https));
+    let values = forwarded(ForwardedFields::Both, NONE).values(&given, &connection("192.0.2.1", Scheme::Https));
     let mut after = given;
-    after.append_present(&account.fields()).unwrap();
+    after.append_present(&values.fields()).unwrap();
     assert_eq!(after.get_str(Known::XForwardedProto), Some("https"));
     assert_eq!(after.get_str(Known::Forwarded), Some("for=192.0.2.1;proto=https;host=a"));
 }

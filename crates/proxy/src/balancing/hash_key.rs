@@ -38,14 +38,14 @@ fn of_text(text: Option<&[u8]>) -> u64 {
 
 /// The text of it, as `$remote_addr` has it.
 fn of_address(address: IpAddr) -> u64 {
-    let mut text = [0; LONGEST_ADDRESS];
+    let mut text = [0; MAX_ADDRESS_LENGTH];
     let mut rest = &mut text[..];
     // It fits.
     let _ = match address {
         IpAddr::V4(address) => write_version_4(address, &mut rest),
         IpAddr::V6(address) => write!(rest, "{address}"),
     };
-    let length = LONGEST_ADDRESS - rest.len();
+    let length = MAX_ADDRESS_LENGTH - rest.len();
     of_text(text.get(..length))
 }
 
@@ -79,7 +79,7 @@ fn parameter<'a>(query: &'a str, name: &str) -> Option<&'a [u8]> {
 }
 
 /// Seven times `ffff:`, and `ffff`. Those with an address of version 4 at their end are written as that.
-const LONGEST_ADDRESS: usize = 39;
+const MAX_ADDRESS_LENGTH: usize = 39;
 
 #[cfg(test)]
 mod tests {

@@ -32,7 +32,7 @@ impl Ring {
         let mut points = Vec::new();
         for (place, server) in (0..).zip(servers) {
             let identity = identity(server);
-            let count = (u32::from(server.weight()) * POINTS).min(MOST_POINTS);
+            let count = (u32::from(server.weight()) * POINTS).min(MAX_POINTS);
             let hash = |number: u32| murmur2(&identity.wrapping_mul(STRIDE).wrapping_add(number).to_le_bytes());
             points.extend((0..count).map(|number| Point { hash: hash(number), place }));
         }
@@ -99,7 +99,7 @@ fn identity(server: &Server) -> u32 {
 const POINTS: u32 = 160;
 
 /// Points of one server at most: Tengine's limit.
-const MOST_POINTS: u32 = 1 << 14;
+const MAX_POINTS: u32 = 1 << 14;
 
 /// How far apart the numbers are that the points of servers with neighbouring ids are made of: Tengine's 256 × 16.
 const STRIDE: u32 = 256 * 16;

@@ -19,7 +19,7 @@ impl RoundRobin {
         let mut turns = Self { credits: vec![0; servers.len()] };
         let weights = || servers.iter().map(|server| u32::from(server.weight())).enumerate();
         let round: u64 = weights().map(|(_, weight)| u64::from(weight)).sum();
-        for _ in 0..seed.checked_rem(round.min(MOST_TURNS)).unwrap_or(0) {
+        for _ in 0..seed.checked_rem(round.min(MAX_TURNS)).unwrap_or(0) {
             turns.turn(weights());
         }
         turns
@@ -58,4 +58,4 @@ fn earnings(weight: u32) -> i64 {
 }
 
 /// How many turns are thought to be over at most. It only has to tell threads apart.
-const MOST_TURNS: u64 = 1000;
+const MAX_TURNS: u64 = 1000;

@@ -7,7 +7,7 @@ use serow_message::Scheme;
 use serow_net::{Wire, tls::TlsSession};
 use tokio::time::timeout;
 
-use super::{error::CheckFailure, grpc, http::Question};
+use super::{error::CheckError, grpc, http::Question};
 use crate::{
     server::Server,
     settings::{CheckKind, CheckSettings, HttpCheck, ProxyHeader, UpstreamSettings},
@@ -19,9 +19,9 @@ pub(super) async fn check(
     upstream: &UpstreamSettings,
     settings: &CheckSettings,
     buffers: &Rc<Buffers>,
-) -> Result<(), CheckFailure> {
+) -> Result<(), CheckError> {
     let checked = timeout(settings.timeout, attempt(server, upstream, settings, buffers)).await;
-    checked.unwrap_or(Err(CheckFailure::TimedOut(settings.timeout)))
+    checked.unwrap_or(Err(CheckError::TimedOut(settings.timeout)))
 }
 
 async fn attempt(
@@ -29,11 +29,11 @@ async fn attempt(
     upstream: &UpstreamSettings,
     settings: &CheckSettings,
     buffers: &Rc<Buffers>,
-) -> Result<(), CheckFailure> {
+) -> Result<(), CheckError> {
     let address = &server.settings().address;
     let dialer = dialer(server, upstream, settings);
     let preamble = upstream.proxy_header.map(ProxyHeader::for_itself).unwrap_or_default();
-    let wire = dialer.dial_with_preamble(buffers, &preamble).await.map_err(CheckFailure::Dial)?;
+    let wire = dialer.dial_with_preamble(buffers, &preamble).await.map_err(CheckError::Dial)?;
     match &settings.kind {
         CheckKind::Tcp => Ok(()),
         CheckKind::Http(check) => {

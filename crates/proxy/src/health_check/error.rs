@@ -8,7 +8,7 @@ use serow_message::StatusCode;
 
 /// Why a check failed.
 #[derive(Debug)]
-pub(super) enum CheckFailure {
+pub(super) enum CheckError {
     /// There is no connection.
     Dial(DialError),
     /// It took too long, all of it.
@@ -20,7 +20,7 @@ pub(super) enum CheckFailure {
     /// The server takes no requests on a new connection.
     Refused,
     /// The request cannot be said: the fault of who set it.
-    Unsayable,
+    Unsendable,
     /// The response has another status than it should.
     Status(StatusCode, Vec<RangeInclusive<u16>>),
     /// A field is not there, or has another value.
@@ -31,7 +31,7 @@ pub(super) enum CheckFailure {
     Grpc(String),
 }
 
-impl fmt::Display for CheckFailure {
+impl fmt::Display for CheckError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Dial(error) => error.fmt(formatter),
@@ -39,7 +39,7 @@ impl fmt::Display for CheckFailure {
             Self::Broken(broken) => broken.fmt(formatter),
             Self::Reset(code) => write!(formatter, "the server cut the exchange off ({code:?})"),
             Self::Refused => formatter.write_str("the server takes no requests"),
-            Self::Unsayable => {
+            Self::Unsendable => {
                 formatter.write_str("the check's request cannot be sent: look at its path, host and text")
             }
             Self::Status(found, expected) => {
@@ -88,7 +88,7 @@ mod tests {
             (&[200..=200], "200"),
         ];
         for (expected, text) in cases {
-            let failure = CheckFailure::Status(StatusCode::INTERNAL_SERVER_ERROR, expected.to_vec());
+            let failure = CheckError::Status(StatusCode::INTERNAL_SERVER_ERROR, expected.to_vec());
             assert_eq!(failure.to_string(), format!("status 500 instead of {text}"));
         }
     }

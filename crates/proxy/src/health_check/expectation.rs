@@ -2,7 +2,7 @@
 
 use serow_message::ResponseHead;
 
-use super::error::CheckFailure;
+use super::error::CheckError;
 use crate::settings::HttpCheck;
 
 /// What is still to be seen of a response.
@@ -27,45 +27,45 @@ impl<'a> Expectation<'a> {
     }
 
     /// The head came.
-    pub(super) fn handle_head(&self, head: &ResponseHead) -> Result<Progress, CheckFailure> {
+    pub(super) fn handle_head(&self, head: &ResponseHead) -> Result<Progress, CheckError> {
         let status = head.status.as_u16();
         if !self.check.expect.iter().any(|range| range.contains(&status)) {
-            return Err(CheckFailure::Status(head.status, self.check.expect.clone()));
+            return Err(CheckError::Status(head.status, self.check.expect.clone()));
         }
         if let Some((name, value)) = &self.check.header {
             let has = |found: &[u8]| value.as_ref().is_none_or(|value| found == value.as_bytes());
             if !head.headers.get_all(name.as_str()).any(has) {
-                return Err(CheckFailure::Header(name.clone(), value.clone()));
+                return Err(CheckError::Header(name.clone(), value.clone()));
             }
         }
         Ok(if self.check.body.is_some() { Progress::Unfinished } else { Progress::Good })
     }
 
     /// A piece of the body came.
-    pub(super) fn handle_data(&mut self, data: &[u8]) -> Result<Progress, CheckFailure> {
+    pub(super) fn handle_data(&mut self, data: &[u8]) -> Result<Progress, CheckError> {
         let Some(text) = &self.check.body else { return Ok(Progress::Good) };
         // The text may have begun in the piece before.
         let from = self.body.len().saturating_sub(text.len().saturating_sub(1));
-        let room = MOST_BODY - self.body.len();
+        let room = MAX_BODY - self.body.len();
         self.body.extend_from_slice(data.get(..room).unwrap_or(data));
         let unseen = self.body.get(from..).unwrap_or_default();
         if text.is_empty() || unseen.windows(text.len()).any(|window| window == text.as_bytes()) {
             return Ok(Progress::Good);
         }
-        if self.body.len() == MOST_BODY { Err(CheckFailure::Body(text.clone())) } else { Ok(Progress::Unfinished) }
+        if self.body.len() == MAX_BODY { Err(CheckError::Body(text.clone())) } else { Ok(Progress::Unfinished) }
     }
 
     /// The body is over.
-    pub(super) fn handle_end(&self) -> Result<(), CheckFailure> {
+    pub(super) fn handle_end(&self) -> Result<(), CheckError> {
         match &self.check.body {
-            Some(text) if !text.is_empty() => Err(CheckFailure::Body(text.clone())),
+            Some(text) if !text.is_empty() => Err(CheckError::Body(text.clone())),
             _ => Ok(()),
         }
     }
 }
 
 /// Bytes of a body that are looked at: a page that says how a server is is smaller, and one that never ends fills no memory.
-const MOST_BODY: usize = 64 * 1024;
+const MAX_BODY: usize = 64 * 1024;
 
 #[cfg(test)]
 mod tests {
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn bodies() {
-        let long = "a".repeat(MOST_BODY);
+        let long = "a".repeat(MAX_BODY);
         let cases: [(&str, &[&str], bool); 8] = [
             ("alive", &["it is alive"], true),
             ("alive", &["it is al", "ive"], true),
@@ -111,9 +111,9 @@ mod tests {
             ("alive", &["it is dead"], false),
             ("alive", &[], false),
             ("", &[], true),
-            ("alive", &[&long[..MOST_BODY - 5], "alive"], true),
+            ("alive", &[&long[..MAX_BODY - 5], "alive"], true),
             // Beyond what is looked at.
-            ("alive", &[&long[..MOST_BODY - 4], "alive"], false),
+            ("alive", &[&long[..MAX_BODY - 4], "alive"], false),
         ];
         for (text, pieces, good) in cases {
             let check = HttpCheck { body: Some(text.to_owned()), ..HttpCheck::default() };

@@ -9,7 +9,7 @@ use serow_message::{Headers, Known, Method, RequestHead, Scheme, StatusCode, Tar
 use serow_net::Wire;
 
 use super::{
-    error::CheckFailure,
+    error::CheckError,
     http::{AGENT, Exchange},
 };
 
@@ -20,7 +20,7 @@ pub(super) async fn ask(
     service: &str,
     authority: &str,
     scheme: Scheme,
-) -> Result<(), CheckFailure> {
+) -> Result<(), CheckError> {
     let mut exchange = Exchange::begin(wire, buffers, &head(authority)?, &question(service), scheme)?;
     let mut body = BytesMut::new();
     loop {
@@ -28,34 +28,34 @@ pub(super) async fn ask(
             ClientEvent::Response(response) if response.is_interim() => {}
             ClientEvent::Response(response) => {
                 if response.head.status != StatusCode::OK {
-                    return Err(CheckFailure::Status(response.head.status, vec![200..=200]));
+                    return Err(CheckError::Status(response.head.status, vec![200..=200]));
                 }
                 judge_code(&response.head.headers)?;
                 if !response.has_body {
                     return judge(&body);
                 }
             }
-            ClientEvent::Data { data, .. } if body.len() + data.len() <= MOST_ANSWER => body.extend_from_slice(&data),
-            ClientEvent::Data { .. } => return Err(CheckFailure::Grpc("the answer is too long".to_owned())),
+            ClientEvent::Data { data, .. } if body.len() + data.len() <= MAX_RESPONSE => body.extend_from_slice(&data),
+            ClientEvent::Data { .. } => return Err(CheckError::Grpc("the answer is too long".to_owned())),
             ClientEvent::End { trailers, .. } => {
                 judge_code(&trailers.unwrap_or_default())?;
                 return judge(&body);
             }
-            ClientEvent::Reset { code, .. } => return Err(CheckFailure::Reset(code)),
+            ClientEvent::Reset { code, .. } => return Err(CheckError::Reset(code)),
             ClientEvent::GoAway { .. } => {}
         }
     }
 }
 
-fn head(authority: &str) -> Result<RequestHead, CheckFailure> {
-    let unsayable = |_| CheckFailure::Unsayable;
+fn head(authority: &str) -> Result<RequestHead, CheckError> {
+    let unsendable = |_| CheckError::Unsendable;
     let target = Bytes::from_static(b"/grpc.health.v1.Health/Check");
-    let target = Target::parse(target, false).map_err(|_| CheckFailure::Unsayable)?;
+    let target = Target::parse(target, false).map_err(|_| CheckError::Unsendable)?;
     let mut headers = Headers::new();
-    headers.insert(Known::Host, authority).map_err(unsayable)?;
-    headers.insert(Known::ContentType, "application/grpc").map_err(unsayable)?;
-    headers.insert(Known::Te, "trailers").map_err(unsayable)?;
-    headers.insert(Known::UserAgent, AGENT).map_err(unsayable)?;
+    headers.insert(Known::Host, authority).map_err(unsendable)?;
+    headers.insert(Known::ContentType, "application/grpc").map_err(unsendable)?;
+    headers.insert(Known::Te, "trailers").map_err(unsendable)?;
+    headers.insert(Known::UserAgent, AGENT).map_err(unsendable)?;
     Ok(RequestHead { method: Method::POST, target, version: Version::HTTP_11, headers })
 }
 
@@ -75,28 +75,28 @@ fn question(service: &str) -> Bytes {
 }
 
 /// gRPC's own status; 0 is good, and where none is told the answer decides.
-fn judge_code(headers: &Headers) -> Result<(), CheckFailure> {
+fn judge_code(headers: &Headers) -> Result<(), CheckError> {
     match headers.get_str("grpc-status") {
         None | Some("0") => Ok(()),
-        Some("5") => Err(CheckFailure::Grpc("the server does not know the service (grpc-status 5)".to_owned())),
-        Some("12") => Err(CheckFailure::Grpc("the server has no grpc.health.v1.Health (grpc-status 12)".to_owned())),
-        Some(code) => Err(CheckFailure::Grpc(format!("grpc-status {code}"))),
+        Some("5") => Err(CheckError::Grpc("the server does not know the service (grpc-status 5)".to_owned())),
+        Some("12") => Err(CheckError::Grpc("the server has no grpc.health.v1.Health (grpc-status 12)".to_owned())),
+        Some(code) => Err(CheckError::Grpc(format!("grpc-status {code}"))),
     }
 }
 
 /// `HealthCheckResponse { ServingStatus status = 1; }`
-fn judge(body: &[u8]) -> Result<(), CheckFailure> {
+fn judge(body: &[u8]) -> Result<(), CheckError> {
     let Some(status) = status(body) else {
-        return Err(CheckFailure::Grpc("the answer is not one of grpc.health.v1".to_owned()));
+        return Err(CheckError::Grpc("the answer is not one of grpc.health.v1".to_owned()));
     };
     let name = match status {
         1 => return Ok(()),
         0 => "UNKNOWN",
         2 => "NOT_SERVING",
         3 => "SERVICE_UNKNOWN",
-        _ => return Err(CheckFailure::Grpc(format!("health {status} instead of SERVING"))),
+        _ => return Err(CheckError::Grpc(format!("health {status} instead of SERVING"))),
     };
-    Err(CheckFailure::Grpc(format!("health {name} instead of SERVING")))
+    Err(CheckError::Grpc(format!("health {name} instead of SERVING")))
 }
 
 /// The number in the answer; `None` where it is no such message. Fields that are not known are passed over.
@@ -146,7 +146,7 @@ fn take_varint(input: &mut &[u8]) -> Option<u64> {
 }
 
 /// Bytes of an answer; one of this service has seven.
-const MOST_ANSWER: usize = 4096;
+const MAX_RESPONSE: usize = 4096;
 
 #[cfg(test)]
 mod tests {

@@ -10,7 +10,7 @@ use serow_message::{Headers, Known, Method, RequestHead, Scheme, Target, Version
 use serow_net::{Wire, monotonic};
 
 use super::{
-    error::CheckFailure,
+    error::CheckError,
     expectation::{Expectation, Progress},
 };
 use crate::settings::HttpCheck;
@@ -25,21 +25,21 @@ pub(super) struct Question<'a> {
 
 impl Question<'_> {
     /// Asks over HTTP/1.1.
-    pub(super) async fn ask_http1(&self, wire: Wire, buffers: Rc<Buffers>) -> Result<(), CheckFailure> {
+    pub(super) async fn ask_http1(&self, wire: Wire, buffers: Rc<Buffers>) -> Result<(), CheckError> {
         let (method, text) = match &self.check.send {
             Some(text) => {
                 let method = text.split(' ').next().and_then(|method| Method::from_bytes(method.as_bytes()).ok());
-                (method.ok_or(CheckFailure::Unsayable)?, text.clone())
+                (method.ok_or(CheckError::Unsendable)?, text.clone())
             }
             None => (Method::GET, self.text()?),
         };
         let mut connection = Http1::new(wire, buffers, serow_http1::Limits::default());
         connection.send_written(text.into());
-        connection.expect(&method).map_err(|_| CheckFailure::Unsayable)?;
-        poll_fn(|context| connection.poll_flush(context)).await.map_err(CheckFailure::Broken)?;
+        connection.expect(&method).map_err(|_| CheckError::Unsendable)?;
+        poll_fn(|context| connection.poll_flush(context)).await.map_err(CheckError::Broken)?;
         let mut expectation = Expectation::new(self.check);
         loop {
-            let event = poll_fn(|context| connection.poll_receive(context)).await.map_err(CheckFailure::Broken)?;
+            let event = poll_fn(|context| connection.poll_receive(context)).await.map_err(CheckError::Broken)?;
             let progress = match event {
                 Event::Head(response) if response.is_interim() => Progress::Unfinished,
                 Event::Head(response) => expectation.handle_head(&response.head)?,
@@ -53,7 +53,7 @@ impl Question<'_> {
     }
 
     /// Asks over HTTP/2.
-    pub(super) async fn ask_http2(&self, wire: Wire, buffers: Rc<Buffers>) -> Result<(), CheckFailure> {
+    pub(super) async fn ask_http2(&self, wire: Wire, buffers: Rc<Buffers>) -> Result<(), CheckError> {
         let mut exchange = Exchange::begin(wire, buffers, &self.head()?, &Bytes::new(), self.scheme)?;
         let mut expectation = Expectation::new(self.check);
         loop {
@@ -65,7 +65,7 @@ impl Question<'_> {
                 },
                 ClientEvent::Data { data, .. } => expectation.handle_data(&data)?,
                 ClientEvent::End { .. } => return expectation.handle_end(),
-                ClientEvent::Reset { code, .. } => return Err(CheckFailure::Reset(code)),
+                ClientEvent::Reset { code, .. } => return Err(CheckError::Reset(code)),
                 ClientEvent::GoAway { .. } => Progress::Unfinished,
             };
             if progress == Progress::Good {
@@ -75,19 +75,19 @@ impl Question<'_> {
     }
 
     /// The request as it is sent over HTTP/1.1.
-    fn text(&self) -> Result<String, CheckFailure> {
+    fn text(&self) -> Result<String, CheckError> {
         let head = self.head()?;
-        let host = head.headers.get_str(Known::Host).ok_or(CheckFailure::Unsayable)?;
+        let host = head.headers.get_str(Known::Host).ok_or(CheckError::Unsendable)?;
         let target = head.target.as_str();
         Ok(format!("GET {target} HTTP/1.1\r\nhost: {host}\r\nuser-agent: {AGENT}\r\nconnection: close\r\n\r\n"))
     }
 
-    fn head(&self) -> Result<RequestHead, CheckFailure> {
-        let unsayable = |_| CheckFailure::Unsayable;
-        let target = Target::parse(self.check.path.clone().into(), false).map_err(|_| CheckFailure::Unsayable)?;
+    fn head(&self) -> Result<RequestHead, CheckError> {
+        let unsendable = |_| CheckError::Unsendable;
+        let target = Target::parse(self.check.path.clone().into(), false).map_err(|_| CheckError::Unsendable)?;
         let mut headers = Headers::new();
-        headers.insert(Known::Host, self.check.host.as_ref().unwrap_or(&self.authority)).map_err(unsayable)?;
-        headers.insert(Known::UserAgent, AGENT).map_err(unsayable)?;
+        headers.insert(Known::Host, self.check.host.as_ref().unwrap_or(&self.authority)).map_err(unsendable)?;
+        headers.insert(Known::UserAgent, AGENT).map_err(unsendable)?;
         Ok(RequestHead { method: Method::GET, target, version: Version::HTTP_11, headers })
     }
 }
@@ -105,18 +105,18 @@ impl Exchange {
         head: &RequestHead,
         body: &Bytes,
         scheme: Scheme,
-    ) -> Result<Self, CheckFailure> {
+    ) -> Result<Self, CheckError> {
         let mut connection = Http2::new(wire, buffers, serow_http2::Limits::default(), monotonic());
         let scheme = if scheme == Scheme::Https { "https" } else { "http" };
         connection.open(head, body, Asking { scheme, ..Asking::default() }).map_err(|error| match error {
-            OpenError::WouldBlock | OpenError::Leaving => CheckFailure::Refused,
-            OpenError::Misuse => CheckFailure::Unsayable,
+            OpenError::WouldBlock | OpenError::Leaving => CheckError::Refused,
+            OpenError::Misuse => CheckError::Unsendable,
         })?;
         Ok(Self { connection })
     }
 
     /// The next event. What it asks to be sent is sent meanwhile.
-    pub(super) async fn receive(&mut self) -> Result<ClientEvent, CheckFailure> {
+    pub(super) async fn receive(&mut self) -> Result<ClientEvent, CheckError> {
         let event = poll_fn(|context| {
             let event = self.connection.poll_receive(context, monotonic());
             if event.is_pending()
@@ -126,7 +126,7 @@ impl Exchange {
             }
             event
         });
-        let event = event.await.map_err(|broken: Broken| CheckFailure::Broken(broken))?;
+        let event = event.await.map_err(|broken: Broken| CheckError::Broken(broken))?;
         if let ClientEvent::Data { stream, data } = &event {
             self.connection.note_consumed(*stream, data.len());
         }

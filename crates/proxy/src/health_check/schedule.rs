@@ -31,7 +31,7 @@ pub(crate) async fn check_servers(upstream: Upstream, buffers: Rc<Buffers>) {
         for (place, server) in new.iter().enumerate() {
             let pause = first_pause(place, new.len(), settings.interval);
             let checks =
-                check_for_ever(upstream.clone(), Arc::clone(server), settings.clone(), Rc::clone(&buffers), pause);
+                check_forever(upstream.clone(), Arc::clone(server), settings.clone(), Rc::clone(&buffers), pause);
             under_check.insert(server.number(), Checking(spawn_local(checks).abort_handle()));
         }
         changed.await;
@@ -48,7 +48,7 @@ impl Drop for Checking {
 }
 
 /// One check after the other, so that there is never more than one at a time.
-async fn check_for_ever(
+async fn check_forever(
     upstream: Upstream,
     server: Arc<Server>,
     settings: CheckSettings,
@@ -104,7 +104,7 @@ const PACE: Duration = Duration::from_millis(10);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{CheckKind, ServerSettings, Upkeep, UpstreamSettings};
+    use crate::{BackgroundTasks, CheckKind, ServerSettings, UpstreamSettings};
 
     /// Nobody listens there, so that a check says at once that the server is down.
     fn refusing(upstream: &Upstream, port: u16) -> Arc<Server> {
@@ -127,7 +127,7 @@ mod tests {
         let interval = Duration::from_millis(1);
         settings.check = Some(CheckSettings { interval, fall: 1, ..CheckSettings::new(CheckKind::Tcp) });
         let upstream = Upstream::new(settings);
-        let _upkeep = Upkeep::start(vec![upstream.clone()]).unwrap();
+        let _background_tasks = BackgroundTasks::start(vec![upstream.clone()]).unwrap();
         let (first, second) = (refusing(&upstream, 1), refusing(&upstream, 2));
         assert!(first.health.is_up() && second.health.is_up());
         upstream.change_servers(|_| vec![Arc::clone(&first)]);

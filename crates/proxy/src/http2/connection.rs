@@ -16,10 +16,10 @@ use serow_message::{BodyLength, Headers, Misuse};
 use serow_net::{Deadline, Moment, Wire};
 
 use super::{
-    Asked, MOST_STREAMS, limits,
+    MAX_STREAMS, StreamRequest, limits,
     liveness::{Liveness, Verdict},
-    slot::{Lost, Slot},
-    stream::{Request, Stream},
+    slot::{Slot, StreamError},
+    stream::{RequestProgress, Stream},
 };
 use crate::thread::ThreadContext;
 
@@ -74,8 +74,8 @@ impl Connection {
     }
 
     /// Begins a request. Where all of its body is in memory, that is sent as well.
-    pub(super) fn open(self: &Rc<Self>, asked: Asked<'_>, scheme: &str) -> Result<Stream, OpenError> {
-        let Asked { head, body, interim, protocol } = asked;
+    pub(super) fn open(self: &Rc<Self>, asked: StreamRequest<'_>, scheme: &str) -> Result<Stream, OpenError> {
+        let StreamRequest { head, body, interim, protocol } = asked;
         let mut state = self.state.borrow_mut();
         state.check_room()?;
         let link = &mut state.link;
@@ -85,11 +85,11 @@ impl Connection {
             _ if protocol.is_some() => {
                 // Who does not know yet whether it may has to wait for that.
                 link.allows_extended_connect().ok_or(OpenError::WouldBlock)?;
-                (link.begin(head, BodyLength::Unknown, asking)?, Request::Head)
+                (link.begin(head, BodyLength::Unknown, asking)?, RequestProgress::Head)
             }
-            Some(bytes) => (link.open(head, bytes, asking)?, Request::Whole),
-            _ if length == BodyLength::Known(0) => (link.begin(head, length, asking)?, Request::Whole),
-            _ => (link.begin(head, length, asking)?, Request::Head),
+            Some(bytes) => (link.open(head, bytes, asking)?, RequestProgress::Whole),
+            _ if length == BodyLength::Known(0) => (link.begin(head, length, asking)?, RequestProgress::Whole),
+            _ => (link.begin(head, length, asking)?, RequestProgress::Head),
         };
         let slot = Rc::new(Slot::new(interim.clone()));
         state.slots.push((id, Rc::clone(&slot)));
@@ -221,7 +221,7 @@ impl State {
             }
             ClientEvent::Reset { stream, code } => {
                 if let Some(slot) = self.slot(stream) {
-                    slot.put_loss(Lost::Reset(code));
+                    slot.put_loss(StreamError::Reset(code));
                 }
             }
             ClientEvent::GoAway { code } => tracing::debug!(%code, "a server takes no more requests on a connection"),
@@ -239,7 +239,7 @@ impl State {
 
     fn check_room(&self) -> Result<(), OpenError> {
         self.link.check_room()?;
-        let most = if self.link.has_settings() { MOST_STREAMS } else { STREAMS_UNTIL_TOLD };
+        let most = if self.link.has_settings() { MAX_STREAMS } else { STREAMS_BEFORE_SETTINGS };
         if self.link.active_streams() >= most as usize { Err(OpenError::WouldBlock) } else { Ok(()) }
     }
 
@@ -247,7 +247,7 @@ impl State {
     fn lose_all(&mut self, broken: Broken) {
         let broken = Rc::new(broken);
         for (_, slot) in &self.slots {
-            slot.put_loss(Lost::Broken(Rc::clone(&broken)));
+            slot.put_loss(StreamError::ConnectionLost(Rc::clone(&broken)));
         }
         // So that no more is begun.
         self.link.begin_shutdown();
@@ -276,7 +276,7 @@ fn since_beginning(now: Moment) -> Duration {
 }
 
 /// Streams before the server's settings have come. It may allow few and refuse the others, and they come within a round trip.
-const STREAMS_UNTIL_TOLD: u32 = 1;
+const STREAMS_BEFORE_SETTINGS: u32 = 1;
 
 /// Four fillings of a buffer.
 const RECEIVED_AT_ONCE: u64 = 256 * 1024;

@@ -17,9 +17,9 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-use super::{Asked, connection::Connection, stream::Stream};
+use super::{StreamRequest, connection::Connection, stream::Stream};
 use crate::{
-    failure::{Cause, Failure, Processed},
+    attempt_error::{AttemptError, Cause, Processed},
     server::Server,
     settings::ProxyHeader,
     thread_local_pool::ThreadLocalPool,
@@ -67,7 +67,7 @@ impl Connections {
     }
 
     /// Begins a request, if there is room for it now and nobody has waited for longer.
-    pub(crate) fn begin(&self, asked: Asked<'_>) -> Result<Option<Stream>, Failure> {
+    pub(crate) fn begin(&self, asked: StreamRequest<'_>) -> Result<Option<Stream>, AttemptError> {
         if self.waiting.get() == 0 { self.begin_in_turn(asked) } else { Ok(None) }
     }
 
@@ -76,23 +76,23 @@ impl Connections {
     pub(crate) async fn begin_later(
         self: &Rc<Self>,
         pool: &Rc<ThreadLocalPool>,
-        asked: Asked<'_>,
-    ) -> Result<Option<Stream>, Failure> {
+        asked: StreamRequest<'_>,
+    ) -> Result<Option<Stream>, AttemptError> {
         let settings = pool.upstream.settings();
-        let patience = settings.timeouts.connect + settings.queue.patience;
+        let patience = settings.timeouts.connect + settings.queue.timeout;
         let until = Instant::now() + patience;
         let failures = self.failures();
         let queued = Queued::enter(self);
         loop {
             self.dial_if_needed(pool);
             if timeout_at(until, self.room.notified()).await.is_err() {
-                return Err(Failure::of_exchange(Cause::Busy(patience), Processed::Never));
+                return Err(AttemptError::of_exchange(Cause::Busy(patience), Processed::Never));
             }
             if let Some(failure) = &*self.failure.borrow()
                 && failure.number != failures
                 && self.open.borrow().is_empty()
             {
-                return Err(Failure::dial(Rc::clone(&failure.error)));
+                return Err(AttemptError::dial(Rc::clone(&failure.error)));
             }
             if self.protocol() == Some(Protocol::Http1) {
                 return Ok(None);
@@ -111,7 +111,7 @@ impl Connections {
     }
 
     /// Begins a request on the first connection that has room, if any has.
-    fn begin_in_turn(&self, asked: Asked<'_>) -> Result<Option<Stream>, Failure> {
+    fn begin_in_turn(&self, asked: StreamRequest<'_>) -> Result<Option<Stream>, AttemptError> {
         let scheme = match self.server.settings().address.scheme {
             Scheme::Http => "http",
             Scheme::Https => "https",
@@ -120,7 +120,7 @@ impl Connections {
             match connection.open(asked, scheme) {
                 Ok(stream) => return Ok(Some(stream)),
                 Err(OpenError::WouldBlock | OpenError::Leaving) => {}
-                Err(error @ OpenError::Misuse) => return Err(Failure::unsayable(error.to_string())),
+                Err(error @ OpenError::Misuse) => return Err(AttemptError::unsendable(error.to_string())),
             }
         }
         Ok(None)
@@ -135,7 +135,7 @@ impl Connections {
         }
         let failed = self.failure.borrow().as_ref().is_some_and(|failure| pool.now().since(failure.at) < PAUSE);
         // Where there is one at least, those who wait do so for it.
-        if open >= MOST_CONNECTIONS || open > 0 && failed || self.is_dialing.replace(true) {
+        if open >= MAX_CONNECTIONS || open > 0 && failed || self.is_dialing.replace(true) {
             return;
         }
         let (connections, pool) = (Rc::clone(self), Rc::clone(pool));
@@ -162,7 +162,7 @@ impl Connections {
         self.open.borrow_mut().push(Rc::clone(&connection));
         self.pass_on();
         let keep = pool.upstream.settings().keep;
-        let time = if keep.idle == 0 { SHORTLY } else { keep.idle_time.max(SHORTLY) };
+        let time = if keep.idle == 0 { MIN_IDLE_TIME } else { keep.idle_time.max(MIN_IDLE_TIME) };
         connection.run(&pool.thread, time, || self.pass_on()).await;
         self.open.borrow_mut().retain(|other| !Rc::ptr_eq(other, &connection));
         // Somebody may have to open another.
@@ -224,10 +224,10 @@ impl Drop for Queued<'_> {
 
 /// Connections of one thread to one server. With those of all threads, servers that allow a hundred streams each get some
 /// thousand requests at a time; more would be of no use to them.
-const MOST_CONNECTIONS: usize = 8;
+const MAX_CONNECTIONS: usize = 8;
 
 /// How long a connection is kept at least: those it was opened for must have time to come to it.
-const SHORTLY: Duration = Duration::from_secs(1);
+const MIN_IDLE_TIME: Duration = Duration::from_secs(1);
 
 /// From one attempt to open a further connection to the next, where the first failed.
 const PAUSE: Duration = Duration::from_secs(1);

@@ -8,7 +8,7 @@ use serow_net::Moment;
 ///
 /// ```text
 ///                    nothing for SILENCE: a PING          the answer, and nothing else
-///   Listening ─────────────────────────────────▶ Asked ────────────────────────────────▶ Sure, until ASKED_AGAIN
+///   Listening ─────────────────────────────────▶ StreamRequest ────────────────────────────────▶ Sure, until NEXT_PING
 ///       ▲ ▲                                       │ │                                      │
 ///       │ └───────────── anything more ───────────┘ └── nothing for ANSWER: it is gone     │
 ///       └────────────────────────────── anything ──────────────────────────────────────────┘
@@ -29,7 +29,7 @@ enum Stage {
     /// What comes shows that the server is there.
     Listening,
     /// It was asked.
-    Asked,
+    StreamRequest,
     /// It is there, and has nothing to say.
     Sure,
 }
@@ -59,9 +59,9 @@ impl Liveness {
             Stage::Idle if is_active => Some(Stage::Listening),
             Stage::Idle => None,
             _ if !is_active => Some(Stage::Idle),
-            Stage::Asked if news == PING_FRAME => Some(Stage::Sure),
-            Stage::Listening | Stage::Asked | Stage::Sure if news > 0 => Some(Stage::Listening),
-            Stage::Listening | Stage::Asked | Stage::Sure => None,
+            Stage::StreamRequest if news == PING_FRAME => Some(Stage::Sure),
+            Stage::Listening | Stage::StreamRequest | Stage::Sure if news > 0 => Some(Stage::Listening),
+            Stage::Listening | Stage::StreamRequest | Stage::Sure => None,
         };
         if let Some(next) = next {
             self.begin(next, received, now);
@@ -69,15 +69,15 @@ impl Liveness {
         let (time, then) = match self.stage {
             Stage::Idle => (keep, Verdict::Idle),
             Stage::Listening => (SILENCE, Verdict::Ask),
-            Stage::Asked => (ANSWER, Verdict::Dead),
-            Stage::Sure => (ASKED_AGAIN, Verdict::Ask),
+            Stage::StreamRequest => (ANSWER, Verdict::Dead),
+            Stage::Sure => (NEXT_PING, Verdict::Ask),
         };
         match time.checked_sub(now.since(self.since)) {
             Some(left) if !left.is_zero() => return Verdict::Wait(left),
             _ => {}
         }
         if then == Verdict::Ask {
-            self.begin(Stage::Asked, received, now);
+            self.begin(Stage::StreamRequest, received, now);
         }
         then
     }
@@ -96,7 +96,7 @@ const ANSWER: Duration = Duration::from_secs(10);
 
 /// Until a server that was there and has said nothing since is asked again. gRPC's servers take more than two PING within
 /// five minutes, with no data in between, for an attack.
-const ASKED_AGAIN: Duration = Duration::from_secs(330);
+const NEXT_PING: Duration = Duration::from_secs(330);
 
 /// RFC 9113 §4.1, §6.7.
 const PING_FRAME: u64 = 9 + 8;
@@ -110,7 +110,7 @@ mod tests {
         let keep = Duration::from_secs(55);
         let wait = |seconds| Verdict::Wait(Duration::from_secs(seconds));
         // At this second, with so many bytes received, and streams open or not.
-        let course = [
+        let attempt_log = [
             (0, 0, false, wait(55)),
             (50, 100, false, wait(5)),
             (54, 100, true, wait(30)),
@@ -129,7 +129,7 @@ mod tests {
             (571, 400, true, Verdict::Dead),
         ];
         let mut liveness = Liveness::new(Moment::from_milliseconds(0));
-        for (second, received, is_active, expected) in course {
+        for (second, received, is_active, expected) in attempt_log {
             let now = Moment::from_milliseconds(second * 1000);
             assert_eq!(liveness.judge(received, is_active, keep, now), expected, "{second}");
         }

@@ -12,7 +12,7 @@ use serow_client::Broken;
 use serow_http2::{ErrorCode, ReceivedResponse};
 use serow_message::{Headers, Interim};
 
-use crate::answer::{Received, pass_on};
+use crate::server_response::{ReceivedBody, pass_on};
 
 /// What has come of one response.
 #[derive(Default)]
@@ -26,26 +26,26 @@ pub(super) struct Slot {
 struct State {
     head: Option<ReceivedResponse>,
     /// Not more than the window allows.
-    received: Received,
-    lost: Option<Lost>,
+    received: ReceivedBody,
+    lost: Option<StreamError>,
     exchange: Option<Waker>,
 }
 
 /// Why a stream is over before its end.
 #[derive(Clone, Debug)]
-pub(super) enum Lost {
+pub(super) enum StreamError {
     /// The server cut it off.
     Reset(ErrorCode),
     /// The connection is of no more use.
-    Broken(Rc<Broken>),
+    ConnectionLost(Rc<Broken>),
 }
 
-impl fmt::Display for Lost {
+impl fmt::Display for StreamError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Reset(ErrorCode::REFUSED_STREAM) => formatter.write_str("the server refused the stream"),
             Self::Reset(code) => write!(formatter, "the server cut the stream off: {code}"),
-            Self::Broken(broken) => broken.fmt(formatter),
+            Self::ConnectionLost(broken) => broken.fmt(formatter),
         }
     }
 }
@@ -54,7 +54,7 @@ impl fmt::Display for Lost {
 pub(super) enum Next {
     Piece(Bytes),
     End(Option<Headers>),
-    Lost(Lost),
+    Lost(StreamError),
     /// It is still to come.
     Awaited,
 }
@@ -89,7 +89,7 @@ impl Slot {
     }
 
     /// Nothing more comes, and nothing more is taken.
-    pub(super) fn put_loss(&self, lost: Lost) {
+    pub(super) fn put_loss(&self, lost: StreamError) {
         let mut state = self.state.borrow_mut();
         state.lost.get_or_insert(lost);
         state.wake();
@@ -113,12 +113,12 @@ impl Slot {
     }
 
     /// What has come of the body, if all of it has.
-    pub(super) fn take_whole(&self) -> Option<Received> {
+    pub(super) fn take_whole(&self) -> Option<ReceivedBody> {
         let mut state = self.state.borrow_mut();
         state.received.end.is_some().then(|| std::mem::take(&mut state.received))
     }
 
-    pub(super) fn lost(&self) -> Option<Lost> {
+    pub(super) fn lost(&self) -> Option<StreamError> {
         self.state.borrow().lost.clone()
     }
 

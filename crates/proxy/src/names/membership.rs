@@ -103,7 +103,7 @@ mod tests {
     use std::time::Instant;
 
     use super::*;
-    use crate::{Upkeep, UpstreamSettings};
+    use crate::{BackgroundTasks, UpstreamSettings};
 
     #[test]
     fn what_is_wanted_of_a_name_is_wanted_of_servers_that_come_later() {
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn names_come_and_go_while_the_proxy_runs() {
         let upstream = Upstream::new(UpstreamSettings::new("app", Vec::new()));
-        let _upkeep = Upkeep::start(vec![upstream.clone()]).unwrap();
+        let _background_tasks = BackgroundTasks::start(vec![upstream.clone()]).unwrap();
         let name = ServerSettings::new("localhost:1".parse().unwrap());
         for _ in 0..3 {
             upstream.change_named(|named| named.push(Arc::new(name.clone())));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serow_net::Moment;
 
-use super::{Ejection, Outcome, Outlier, PassiveSettings, Reason, Turn};
+use super::{Ejection, EjectionChange, Outcome, Outlier, PassiveSettings, Reason};
 
 const SETTINGS: PassiveSettings = PassiveSettings { failures: 3, ejection: Duration::from_secs(10) };
 
@@ -14,14 +14,14 @@ fn at(second: u64) -> Moment {
 }
 
 /// Requests that all come to this at this second, and what the last says.
-fn note(outlier: &Outlier, outcome: Outcome, count: usize, second: u64) -> Option<Turn> {
+fn note(outlier: &Outlier, outcome: Outcome, count: usize, second: u64) -> Option<EjectionChange> {
     (0..count).map(|_| outlier.note(outcome, at(second), &SETTINGS, || true)).last().flatten()
 }
 
 fn failures(outlier: &Outlier, count: usize, second: u64) -> Option<Ejection> {
     match note(outlier, Outcome::Failure, count, second) {
-        Some(Turn::Ejected(ejection)) => Some(ejection),
-        Some(Turn::Recovered) => panic!("a failure is no recovery"),
+        Some(EjectionChange::Ejected(ejection)) => Some(ejection),
+        Some(EjectionChange::Recovered) => panic!("a failure is no recovery"),
         None => None,
     }
 }
@@ -31,7 +31,7 @@ fn successes(outlier: &Outlier, count: usize, second: u64) {
 }
 
 fn recovery(outlier: &Outlier, second: u64) {
-    assert_eq!(note(outlier, Outcome::Success, 1, second), Some(Turn::Recovered));
+    assert_eq!(note(outlier, Outcome::Success, 1, second), Some(EjectionChange::Recovered));
 }
 
 /// Requests, each at a second (`+` well, `-` failed, `.` one second passes), and why the server is left alone at the end.

@@ -55,9 +55,9 @@ fn check() -> CheckSettings {
 fn upstream(states: &[State]) -> (Upstream, Vec<Lease>) {
     let servers = (9001..).zip(states).map(|(port, state)| {
         let address: ServerAddress = format!("127.0.0.1:{port}").parse().unwrap();
-        let most_requests = (*state == Full).then_some(1);
+        let max_requests = (*state == Full).then_some(1);
         let weight = u16::from(*state != Weightless);
-        ServerSettings { most_requests, weight, backup: *state == Backup, ..ServerSettings::new(address) }
+        ServerSettings { max_requests, weight, backup: *state == Backup, ..ServerSettings::new(address) }
     });
     let upstream =
         Upstream::new(UpstreamSettings { check: Some(check()), ..UpstreamSettings::new("test", servers.collect()) });
@@ -87,13 +87,13 @@ fn select(states: &[State], session: Option<usize>, only_session: bool) -> Found
     let (upstream, _leases) = upstream(states);
     let number = |place: usize| upstream.servers()[place].number();
     let tried = (0..states.len()).filter(|place| states[*place] == Tried).map(number).collect();
-    let wish = Wish { session: session.map(number), only_session, tried, ..Wish::default() };
+    let requirements = Requirements { session: session.map(number), only_session, tried, ..Requirements::default() };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     tokio::task::LocalSet::new().block_on(&runtime, async {
         let local = LocalUpstream::of(&upstream);
         let mut places = BTreeSet::new();
         for _ in 0..20 {
-            match local.select(&wish) {
+            match local.select(&requirements) {
                 Selection::Chosen(lease) => {
                     let is_it = |server: &Arc<Server>| server.number() == lease.server().number();
                     places.extend(upstream.servers().iter().position(is_it));
@@ -171,11 +171,12 @@ fn whether_there_is_another() {
         let (upstream, _leases) = upstream(states);
         let servers = upstream.servers();
         let tried = servers.iter().zip(states).filter(|(_, state)| **state == Tried);
-        let wish = Wish { tried: tried.map(|(server, _)| server.number()).collect(), ..Wish::default() };
+        let requirements =
+            Requirements { tried: tried.map(|(server, _)| server.number()).collect(), ..Requirements::default() };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         tokio::task::LocalSet::new().block_on(&runtime, async {
-            assert_eq!(LocalUpstream::of(&upstream).has_another(&wish), expected, "{states:?}");
-            let bound = Wish { only_session: true, ..wish };
+            assert_eq!(LocalUpstream::of(&upstream).has_another(&requirements), expected, "{states:?}");
+            let bound = Requirements { only_session: true, ..requirements };
             assert!(!LocalUpstream::of(&upstream).has_another(&bound), "{states:?}");
         });
     }

@@ -5,21 +5,21 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serow_gateway::Asked;
+use serow_gateway::RequestSummary;
 use serow_message::{Feeder, IncomingError};
 use tokio::time::timeout_at;
 
 use crate::{outlier::Outcome, server::Server, thread_local_pool::ThreadLocalPool, warnings::warn_of_server};
 
 /// How feeding ended.
-pub(crate) enum Fed {
-    Whole,
+pub(crate) enum ForwardingEnd {
+    Complete,
     /// Nobody wants the rest.
     Abandoned,
 }
 
 /// The response cannot be finished.
-pub(crate) struct Cut {
+pub(crate) struct CutOff {
     error: IncomingError,
     cause: String,
     blame: Blame,
@@ -35,20 +35,20 @@ enum Blame {
 }
 
 /// Feeds until then at most.
-pub(crate) async fn fed_by(
+pub(crate) async fn forward_until(
     until: Option<Instant>,
-    feeding: impl Future<Output = Result<Fed, Cut>>,
-) -> Result<Fed, Cut> {
+    feeding: impl Future<Output = Result<ForwardingEnd, CutOff>>,
+) -> Result<ForwardingEnd, CutOff> {
     match until {
         None => feeding.await,
         Some(until) => Box::pin(timeout_at(until.into(), feeding)).await.unwrap_or_else(|_| {
             let cause = "it took longer than all of it may".to_owned();
-            Err(Cut { error: IncomingError::TimedOut, cause, blame: Blame::Anybody })
+            Err(CutOff { error: IncomingError::TimedOut, cause, blame: Blame::Anybody })
         }),
     }
 }
 
-impl Cut {
+impl CutOff {
     /// The rest cannot come.
     pub(crate) fn lost(cause: &impl Display) -> Self {
         Self { error: IncomingError::Disconnected, cause: cause.to_string(), blame: Blame::Server }
@@ -61,7 +61,7 @@ impl Cut {
     }
 
     /// Tells the client, the log and the server's counters.
-    pub(crate) fn tell(self, feeder: &Feeder, pool: &ThreadLocalPool, server: &Server, asked: &Asked) {
+    pub(crate) fn tell(self, sender: &Feeder, pool: &ThreadLocalPool, server: &Server, asked: &RequestSummary) {
         let upstream = &pool.upstream.settings().name;
         server.counters.cut.add(1);
         if self.blame == Blame::Server {
@@ -69,6 +69,6 @@ impl Cut {
         }
         let message = format_args!("{asked}: the response was cut off: {}", self.cause);
         warn_of_server(upstream, server, pool.now(), message);
-        feeder.fail(self.error);
+        sender.fail(self.error);
     }
 }

@@ -8,7 +8,7 @@ use serow_net::monotonic;
 
 use super::Forwarding;
 use crate::{
-    failure::{Cause, Failure, Processed},
+    attempt_error::{AttemptError, Cause, Processed},
     forwarding::Connections,
     retry::{Decision, Fault},
     server::Server,
@@ -45,17 +45,17 @@ impl Forwarding<'_> {
         let is_lost = self.crashes.lost.as_ref().is_some_and(|lost| lost.number() == server.number());
         match (decision, fault, processed) {
             (Decision::GiveUp, ..) => decision,
-            (_, Fault::Broken, _) if self.crashes.is_innocent => {
-                self.wish.least_servers = self.wish.least_servers.max(1);
-                Decision::Elsewhere
+            (_, Fault::ConnectionLost, _) if self.crashes.is_innocent => {
+                self.requirements.min_servers = self.requirements.min_servers.max(1);
+                Decision::RetryElsewhere
             }
-            (Decision::Anew, ..) => {
+            (Decision::RetryOnNewConnection, ..) => {
                 self.crashes.lost = Some(Arc::clone(server));
                 // The same one says whether it is there.
-                self.wish.session = Some(server.number());
+                self.requirements.session = Some(server.number());
                 decision
             }
-            (_, Fault::Broken, Processed::Maybe) => self.note_crash(server, settings),
+            (_, Fault::ConnectionLost, Processed::Maybe) => self.note_crash(server, settings),
             (_, Fault::Connect, _) if is_lost => self.note_crash(server, settings),
             _ => decision,
         }
@@ -63,19 +63,19 @@ impl Forwarding<'_> {
 
     /// The same, before the next attempt, where the server that closed the connection is known to have ended.
     pub(super) fn look_for_lost(&mut self) -> Decision {
-        let Some(lost) = self.crashes.lost.clone() else { return Decision::Elsewhere };
+        let Some(lost) = self.crashes.lost.clone() else { return Decision::RetryElsewhere };
         let is_there = self.local.upstream.servers().iter().any(|server| server.number() == lost.number());
         match self.local.upstream.settings().crashes {
             Some(settings) if !is_there => self.note_crash(&lost, settings),
-            _ => Decision::Elsewhere,
+            _ => Decision::RetryElsewhere,
         }
     }
 
     /// A server that refuses connections has crashed, though it is not known yet: the next one is waited for.
-    pub(super) fn look_for_refusal(&mut self, failure: &Failure) {
+    pub(super) fn look_for_refusal(&mut self, failure: &AttemptError) {
         let is_refused = matches!(&failure.cause, Cause::Dial(error) if !matches!(**error, DialError::TimedOut(_)));
         if is_refused && self.local.upstream.settings().crashes.is_some() {
-            self.wish.least_servers = self.wish.least_servers.max(1);
+            self.requirements.min_servers = self.requirements.min_servers.max(1);
         }
     }
 
@@ -83,20 +83,20 @@ impl Forwarding<'_> {
         server.note_crash();
         self.crashes.count += 1;
         self.crashes.lost = None;
-        self.wish.session = None;
+        self.requirements.session = None;
         let line = RequestLine { method: self.head.method().clone(), target: self.head.target().clone() };
         let mut crashing = self.local.upstream.crashing();
         if self.crashes.count > MAX_RETRIES {
             crashing.note(&line, monotonic());
             return Decision::GiveUp;
         }
-        let Some(least_servers) = settings.least_servers.filter(|_| !crashing.has(&line, monotonic())) else {
+        let Some(min_servers) = settings.min_servers.filter(|_| !crashing.has(&line, monotonic())) else {
             return Decision::GiveUp;
         };
-        self.wish.least_servers = least_servers;
+        self.requirements.min_servers = min_servers;
         // On one that was used before, the next crash would look like a connection that was closed while it was idle.
         self.connections = Connections::New;
-        Decision::Elsewhere
+        Decision::RetryElsewhere
     }
 }
 

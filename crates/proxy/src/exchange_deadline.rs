@@ -10,34 +10,34 @@ use serow_net::Deadline;
 use crate::{settings::UpstreamTimeouts, thread_local_pool::ThreadLocalPool};
 
 /// How long the server of one exchange is waited for.
-pub(crate) struct Patience {
-    waiting: Waiting,
+pub(crate) struct ExchangeDeadline {
+    waiting: AwaitedStep,
     deadline: Deadline,
     timeouts: UpstreamTimeouts,
 }
 
 /// What the server is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Waiting {
+pub(crate) enum AwaitedStep {
     /// Nothing: it is the client's turn.
     Nothing,
     /// It is to take of the request.
-    Taking,
+    TakeRequest,
     /// It is to begin with the response.
-    Beginning,
+    BeginResponse,
     /// It is to go on with the response.
-    GoingOn,
+    ContinueResponse,
 }
 
-impl Patience {
+impl ExchangeDeadline {
     /// For an exchange of this upstream.
     pub(crate) fn new(pool: &ThreadLocalPool) -> Self {
         let (deadline, timeouts) = (pool.thread.deadlines.register(), pool.upstream.settings().timeouts);
-        Self { waiting: Waiting::Nothing, deadline, timeouts }
+        Self { waiting: AwaitedStep::Nothing, deadline, timeouts }
     }
 
     /// Its time begins when what is waited for changes.
-    pub(crate) fn wait_for(&mut self, waiting: Waiting) {
+    pub(crate) fn wait_for(&mut self, waiting: AwaitedStep) {
         if self.waiting == waiting {
             return;
         }
@@ -50,7 +50,7 @@ impl Patience {
 
     /// The server has done something: its time begins again.
     pub(crate) fn note_progress(&mut self) {
-        self.waiting = Waiting::Nothing;
+        self.waiting = AwaitedStep::Nothing;
     }
 
     /// Ready when it took too long; says how long it was given.
@@ -63,9 +63,9 @@ impl Patience {
 
     fn time(&self) -> Option<Duration> {
         match self.waiting {
-            Waiting::Nothing => None,
-            Waiting::Taking | Waiting::GoingOn => Some(self.timeouts.transfer),
-            Waiting::Beginning => Some(self.timeouts.response),
+            AwaitedStep::Nothing => None,
+            AwaitedStep::TakeRequest | AwaitedStep::ContinueResponse => Some(self.timeouts.transfer),
+            AwaitedStep::BeginResponse => Some(self.timeouts.response),
         }
     }
 }

@@ -9,16 +9,16 @@ use std::{
 };
 
 use serow_client::Buffers;
-use serow_dns::NameSettings;
+use serow_dns::ResolverSettings;
 use serow_net::thread_runtime;
 use tokio::{sync::oneshot, task::spawn_local};
 
-use crate::{health_check::check_servers, names::look_up_names, upstream::Upstream};
+use crate::{health_check::check_servers, names::resolve_names, upstream::Upstream};
 
 /// Checks the servers of upstreams and looks up their names, in a thread of its own, until it is dropped. What it finds is
 /// seen by all who ask the servers.
 #[derive(Debug)]
-pub struct Upkeep {
+pub struct BackgroundTasks {
     running: Option<Running>,
 }
 
@@ -29,7 +29,7 @@ struct Running {
     thread: JoinHandle<()>,
 }
 
-impl Upkeep {
+impl BackgroundTasks {
     /// Begins. Where there are names, it returns when they have been looked up for the first time, after 2 s at the latest, so
     /// that the first request finds servers.
     ///
@@ -37,7 +37,7 @@ impl Upkeep {
     ///
     /// When the system has no more threads or descriptors.
     pub fn start(upstreams: Vec<Upstream>) -> io::Result<Self> {
-        Self::start_with(upstreams, NameSettings::default())
+        Self::start_with(upstreams, ResolverSettings::default())
     }
 
     /// As [`Self::start`], with other settings for looking up names.
@@ -45,7 +45,7 @@ impl Upkeep {
     /// # Errors
     ///
     /// As [`Self::start`].
-    pub fn start_with(upstreams: Vec<Upstream>, names: NameSettings) -> io::Result<Self> {
+    pub fn start_with(upstreams: Vec<Upstream>, names: ResolverSettings) -> io::Result<Self> {
         if upstreams.is_empty() {
             return Ok(Self { running: None });
         }
@@ -63,7 +63,7 @@ impl Upkeep {
             }
             Err(error) => drop(began.send(Err(error))),
         };
-        let thread = thread::Builder::new().name("serow-upkeep".to_owned()).spawn(work)?;
+        let thread = thread::Builder::new().name("serow-upstreams".to_owned()).spawn(work)?;
         begun.recv().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))?;
         // Nothing is ever sent: it ends when all who look up have dropped their end.
         let _ = looked_up.recv_timeout(PATIENCE);
@@ -71,7 +71,7 @@ impl Upkeep {
     }
 }
 
-impl Drop for Upkeep {
+impl Drop for BackgroundTasks {
     fn drop(&mut self) {
         if let Some(Running { stop, thread }) = self.running.take() {
             drop(stop);
@@ -82,11 +82,11 @@ impl Drop for Upkeep {
 }
 
 /// Begins the work, which goes on as long as the runtime is there.
-fn look_after(upstreams: Vec<Upstream>, names: &NameSettings, first: Sender<()>) {
+fn look_after(upstreams: Vec<Upstream>, names: &ResolverSettings, first: Sender<()>) {
     let buffers = Rc::<Buffers>::default();
     for upstream in upstreams {
         spawn_local(check_servers(upstream.clone(), Rc::clone(&buffers)));
-        spawn_local(look_up_names(upstream, names.clone(), first.clone()));
+        spawn_local(resolve_names(upstream, names.clone(), first.clone()));
     }
 }
 

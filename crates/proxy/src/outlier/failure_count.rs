@@ -27,7 +27,7 @@ pub(crate) enum Reason {
 
 /// What is counted of one server.
 #[derive(Debug)]
-pub(super) struct Record {
+pub(super) struct FailureCount {
     failures_in_a_row: u32,
     /// When the counts below begin.
     window: Moment,
@@ -39,7 +39,7 @@ pub(super) struct Record {
     pub(super) recovered: Moment,
 }
 
-impl Record {
+impl FailureCount {
     /// A request was answered.
     pub(super) fn note_success(&mut self) {
         self.failures_in_a_row = 0;
@@ -68,7 +68,7 @@ impl Record {
         if self.failures_in_a_row >= settings.failures {
             return Some(Reason::Row(self.failures_in_a_row));
         }
-        let too_many = self.requests >= FEWEST_REQUESTS && self.failures >= self.requests.div_ceil(2);
+        let too_many = self.requests >= MIN_REQUESTS && self.failures >= self.requests.div_ceil(2);
         too_many.then_some(Reason::Rate(self.failures, self.requests))
     }
 
@@ -76,7 +76,7 @@ impl Record {
     pub(super) fn eject(&mut self, reason: Reason, now: Moment, settings: &PassiveSettings) -> Ejection {
         let length = match self.ejection {
             Some(before) if reason == Reason::Trial || now.since(self.recovered) < before.length => {
-                before.length.saturating_mul(2).min(settings.ejection.saturating_mul(LONGEST))
+                before.length.saturating_mul(2).min(settings.ejection.saturating_mul(MAX_FACTOR))
             }
             _ => settings.ejection,
         };
@@ -90,7 +90,7 @@ impl Record {
     }
 }
 
-impl Default for Record {
+impl Default for FailureCount {
     fn default() -> Self {
         let never = Moment::from_milliseconds(0);
         Self { failures_in_a_row: 0, window: never, requests: 0, failures: 0, ejection: None, recovered: never }
@@ -114,8 +114,8 @@ impl fmt::Display for Reason {
 const WINDOW: Duration = Duration::from_secs(10);
 
 /// Of fewer requests a rate says nothing; Hystrix's `requestVolumeThreshold`. (Half of them is its `errorThresholdPercentage`.)
-const FEWEST_REQUESTS: u32 = 20;
+const MIN_REQUESTS: u32 = 20;
 
 /// An ejection is at most so many times as long as the first; Envoy's `max_ejection_time`, 300 s, is to its
 /// `base_ejection_time`, 30 s, as this is.
-const LONGEST: u32 = 10;
+const MAX_FACTOR: u32 = 10;

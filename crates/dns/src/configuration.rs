@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-/// Whom to ask, and how.
+/// Whom to query, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Configuration {
     pub(crate) servers: Vec<SocketAddr>,
@@ -27,7 +27,7 @@ pub(crate) struct Configuration {
 impl Configuration {
     /// Reads a resolv.conf. Lines and options that are not understood are passed over, as the C library does: `edns0` and
     /// `trust-ad`, for one, are about what is not asked for here. `interface` says the number of a network interface.
-    pub(crate) fn of_text(text: &str, interface: impl Fn(&str) -> Option<u32>) -> Self {
+    pub(crate) fn parse(text: &str, interface: impl Fn(&str) -> Option<u32>) -> Self {
         let mut configuration = Self::default();
         configuration.servers.clear();
         for line in text.lines() {
@@ -46,7 +46,7 @@ impl Configuration {
                 _ => {}
             }
         }
-        configuration.servers.truncate(MOST_SERVERS);
+        configuration.servers.truncate(MAX_SERVERS);
         if configuration.servers.is_empty() {
             configuration.servers = Self::default().servers;
         }
@@ -135,7 +135,7 @@ pub(crate) fn hosts(text: &str, name: &str) -> Vec<IpAddr> {
 const PORT: u16 = 53;
 
 /// As many as the C library asks (MAXNS).
-const MOST_SERVERS: usize = 3;
+const MAX_SERVERS: usize = 3;
 
 #[cfg(test)]
 mod tests {
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn configurations() {
-        let read = |text: &str| Configuration::of_text(text, |name| (name == "eth0").then_some(7));
+        let read = |text: &str| Configuration::parse(text, |name| (name == "eth0").then_some(7));
         assert_eq!(read(""), Configuration::default());
         assert_eq!(
             read(

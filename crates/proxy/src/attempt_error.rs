@@ -7,7 +7,7 @@ use serow_message::{BoxError, StatusCode};
 
 /// Why an attempt came to nothing.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub(crate) struct AttemptError {
     /// How far it was.
     pub(crate) step: Step,
     /// What happened.
@@ -43,7 +43,7 @@ pub(crate) enum Cause {
     /// There is no connection; several may have waited for it.
     Dial(Rc<DialError>),
     /// The connection is of no more use, to all that were on it.
-    Broken(Rc<Broken>),
+    ConnectionLost(Rc<Broken>),
     /// The server allows no more requests at a time on its connections, and none ended within this time.
     Busy(Duration),
     /// The response did not begin in time.
@@ -53,10 +53,10 @@ pub(crate) enum Cause {
     /// The client's body cannot be had: the client's fault.
     Body(BoxError),
     /// The request cannot be said in the version that the server speaks.
-    Unsayable(String),
+    Unsendable(String),
 }
 
-impl Failure {
+impl AttemptError {
     /// There is no connection.
     pub(crate) fn dial(error: impl Into<Rc<DialError>>) -> Self {
         Self { step: Step::Connect, cause: Cause::Dial(error.into()), processed: Processed::Never }
@@ -68,8 +68,8 @@ impl Failure {
     }
 
     /// The request cannot be said to this server.
-    pub(crate) fn unsayable(why: impl Into<String>) -> Self {
-        Self::of_exchange(Cause::Unsayable(why.into()), Processed::Never)
+    pub(crate) fn unsendable(why: impl Into<String>) -> Self {
+        Self::of_exchange(Cause::Unsendable(why.into()), Processed::Never)
     }
 
     /// What the client is told.
@@ -78,15 +78,15 @@ impl Failure {
             Cause::Dial(error) if matches!(**error, DialError::TimedOut(_)) => StatusCode::GATEWAY_TIMEOUT,
             Cause::TimedOut(_) => StatusCode::GATEWAY_TIMEOUT,
             Cause::Busy(_) => StatusCode::SERVICE_UNAVAILABLE,
-            Cause::Dial(_) | Cause::Broken(_) | Cause::Reset(_) => StatusCode::BAD_GATEWAY,
+            Cause::Dial(_) | Cause::ConnectionLost(_) | Cause::Reset(_) => StatusCode::BAD_GATEWAY,
             Cause::Body(_) => StatusCode::BAD_REQUEST,
-            Cause::Unsayable(_) => StatusCode::NOT_IMPLEMENTED,
+            Cause::Unsendable(_) => StatusCode::NOT_IMPLEMENTED,
         }
     }
 
     /// Whether the server is to blame.
     pub(crate) fn is_servers(&self) -> bool {
-        !matches!(self.cause, Cause::Body(_) | Cause::Unsayable(_) | Cause::Busy(_))
+        !matches!(self.cause, Cause::Body(_) | Cause::Unsendable(_) | Cause::Busy(_))
     }
 }
 
@@ -103,10 +103,10 @@ impl fmt::Display for Cause {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Dial(error) => error.fmt(formatter),
-            Self::Broken(error) => error.fmt(formatter),
+            Self::ConnectionLost(error) => error.fmt(formatter),
             Self::Busy(time) => write!(formatter, "the server has no room for another request within {time:?}"),
             Self::TimedOut(time) => write!(formatter, "there is no answer within {time:?}"),
-            Self::Reset(text) | Self::Unsayable(text) => formatter.write_str(text),
+            Self::Reset(text) | Self::Unsendable(text) => formatter.write_str(text),
             Self::Body(error) => write!(formatter, "the client's body: {error}"),
         }
     }

@@ -9,17 +9,17 @@ use serow_message::{Body, Headers, Interim, ResponseHead, UpgradedIo};
 use crate::lease::Lease;
 
 /// What a server answered.
-pub(crate) struct Answer {
+pub(crate) struct ServerResponse {
     /// The head, as the server sent it.
     pub(crate) head: ResponseHead,
     /// What comes behind it.
-    pub(crate) content: Content,
+    pub(crate) content: ResponseContent,
     /// When the server had the whole of a body that was sent piece by piece, if that was before it answered.
     pub(crate) asked: Option<Instant>,
 }
 
 /// What comes behind the head of a response.
-pub(crate) enum Content {
+pub(crate) enum ResponseContent {
     /// A body.
     Body(Body),
     /// Another protocol: the response has status 101.
@@ -28,7 +28,7 @@ pub(crate) enum Content {
 
 /// What came of a body and was not handed over.
 #[derive(Default)]
-pub(crate) struct Received {
+pub(crate) struct ReceivedBody {
     /// The piece in front, which mostly is the only one: a queue would be an allocation.
     first: Option<Bytes>,
     others: VecDeque<Bytes>,
@@ -36,7 +36,7 @@ pub(crate) struct Received {
     pub(crate) end: Option<Option<Headers>>,
 }
 
-impl Received {
+impl ReceivedBody {
     /// Another piece has come.
     pub(crate) fn push(&mut self, piece: Bytes) {
         match self.first {
