@@ -9,9 +9,9 @@
 //!
 //! The way of a request is that of the proxy, whose servers the copies are.
 
-mod copy;
-mod crew;
-mod entrance;
+mod generation;
+mod program_copy;
+mod program_socket;
 mod settings;
 
 use std::{sync::Arc, time::Duration};
@@ -21,9 +21,9 @@ use serow_proxy::{
     UpstreamSettings, UpstreamTimeouts,
 };
 
-use self::crew::CommandCrew;
+use self::generation::CommandCrew;
 pub use self::settings::{Binding, CommandSettings};
-use crate::{keeper, running::Workers};
+use crate::{application::Workers, worker_manager};
 
 /// Any program as an application. There is nobody to answer until it [runs](Self::run).
 #[derive(Clone, Debug)]
@@ -64,7 +64,7 @@ impl CommandApplication {
     ///
     /// Why they cannot, with the last lines that they wrote.
     pub fn run(&self) -> Result<Workers, String> {
-        let (keeper, thread) = keeper::start::<CommandCrew>(Arc::clone(&self.shared))?;
+        let (keeper, thread) = worker_manager::start::<CommandCrew>(Arc::clone(&self.shared))?;
         Ok(Workers::new(keeper, thread))
     }
 

@@ -22,11 +22,11 @@ use smallvec::SmallVec;
 
 use self::client::Client;
 use crate::{
+    messages::{self, PLAIN, TICKET_LENGTH, WEBSOCKET, WITH_BODY, WITH_FILE, WITH_STREAM},
     pool::Ticket,
     program::Interface,
     settings::ApplicationSettings,
     upload::Upload,
-    words::{self, PLAIN, TICKET_LENGTH, WEBSOCKET, WITH_BODY, WITH_FILE, WITH_STREAM},
 };
 
 /// Writes the packet of a request. A body that is a file does not stand in it.
@@ -45,7 +45,7 @@ pub(crate) fn lay_out(
         Upload::Later => WITH_STREAM,
         Upload::WebSocket => WEBSOCKET,
     };
-    words::write_ticket(kind, thread, ticket, &mut packet);
+    messages::write_ticket(kind, thread, ticket, &mut packet);
     let has_length = matches!(kind, WITH_BODY | WITH_FILE);
     if has_length {
         packet.extend_from_slice(b"00000000");

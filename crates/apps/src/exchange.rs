@@ -10,7 +10,7 @@ use std::{
 use bytes::Bytes;
 use serow_message::{Body, Headers, StatusCode};
 
-use crate::{failure::Failure, link::Link, takeover::Takeover, words::MessageKind};
+use crate::{hijack::Takeover, messages::MessageKind, request_error::Failure, worker_link::Link};
 
 /// One request and what has come of its response. Workers' replies are put in by the thread that receives them; failures by
 /// whoever notices.

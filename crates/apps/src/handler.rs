@@ -18,17 +18,17 @@ use tokio::{
 };
 
 use crate::{
-    application::{Sent, Shared},
+    application::State,
     chunks::unchunked,
     environment,
     exchange::{Event, Exchange},
-    failure::Failure,
+    messages::{self, announced},
     pool::Ticket,
-    running::State,
+    request_error::Failure,
     settings::WebSocketSettings,
+    shared_state::{Sent, Shared},
     upload::{self, Upload},
     websocket::{self, Asking},
-    words::{self, announced},
 };
 
 /// Answers requests with what an application answers; see [`Application`](crate::Application).
@@ -80,7 +80,7 @@ async fn asked(shared: &Arc<Shared>, request: &mut Request) -> Result<Response, 
     };
     let ticket = shared.ticket();
     let packet = environment::lay_out(&shared.settings, request, &upload, thread, ticket);
-    if packet.len() > words::MAX_REQUEST {
+    if packet.len() > messages::MAX_REQUEST {
         return Err(Failure::Head);
     }
     let comes_later = matches!(upload, Upload::Later);
@@ -152,7 +152,7 @@ impl Waiting {
         if *taken >= ROOM_STEP
             && let Some(link) = self.exchange.link()
         {
-            link.tell(words::ROOM, self.ticket, taken.to_string().as_bytes());
+            link.tell(messages::ROOM, self.ticket, taken.to_string().as_bytes());
             *taken = 0;
         }
     }

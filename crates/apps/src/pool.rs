@@ -19,7 +19,7 @@
 //! waits behind a slow one while there is somebody to answer it.
 
 mod held;
-mod patience;
+mod time_limits;
 mod worker;
 
 use std::{collections::VecDeque, time::Duration};

@@ -94,7 +94,7 @@ impl Interface {
                 include_str!("../bridges/ruby/hooks.rb"),
                 include_str!("../bridges/ruby/environment.rb"),
                 include_str!("../bridges/ruby/response.rb"),
-                include_str!("../bridges/ruby/takeover.rb"),
+                include_str!("../bridges/ruby/hijack.rb"),
                 include_str!("../bridges/ruby/worker.rb"),
                 include_str!("../bridges/ruby/start.rb"),
             ),

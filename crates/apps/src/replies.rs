@@ -14,12 +14,12 @@ use serow_message::{Body, FileRange, FileVersion};
 use serow_net::{channel::AsyncChannel, monotonic};
 
 use crate::{
-    application::{Sent, Shared},
     exchange::{Event, Exchange},
-    failure::Failure,
-    link::Link,
-    takeover::Takeover,
-    words::{self, Nonsense, Reply, ReplyKind, announced, parse_close, parse_head, parse_room, parse_trailers},
+    hijack::Takeover,
+    messages::{self, Nonsense, Reply, ReplyKind, announced, parse_close, parse_head, parse_room, parse_trailers},
+    request_error::Failure,
+    shared_state::{Sent, Shared},
+    worker_link::Link,
 };
 
 thread_local! {
@@ -124,7 +124,7 @@ fn take(
     if let Some(event) = event(&reply, descriptor) {
         if is_concurrent && !is_done && matches!(event, Event::Failed(_)) {
             // It goes on, and nobody listens.
-            link.tell(words::CANCEL, reply.ticket, b"");
+            link.tell(messages::CANCEL, reply.ticket, b"");
         }
         exchange.push(event);
     }
@@ -181,8 +181,8 @@ fn file(offset: &[u8], descriptor: Option<OwnedFd>, announced: Option<u64>) -> R
 
 /// Gives a worker the file that is the body of a request it has; nothing where nobody waits for the response any more.
 fn hand_over_file(sent: Option<&Sent>, link: &Link, thread: usize, reply: &Reply<'_>) {
-    let mut ticket = Vec::with_capacity(words::TICKET_LENGTH);
-    words::write_ticket(words::WITH_FILE, thread, reply.ticket, &mut ticket);
+    let mut ticket = Vec::with_capacity(messages::TICKET_LENGTH);
+    messages::write_ticket(messages::WITH_FILE, thread, reply.ticket, &mut ticket);
     let body = sent.filter(|sent| !sent.exchange.is_settled()).and_then(|sent| sent.body.as_ref());
     let descriptors: Vec<_> = body.map(|body| body.file().as_fd()).into_iter().collect();
     if let Err(error) = link.replies[thread].send(&ticket, &descriptors) {

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::{application::Shared, pool::Census};
+use crate::{pool::Census, shared_state::Shared};
 
 /// How an application is doing, since its first workers were started.
 #[derive(Clone, Debug, PartialEq, Eq)]

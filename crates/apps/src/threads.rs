@@ -10,7 +10,7 @@ use std::{
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use crate::{failure::Failure, link::Link, words::MOST_THREADS};
+use crate::{messages::MOST_THREADS, request_error::Failure, worker_link::Link};
 
 /// All threads that may ask an application.
 #[derive(Debug)]

@@ -8,9 +8,9 @@ use serow_message::Body;
 
 use crate::{
     exchange::{Event, Exchange},
-    failure::Failure,
+    messages,
     pool::Ticket,
-    words,
+    request_error::Failure,
 };
 
 /// The body of a request. Workers are not bothered before it is whole, so that slow clients keep none of them busy.
@@ -47,7 +47,7 @@ impl Upload {
         if body.is_end() {
             return Ok(Self::Nothing);
         }
-        body.collect(words::PIECE).await.map(Self::of_bytes).map_err(Failure::Client)
+        body.collect(messages::PIECE).await.map(Self::of_bytes).map_err(Failure::Client)
     }
 
     fn of_bytes(bytes: Bytes) -> Self {
@@ -56,7 +56,7 @@ impl Upload {
 
     /// Whether a body is worth handing over as it comes: others are here as soon as the request.
     pub(crate) fn is_long(body: &Body) -> bool {
-        !body.is_end() && body.length().is_none_or(|length| length > words::PIECE as u64)
+        !body.is_end() && body.length().is_none_or(|length| length > messages::PIECE as u64)
     }
 
     pub(crate) fn length(&self) -> u64 {
@@ -87,13 +87,13 @@ pub(crate) async fn hand_over(mut body: Body, exchange: Arc<Exchange>, ticket: T
         match body.chunk().await {
             Some(Ok(chunk)) => {
                 room = room.saturating_sub(chunk.len());
-                chunk.chunks(words::PIECE).for_each(|piece| link.tell(words::BODY_PIECE, ticket, piece));
+                chunk.chunks(messages::PIECE).for_each(|piece| link.tell(messages::BODY_PIECE, ticket, piece));
             }
             Some(Err(error)) => {
-                link.tell(words::CANCEL, ticket, b"");
+                link.tell(messages::CANCEL, ticket, b"");
                 return exchange.push(Event::Failed(Failure::Client(error)));
             }
-            None => return link.tell(words::BODY_END, ticket, b""),
+            None => return link.tell(messages::BODY_END, ticket, b""),
         }
     }
 }

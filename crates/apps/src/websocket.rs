@@ -1,12 +1,12 @@
 //! WebSocket (RFC 6455) between a client and an application: frames on one side, messages in packets on the other.
 
-mod conversation;
 mod heartbeat;
+mod session;
 
 use serow_message::{Headers, Known, Method, OnUpgrade, Request, Response, StatusCode, websocket};
 use tokio::task::spawn_local;
 
-use self::conversation::Conversation;
+use self::session::Conversation;
 use crate::handler::Waiting;
 
 /// What a client that asks for a WebSocket has to know to be answered.

@@ -6,15 +6,15 @@ use serow_gateway::{CrashingRequests, RequestLine};
 use serow_net::monotonic;
 
 use super::{Sent, Shared};
-use crate::{exchange::Event, failure::Failure, link::Link, pool::Asked, words};
+use crate::{exchange::Event, messages, pool::Asked, request_error::Failure, worker_link::Link};
 
 impl Shared {
     /// A worker is gone, and all that it replied has been read: others get what it had, where that is safe.
     pub(crate) fn lose(&self, link: &Link) {
         let lost = self.pool().lost(link.number);
-        let mut untaken: Vec<_> = link.outbox.close().iter().filter_map(|packet| words::ticket_of(packet)).collect();
+        let mut untaken: Vec<_> = link.outbox.close().iter().filter_map(|packet| messages::ticket_of(packet)).collect();
         while let Ok(Some(message)) = link.untaken.try_receive() {
-            untaken.extend(words::ticket_of(&message.bytes));
+            untaken.extend(messages::ticket_of(&message.bytes));
         }
         let (mut again, mut crashed) = (Vec::new(), Vec::new());
         for mut asked in lost.under_way.into_iter().chain(lost.ahead) {

@@ -9,7 +9,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use crate::{running::Reloader, settings::RunSettings};
+use crate::{application::Reloader, settings::RunSettings};
 
 /// Looks at the files of an application until this is dropped.
 #[derive(Debug)]

@@ -9,8 +9,8 @@ use rustix::process::Signal;
 use serow_net::channel::{AsyncChannel, Channel};
 use tokio::task::spawn_local;
 
-use super::{Process, Words, crew::CrewWord};
-use crate::{link::Link, outbox};
+use super::{Process, Words, generation::CrewWord};
+use crate::{outbox, worker_link::Link};
 
 /// A worker process.
 #[derive(Debug)]

@@ -15,8 +15,8 @@ use std::{
 use serow_net::channel::{AsyncChannel, Channel};
 use tokio::task::{AbortHandle, spawn_local};
 
-use super::{Process, Words, crew::CrewWord, output};
-use crate::{link::WorkerEnds, settings::ApplicationSettings};
+use super::{Process, Words, generation::CrewWord, output};
+use crate::{settings::ApplicationSettings, worker_link::WorkerEnds};
 
 /// A process that workers are forked from. When this is dropped it ends.
 #[derive(Debug)]

@@ -1,11 +1,11 @@
 //! Whoever starts an application's processes, watches and replaces them: a thread of its own for each application.
 
 mod backoff;
-mod crew;
+mod generation;
 mod handle;
-mod mold;
 mod output;
 mod process;
+mod template;
 mod worker;
 
 use std::{io, sync::Arc, thread, time::Duration};
@@ -22,7 +22,7 @@ use tokio::{
 use self::handle::Order;
 pub(crate) use self::{
     backoff::{Backoff, RESTART},
-    crew::BridgedCrew,
+    generation::BridgedCrew,
     handle::KeeperHandle,
     output::read_lines,
     process::Process,

@@ -1,19 +1,19 @@
 //! A mold and the workers that were forked from it: the application as it was loaded once.
 
-mod molds;
-mod staff;
+mod templates;
+mod workers;
 
 use std::{sync::Arc, time::Instant};
 
 use rustix::process::Signal;
 
-use self::molds::{Loss, Molds};
+use self::templates::{Loss, Molds};
 use super::{
     Backoff, Crew, Words,
-    mold::MoldWord,
+    template::MoldWord,
     worker::{Stage, Worker, WorkerWord},
 };
-use crate::application::Shared;
+use crate::shared_state::Shared;
 
 /// The application as it was loaded once by an interpreter with a bridge in it.
 #[derive(Debug)]

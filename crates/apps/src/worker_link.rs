@@ -9,9 +9,9 @@ use serow_net::channel::Channel;
 use tokio::sync::watch;
 
 use crate::{
+    messages,
     outbox::Outbox,
     pool::{Ticket, WorkerNumber},
-    words,
 };
 
 /// The sockets between this process and a worker.
@@ -74,8 +74,8 @@ impl Link {
 
     /// Sends what it is to know of a request.
     pub(crate) fn tell(&self, kind: u8, ticket: Ticket, content: &[u8]) {
-        let mut packet = Vec::with_capacity(words::TICKET_LENGTH + content.len());
-        words::write_ticket(kind, 0, ticket, &mut packet);
+        let mut packet = Vec::with_capacity(messages::TICKET_LENGTH + content.len());
+        messages::write_ticket(kind, 0, ticket, &mut packet);
         packet.extend_from_slice(content);
         self.send(&packet);
     }

@@ -25,9 +25,9 @@ use tokio::{
 
 use super::{
     Shared,
-    entrance::{Entrance, Entrances, has_waiting},
+    program_socket::{Entrance, Entrances, has_waiting},
 };
-use crate::keeper::{Process, Words, read_lines};
+use crate::worker_manager::{Process, Words, read_lines};
 
 /// One copy of a program. When this is dropped it ends.
 #[derive(Debug)]

@@ -34,8 +34,8 @@ use super::heartbeat::{Beat, Heartbeat};
 use crate::{
     exchange::Event,
     handler::Waiting,
+    messages::{self, MessageKind},
     settings::WebSocketSettings,
-    words::{self, MessageKind},
 };
 
 /// A WebSocket that an application has accepted.
@@ -89,7 +89,7 @@ impl Conversation {
             let happening = tokio::select! {
                 event = poll_fn(|context| exchange.poll_next(context)) => Happening::Application(event),
                 room = poll_fn(|context| exchange.poll_given(context)) => Happening::Room(room),
-                said = self.stream.next(), if self.under_way < words::WINDOW => Happening::Client(said),
+                said = self.stream.next(), if self.under_way < messages::WINDOW => Happening::Client(said),
                 () = &mut alarm, if !self.ping.is_zero() => Happening::Beat,
                 // A link that is gone has failed all that it had.
                 _ = leaving.wait_for(|is_leaving| *is_leaving) => Happening::Leaving,
@@ -125,7 +125,7 @@ impl Conversation {
 
     /// Asks a client that is silent whether it is there. Gives when to look again, where it is not gone.
     async fn look_after(&mut self, heartbeat: &mut Heartbeat) -> Option<Instant> {
-        if self.under_way >= words::WINDOW {
+        if self.under_way >= messages::WINDOW {
             // Nobody listens to it, since the application is slow.
             heartbeat.hear(Instant::now());
         }
@@ -170,7 +170,7 @@ impl Conversation {
     async fn hear_application(&mut self, event: Event) -> Option<(u16, String)> {
         match event {
             Event::Message { kind, is_last, content } => {
-                self.taken += words::weight(&content);
+                self.taken += messages::weight(&content);
                 let data = match (self.continues, kind) {
                     (true, _) => Data::Continue,
                     (false, MessageKind::Text) => Data::Text,
@@ -243,13 +243,15 @@ impl Conversation {
 
     fn tell(&mut self, kind: MessageKind, content: &[u8]) {
         let Some(link) = self.waiting.exchange.link() else { return };
-        self.under_way += words::weight(content);
+        self.under_way += messages::weight(content);
         let mut rest = content;
-        while let Some((piece, behind)) = rest.split_at_checked(words::PIECE).filter(|(_, behind)| !behind.is_empty()) {
-            link.tell(words::message(kind, false), self.waiting.ticket, piece);
+        while let Some((piece, behind)) =
+            rest.split_at_checked(messages::PIECE).filter(|(_, behind)| !behind.is_empty())
+        {
+            link.tell(messages::message(kind, false), self.waiting.ticket, piece);
             rest = behind;
         }
-        link.tell(words::message(kind, true), self.waiting.ticket, rest);
+        link.tell(messages::message(kind, true), self.waiting.ticket, rest);
     }
 }
 

@@ -8,11 +8,11 @@ use std::{
 
 use super::{
     Shared,
-    copy::{Copy, CopyWord, Stage},
-    entrance::Entrances,
+    program_copy::{Copy, CopyWord, Stage},
+    program_socket::Entrances,
     settings::Binding,
 };
-use crate::keeper::{Backoff, Crew, RESTART, Words};
+use crate::worker_manager::{Backoff, Crew, RESTART, Words};
 
 /// The copies of a program that were started together, and those that took the places of some.
 #[derive(Debug)]

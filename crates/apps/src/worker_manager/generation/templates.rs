@@ -9,10 +9,10 @@
 use std::io;
 
 use super::{
-    super::{Words, mold::Mold, worker::Stage},
+    super::{Words, template::Mold, worker::Stage},
     BridgedCrew, CrewWord,
 };
-use crate::{settings::ApplicationSettings, words::REFORK};
+use crate::{messages::REFORK, settings::ApplicationSettings};
 
 /// The processes that the workers of a crew are and were forked from.
 #[derive(Debug, Default)]

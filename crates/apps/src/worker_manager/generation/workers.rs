@@ -12,11 +12,11 @@ use super::{
         worker::{self, Stage, Worker},
     },
     BridgedCrew, Phase,
-    molds::Molds,
+    templates::Molds,
 };
 use crate::{
-    link::Link,
     settings::{Lifetime, RunSettings},
+    worker_link::Link,
 };
 
 impl BridgedCrew {

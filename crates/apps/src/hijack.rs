@@ -26,7 +26,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::failure::Failure;
+use crate::request_error::Failure;
 
 /// A socket to which an application writes its response, or what is behind its head.
 #[derive(Debug)]
