@@ -7,13 +7,13 @@ use std::{
 };
 
 use crate::{
-    file_watcher::Watching,
+    file_watcher::FileWatcher,
     handler::ApplicationHandler,
-    pool::Census,
+    pool::WorkerCounts,
     report::ApplicationReport,
     settings::ApplicationSettings,
     shared_state::Shared,
-    worker_manager::{self, BridgedCrew, KeeperHandle},
+    worker_manager::{self, BridgedGeneration, WorkerManagerHandle},
 };
 
 /// An application. Requests wait until it [runs](Self::run).
@@ -40,16 +40,16 @@ impl State {
 /// The workers of an application, until this is dropped.
 #[derive(Debug)]
 pub struct Workers {
-    keeper: KeeperHandle,
+    keeper: WorkerManagerHandle,
     thread: Option<JoinHandle<()>>,
     /// In development.
-    watching: Option<Watching>,
+    watching: Option<FileWatcher>,
 }
 
 /// Loads an application anew, wherever it runs.
 #[derive(Clone, Debug)]
 pub struct Reloader {
-    keeper: KeeperHandle,
+    keeper: WorkerManagerHandle,
 }
 
 impl Application {
@@ -70,7 +70,7 @@ impl Application {
     ///
     /// Why it cannot be loaded, in its own words where it has some.
     pub fn run(&self) -> Result<Workers, String> {
-        let start = || worker_manager::start::<BridgedCrew>(Arc::clone(self.shared()));
+        let start = || worker_manager::start::<BridgedGeneration>(Arc::clone(self.shared()));
         let (keeper, thread) = start().or_else(|why| match self.shared().settings.for_asgi(&why) {
             Some(settings) => {
                 self.state.found.get_or_init(|| Arc::new(Shared::new(settings, self.state.threads)));
@@ -81,7 +81,7 @@ impl Application {
         let mut workers = Workers::new(keeper, thread);
         let settings = self.settings();
         if settings.development {
-            workers.watching = Some(Watching::start(&settings.run, workers.reloader())?);
+            workers.watching = Some(FileWatcher::start(&settings.run, workers.reloader())?);
         }
         Ok(workers)
     }
@@ -112,14 +112,14 @@ impl Application {
 
     /// How many workers take requests, how many of them are at work, and how many requests wait.
     #[must_use]
-    pub fn census(&self) -> Census {
-        self.shared().census()
+    pub fn counts(&self) -> WorkerCounts {
+        self.shared().counts()
     }
 }
 
 impl Workers {
     /// The workers of this keeper, who has this thread.
-    pub(crate) fn new(keeper: KeeperHandle, thread: JoinHandle<()>) -> Self {
+    pub(crate) fn new(keeper: WorkerManagerHandle, thread: JoinHandle<()>) -> Self {
         Self { keeper, thread: Some(thread), watching: None }
     }
 
@@ -149,7 +149,7 @@ impl Reloader {
 impl Drop for Workers {
     fn drop(&mut self) {
         drop(self.watching.take());
-        self.keeper.stop(LAST_PATIENCE);
+        self.keeper.stop(LAST_GRACE);
         if let Some(thread) = self.thread.take() {
             // What it panicked with is in the log.
             let _ = thread.join();
@@ -157,7 +157,7 @@ impl Drop for Workers {
     }
 }
 
-const ENDED: &str = "the application has ended";
+const ENDED: &str = "the application has stopped";
 
 /// How long workers may take to end, when all requests are answered.
-const LAST_PATIENCE: Duration = Duration::from_secs(5);
+const LAST_GRACE: Duration = Duration::from_secs(5);

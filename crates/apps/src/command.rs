@@ -5,7 +5,7 @@
 //! | what can be set | `command/settings.rs` |
 //! | where a copy is reached, and how it is told: a port, a unix socket, a socket it inherits | `command/entrance.rs` |
 //! | one copy: its process, its output, whether it answers yet | `command/copy.rs` |
-//! | the copies of one loading: started, watched, replaced | `command/crew.rs`, `keeper.rs` |
+//! | the copies of one loading: started, watched, replaced | `command/generation.rs`, `keeper.rs` |
 //!
 //! The way of a request is that of the proxy, whose servers the copies are.
 
@@ -21,7 +21,7 @@ use serow_proxy::{
     UpstreamSettings, UpstreamTimeouts,
 };
 
-use self::generation::CommandCrew;
+use self::generation::CommandGeneration;
 pub use self::settings::{Binding, CommandSettings};
 use crate::{application::Workers, worker_manager};
 
@@ -64,7 +64,7 @@ impl CommandApplication {
     ///
     /// Why they cannot, with the last lines that they wrote.
     pub fn run(&self) -> Result<Workers, String> {
-        let (keeper, thread) = worker_manager::start::<CommandCrew>(Arc::clone(&self.shared))?;
+        let (keeper, thread) = worker_manager::start::<CommandGeneration>(Arc::clone(&self.shared))?;
         Ok(Workers::new(keeper, thread))
     }
 

@@ -30,7 +30,7 @@ use crate::{
 };
 
 /// Writes the packet of a request. A body that is a file does not stand in it.
-pub(crate) fn lay_out(
+pub(crate) fn encode_request(
     settings: &ApplicationSettings,
     request: &Request,
     upload: &Upload,

@@ -13,13 +13,13 @@ use crate::{application::Reloader, settings::RunSettings};
 
 /// Looks at the files of an application until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Watching {
+pub(crate) struct FileWatcher {
     /// What ends it when it is dropped.
     end: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Watching {
+impl FileWatcher {
     /// Looks at the files in a thread of its own.
     pub(crate) fn start(settings: &RunSettings, reloader: Reloader) -> Result<Self, String> {
         let (end, ended) = channel::<()>();
@@ -30,7 +30,7 @@ impl Watching {
                 let Some(changed) = files.look() else { continue };
                 let outcome = reloader.reload_now();
                 let outcome =
-                    outcome.map_or_else(|why| format!("the old code stays: {why}"), |()| "loaded anew".to_owned());
+                    outcome.map_or_else(|why| format!("kept the old code: {why}"), |()| "reloaded".to_owned());
                 outcome.lines().for_each(|line| say(&name, 0, &format!("{} has changed: {line}", changed.display())));
             }
         };
@@ -39,7 +39,7 @@ impl Watching {
     }
 }
 
-impl Drop for Watching {
+impl Drop for FileWatcher {
     fn drop(&mut self) {
         drop(self.end.take());
         if let Some(thread) = self.thread.take() {

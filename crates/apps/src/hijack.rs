@@ -26,21 +26,21 @@ use tokio::{
     time::timeout,
 };
 
-use crate::request_error::Failure;
+use crate::request_error::RequestError;
 
 /// A socket to which an application writes its response, or what is behind its head.
 #[derive(Debug)]
-pub(crate) struct Takeover {
+pub(crate) struct Hijack {
     pub(crate) socket: OwnedFd,
     /// What the application has said already; otherwise it writes all of the response, as of HTTP/1.1.
     pub(crate) head: Option<(StatusCode, Headers)>,
 }
 
-impl Takeover {
+impl Hijack {
     /// The response to this request. Its head must come within this time.
-    pub(crate) async fn respond(self, request: &mut Request, patience: Duration) -> Result<Response, Failure> {
+    pub(crate) async fn respond(self, request: &mut Request, patience: Duration) -> Result<Response, RequestError> {
         let nonblocking = rustix::io::ioctl_fionbio(&self.socket, true).map_err(std::io::Error::from);
-        let socket = nonblocking.and_then(|()| Socket::new(self.socket)).map_err(Failure::Storage)?;
+        let socket = nonblocking.and_then(|()| Socket::new(self.socket)).map_err(RequestError::Storage)?;
         if self.head.as_ref().is_some_and(|(status, _)| *status != StatusCode::SWITCHING_PROTOCOLS) {
             // All of the request is with the worker. One that is gone will be noticed when its response is read.
             let _ = socket.shut_down();
@@ -48,7 +48,7 @@ impl Takeover {
         let wire = Wire::new(socket);
         match self.head {
             Some((status, headers)) => go_on(status, headers, Tunnel::new(wire, BytesMut::new()), request.upgrade()),
-            None => timeout(patience, written(wire, request)).await.unwrap_or(Err(Failure::Overdue)),
+            None => timeout(patience, written(wire, request)).await.unwrap_or(Err(RequestError::WorkerTimedOut)),
         }
     }
 }
@@ -59,7 +59,7 @@ fn go_on(
     headers: Headers,
     socket: Tunnel,
     upgrade: Option<OnUpgrade>,
-) -> Result<Response, Failure> {
+) -> Result<Response, RequestError> {
     let mut response = Response { status, headers, ..Response::default() };
     if status == StatusCode::SWITCHING_PROTOCOLS {
         join(upgrade.ok_or(UNASKED)?, socket);
@@ -76,13 +76,13 @@ fn join(client: OnUpgrade, mut socket: impl UpgradedIo + 'static) {
         if let Ok(mut client) = client.await
             && let Err(error) = copy_bidirectional(&mut client, &mut socket).await
         {
-            tracing::debug!(%error, "a tunnel ended");
+            tracing::debug!(%error, "tunnel ended");
         }
     });
 }
 
 /// Reads a response that is written as HTTP/1.1.
-async fn written(wire: Wire, request: &mut Request) -> Result<Response, Failure> {
+async fn written(wire: Wire, request: &mut Request) -> Result<Response, RequestError> {
     let mut connection = Http1::new(wire, std::rc::Rc::default(), Limits::default());
     // The machine has to know what was asked; nothing of this is sent.
     let (method, target) = (request.method.clone(), request.target.clone());
@@ -142,7 +142,7 @@ async fn feed(mut connection: Http1, feeder: Feeder) {
             Some(Ok(Event::End(trailers))) => return feeder.finish(trailers),
             Some(Ok(Event::Head(_))) => {}
             Some(Err(error)) => {
-                tracing::error!("a response that an application wrote itself was cut off: {error}");
+                tracing::error!("a hijacked response was cut off: {error}");
                 return feeder.fail(IncomingError::Disconnected);
             }
             None => return,
@@ -190,5 +190,5 @@ impl http_body::Body for Written {
 /// Bytes read at a time.
 const PIECE: usize = 16 * 1024;
 
-const UNASKED: Failure = Failure::Nonsense("a change of protocol that the client has not asked for");
-const BROKEN: Failure = Failure::Nonsense("something on its socket that is no response of HTTP/1.1");
+const UNASKED: RequestError = RequestError::InvalidResponse("a protocol switch that the client did not request");
+const BROKEN: RequestError = RequestError::InvalidResponse("no valid HTTP/1.1 response on the hijacked socket");

@@ -52,7 +52,7 @@ pub use self::{
     command::{Binding, CommandApplication, CommandSettings},
     handler::ApplicationHandler,
     interpreter::Interpreter,
-    pool::Census,
+    pool::WorkerCounts,
     program::{Interface, Program},
     report::ApplicationReport,
     settings::{ApplicationSettings, Lifetime, Output, RunSettings, WebSocketSettings},

@@ -70,7 +70,7 @@ mod reply;
 
 pub(crate) use self::{
     head::{announced, parse_head, parse_trailers},
-    reply::{Nonsense, Reply, ReplyKind, parse_close, parse_room},
+    reply::{InvalidReplyError, Reply, ReplyKind, parse_close, parse_room},
 };
 use crate::pool::Ticket;
 
@@ -81,7 +81,7 @@ pub(crate) const TICKET_LENGTH: usize = 10;
 const FIRST_THREAD: u8 = b'!';
 
 /// How many threads tickets can name.
-pub(crate) const MOST_THREADS: usize = 200;
+pub(crate) const MAX_THREADS: usize = 200;
 
 /// Writes what a request begins with.
 pub(crate) fn write_ticket(kind: u8, thread: usize, ticket: Ticket, output: &mut Vec<u8>) {

@@ -7,27 +7,27 @@ use serow_message::{BoxError, Headers, Known, Response, StatusCode};
 
 /// Why a request has no response of the application, or only a part of one.
 #[derive(Debug)]
-pub(crate) enum Failure {
+pub(crate) enum RequestError {
     /// The application raised something; this is what it said, with its backtrace.
     Application(String),
     /// The worker died with the request.
-    Died,
+    WorkerCrashed,
     /// The worker was ended, since it took too long.
-    Overdue,
+    WorkerTimedOut,
     /// The worker said what makes no response.
-    Nonsense(&'static str),
+    InvalidResponse(&'static str),
     /// The worker has others to answer, but this one took too long.
-    Late,
+    TimedOut,
     /// All workers were busy for too long.
-    Impatient,
+    QueueTimedOut,
     /// So many wait already that this one may not.
-    Full,
+    QueueFull,
     /// The server was set up for fewer threads than ask.
-    Threads,
+    TooManyThreads,
     /// The request's head is longer than what a worker can be sent.
-    Head,
+    HeadTooLong,
     /// The client did not send its body.
-    Client(BoxError),
+    RequestBody(BoxError),
     /// The body could not be kept.
     Storage(io::Error),
     /// Other bodies have taken the space that files may have together.
@@ -37,15 +37,15 @@ pub(crate) enum Failure {
     },
 }
 
-impl Failure {
+impl RequestError {
     fn status(&self) -> StatusCode {
         match self {
-            Self::Application(_) | Self::Threads => StatusCode::INTERNAL_SERVER_ERROR,
-            Self::Died | Self::Nonsense(_) => StatusCode::BAD_GATEWAY,
-            Self::Overdue | Self::Late => StatusCode::GATEWAY_TIMEOUT,
-            Self::Impatient | Self::Full | Self::SpoolFull { .. } => StatusCode::SERVICE_UNAVAILABLE,
-            Self::Head => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
-            Self::Client(_) => StatusCode::BAD_REQUEST,
+            Self::Application(_) | Self::TooManyThreads => StatusCode::INTERNAL_SERVER_ERROR,
+            Self::WorkerCrashed | Self::InvalidResponse(_) => StatusCode::BAD_GATEWAY,
+            Self::WorkerTimedOut | Self::TimedOut => StatusCode::GATEWAY_TIMEOUT,
+            Self::QueueTimedOut | Self::QueueFull | Self::SpoolFull { .. } => StatusCode::SERVICE_UNAVAILABLE,
+            Self::HeadTooLong => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+            Self::RequestBody(_) => StatusCode::BAD_REQUEST,
             Self::Storage(_) => StatusCode::INSUFFICIENT_STORAGE,
         }
     }
@@ -67,24 +67,32 @@ impl Failure {
         match self {
             // It is in the log already, by its worker's number.
             Self::Application(_) => {}
-            Self::Died => tracing::error!(application, "{request}: the worker died with it"),
-            Self::Overdue => tracing::error!(application, "{request}: took too long; the worker is replaced"),
-            Self::Nonsense(error) => tracing::error!(application, "{request}: the application gave {error}"),
-            Self::Late => tracing::error!(application, "{request}: took too long and was cancelled"),
-            Self::Impatient => tracing::warn!(application, "{request}: all workers were busy for too long"),
-            Self::Full => tracing::warn!(application, "{request}: the queue is full"),
-            Self::Head => tracing::warn!(
+            Self::WorkerCrashed => {
+                tracing::error!(application, "{request}: the worker crashed while handling the request")
+            }
+            Self::WorkerTimedOut => tracing::error!(application, "{request}: timed out; the worker is replaced"),
+            Self::InvalidResponse(error) => {
+                tracing::error!(application, "{request}: invalid application response: {error}")
+            }
+            Self::TimedOut => tracing::error!(application, "{request}: timed out and was cancelled"),
+            Self::QueueTimedOut => {
+                tracing::warn!(application, "{request}: timed out in the queue, all workers are busy")
+            }
+            Self::QueueFull => tracing::warn!(application, "{request}: the queue is full"),
+            Self::HeadTooLong => tracing::warn!(
                 application,
-                "{request}: its head is too long for a worker; set --max-head to 128k or less, and clients get 431 sooner"
+                "{request}: the request head is too long for a worker; set --max-head to 128k or less to refuse it earlier"
             ),
-            Self::Threads => tracing::error!(application, "{request}: came from a thread that was not counted"),
-            Self::Client(error) => tracing::debug!(application, %error, "{request}: its body did not come whole"),
+            Self::TooManyThreads => {
+                tracing::error!(application, "{request}: came from more threads than the application was set up for")
+            }
+            Self::RequestBody(error) => tracing::debug!(application, %error, "{request}: request body incomplete"),
             Self::Storage(error) => {
-                tracing::error!(application, "{request}: its body cannot be kept: {error}; make room")
+                tracing::error!(application, "{request}: cannot buffer the request body: {error}; free disk space")
             }
             Self::SpoolFull { limit } => tracing::error!(
                 application,
-                "{request}: refused: bodies of requests would take more than {limit} bytes of disk; --max-spool (max-spool) sets the limit"
+                "{request}: refused: buffered request bodies would exceed {limit} bytes of disk; --max-spool (max-spool) sets the limit"
             ),
         }
     }

@@ -21,15 +21,15 @@ use tokio::{
 use crate::{
     exchange::{Event, Exchange},
     messages,
-    pool::{Ahead, Asked, Census, Forgotten, Placement, Pool, Ticket, Turn},
+    pool::{Cancelled, NextSteps, Placement, Pool, PoolRequest, SendAhead, Ticket, WorkerCounts},
     program::Interface,
     replies,
     report::Changes,
-    request_error::Failure,
+    request_error::RequestError,
     settings::ApplicationSettings,
     threads::{ThisThread, Threads},
-    ticket_sequence::Numbering,
-    worker_link::Link,
+    ticket_sequence::TicketSequence,
+    worker_link::WorkerLink,
 };
 
 /// What a request is for the pool: what is sent, and who waits.
@@ -48,13 +48,13 @@ pub(crate) struct Shared {
     pub(crate) settings: ApplicationSettings,
     /// The one lock on the way of a request: one queue for all threads and workers is what makes balancing exact. It is held
     /// for as long as it takes to find a place in a short list.
-    pool: Mutex<Pool<Arc<Sent>, Arc<Link>>>,
+    pool: Mutex<Pool<Arc<Sent>, Arc<WorkerLink>>>,
     /// Requests that crashed two workers each. Looked at when one crashes only.
     crashing: Mutex<CrashingRequests>,
     /// How many have been given.
     tickets: AtomicU64,
     /// What makes numbers of these.
-    numbering: Numbering,
+    numbering: TicketSequence,
     pub(crate) changes: Changes,
     threads: Threads,
     /// Whether the server stops, for those who would otherwise go on for ever.
@@ -64,14 +64,14 @@ pub(crate) struct Shared {
 impl Shared {
     /// What is shared of an application that so many threads ask.
     pub(crate) fn new(settings: ApplicationSettings, threads: usize) -> Self {
-        let ahead = if settings.program.interface.is_concurrent() { Ahead::None } else { Ahead::Some };
+        let ahead = if settings.program.interface.is_concurrent() { SendAhead::None } else { SendAhead::Some };
         // Python and Perl count references, and have little to collect.
         let collection = settings.out_of_band_gc.filter(|_| settings.program.interface == Interface::Rack);
         Self {
             pool: Mutex::new(Pool::new(settings.run.queue.length, ahead).collect_after(collection)),
             crashing: Mutex::default(),
             tickets: AtomicU64::new(0),
-            numbering: Numbering::random(),
+            numbering: TicketSequence::random(),
             changes: Changes::default(),
             threads: Threads::new(threads),
             stopping: watch::Sender::new(false),
@@ -85,7 +85,7 @@ impl Shared {
     }
 
     /// Which thread this is. With its first request it begins to read what workers reply to it.
-    pub(crate) fn thread(self: &Arc<Self>) -> Result<usize, Failure> {
+    pub(crate) fn thread(self: &Arc<Self>) -> Result<usize, RequestError> {
         match self.threads.this()? {
             ThisThread::Known(thread) => Ok(thread),
             ThisThread::New(thread, links) => {
@@ -99,13 +99,13 @@ impl Shared {
         self.numbering.ticket(self.tickets.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// How many requests have asked for a worker.
+    /// How many requests have request for a worker.
     pub(crate) fn requests(&self) -> u64 {
         self.tickets.load(Ordering::Relaxed)
     }
 
     /// A worker is ready for requests.
-    pub(crate) fn join(&self, link: &Arc<Link>, lifetime: Option<u64>) {
+    pub(crate) fn join(&self, link: &Arc<WorkerLink>, lifetime: Option<u64>) {
         self.threads.tell(link);
         let concurrency = self.settings.concurrency.get();
         let held = {
@@ -115,8 +115,8 @@ impl Shared {
         };
         // Some may have shown meanwhile that it is them who crash workers.
         let (crashing, again): (Vec<_>, Vec<_>) =
-            held.into_iter().partition(|asked| self.is_crashing(&asked.content.line));
-        crashing.iter().for_each(|asked| asked.content.exchange.push(Event::Failed(Failure::Died)));
+            held.into_iter().partition(|request| self.is_crashing(&request.content.line));
+        crashing.iter().for_each(|request| request.content.exchange.push(Event::Failed(RequestError::WorkerCrashed)));
         self.ask_again(again);
         self.send_queued();
     }
@@ -124,17 +124,17 @@ impl Shared {
     /// A request asks for a worker.
     pub(crate) fn ask(&self, ticket: Ticket, sent: Arc<Sent>) {
         let now = monotonic();
-        let asked = Asked { ticket, since: now, deaths: 0, content: sent };
-        let placement = self.pool().ask(asked, now);
+        let request = PoolRequest { ticket, since: now, crashes: 0, content: sent };
+        let placement = self.pool().ask(request, now);
         match placement {
             Placement::Send(link, sent) => send(&link, &sent),
             Placement::Queued => {}
-            Placement::Full(sent) => sent.exchange.push(Event::Failed(Failure::Full)),
+            Placement::Full(sent) => sent.exchange.push(Event::Failed(RequestError::QueueFull)),
         }
     }
 
     /// What follows when a worker has finished a request.
-    pub(crate) fn take_turn(&self, link: &Arc<Link>, turn: Turn<Arc<Sent>, Arc<Link>>) {
+    pub(crate) fn take_turn(&self, link: &Arc<WorkerLink>, turn: NextSteps<Arc<Sent>, Arc<WorkerLink>>) {
         if let Some(sent) = turn.send {
             send(link, &sent);
         }
@@ -160,23 +160,23 @@ impl Shared {
     }
 
     /// Takes the first request back that a worker has not taken yet and that somebody waits for.
-    fn take_back(&self, link: &Link) -> Option<Asked<Arc<Sent>>> {
+    fn take_back(&self, link: &WorkerLink) -> Option<PoolRequest<Arc<Sent>>> {
         while let Some(ticket) = untaken(link) {
-            let asked = self.pool().taken_back(link.number, ticket, monotonic());
-            if let Some(asked) = asked.filter(|asked| !asked.content.exchange.is_settled()) {
-                return Some(asked);
+            let request = self.pool().taken_back(link.number, ticket, monotonic());
+            if let Some(request) = request.filter(|request| !request.content.exchange.is_settled()) {
+                return Some(request);
             }
         }
         None
     }
 
     /// Takes all of them back.
-    fn take_all_back(&self, link: &Link) -> Vec<Asked<Arc<Sent>>> {
+    fn take_all_back(&self, link: &WorkerLink) -> Vec<PoolRequest<Arc<Sent>>> {
         iter::from_fn(|| self.take_back(link)).collect()
     }
 
-    fn ask_again(&self, asked: impl IntoIterator<Item = Asked<Arc<Sent>>>) {
-        let placed = self.pool().ask_again(asked, monotonic());
+    fn ask_again(&self, request: impl IntoIterator<Item = PoolRequest<Arc<Sent>>>) {
+        let placed = self.pool().ask_again(request, monotonic());
         placed.iter().for_each(|(link, sent)| send(link, sent));
     }
 
@@ -187,41 +187,41 @@ impl Shared {
         let forgotten = self.pool().forget(ticket, monotonic());
         match forgotten {
             // It need not be the first of those that wait there.
-            Forgotten::SentAhead(link) => self.ask_again(self.take_all_back(&link)),
-            Forgotten::UnderWay(link) if self.settings.program.interface.is_concurrent() => {
+            Cancelled::SentAhead(link) => self.ask_again(self.take_all_back(&link)),
+            Cancelled::InFlight(link) if self.settings.program.interface.is_concurrent() => {
                 link.tell(messages::CANCEL, ticket, content);
             }
             // A worker that sends a long response is told; what stands before that in its socket is put behind it.
-            Forgotten::UnderWay(link) if has_begun => {
+            Cancelled::InFlight(link) if has_begun => {
                 let others = self.take_all_back(&link);
                 link.tell(messages::CANCEL, ticket, b"");
                 self.ask_again(others);
             }
-            Forgotten::UnderWay(_) | Forgotten::Unseen | Forgotten::Unknown => {}
+            Cancelled::InFlight(_) | Cancelled::Unseen | Cancelled::Unknown => {}
         }
     }
 
     /// Fails what has waited for too long; says which workers take too long, after their requests have failed.
-    pub(crate) fn look_at_clock(&self) -> Vec<Arc<Link>> {
+    pub(crate) fn look_at_clock(&self) -> Vec<Arc<WorkerLink>> {
         let now = monotonic();
         let mut pool = self.pool();
-        let impatient = pool.impatient(self.settings.run.queue.timeout, now);
+        let queue_timed_out = pool.queue_timed_out(self.settings.run.queue.timeout, now);
         let is_concurrent = self.settings.program.interface.is_concurrent();
         let (given_up, stuck) = match is_concurrent {
-            true => (pool.give_up(self.settings.run.timeout, now), pool.stuck(LAST_PATIENCE, now)),
+            true => (pool.give_up(self.settings.run.timeout, now), pool.stuck(LAST_GRACE, now)),
             false => (Vec::new(), Vec::new()),
         };
         let overdue = if is_concurrent { Vec::new() } else { pool.overdue(self.settings.run.timeout, now) };
         drop(pool);
         for (link, ticket, sent) in given_up {
-            sent.exchange.push(Event::Failed(Failure::Late));
+            sent.exchange.push(Event::Failed(RequestError::TimedOut));
             link.tell(messages::GIVE_UP, ticket, b"");
         }
-        for asked in impatient {
-            asked.content.exchange.push(Event::Failed(Failure::Impatient));
+        for request in queue_timed_out {
+            request.content.exchange.push(Event::Failed(RequestError::QueueTimedOut));
         }
-        let overdue = overdue.into_iter().map(|(link, asked)| {
-            asked.iter().for_each(|sent| sent.exchange.push(Event::Failed(Failure::Overdue)));
+        let overdue = overdue.into_iter().map(|(link, request)| {
+            request.iter().for_each(|sent| sent.exchange.push(Event::Failed(RequestError::WorkerTimedOut)));
             link
         });
         overdue.chain(stuck).collect()
@@ -233,7 +233,7 @@ impl Shared {
     }
 
     /// This worker gets no more requests, and leaves when it has finished those it has.
-    pub(crate) fn retire(&self, link: &Link) {
+    pub(crate) fn retire(&self, link: &WorkerLink) {
         link.retire();
         if self.pool().retire(link.number) {
             link.dismiss();
@@ -251,19 +251,19 @@ impl Shared {
     }
 
     /// This worker takes nothing more; what was sent ahead to it goes to others.
-    pub(crate) fn leave(&self, link: &Link) {
+    pub(crate) fn leave(&self, link: &WorkerLink) {
         self.pool().retire(link.number);
         self.ask_again(self.take_all_back(link));
     }
 
     /// Whether this worker takes requests, or has some.
-    pub(crate) fn has(&self, link: &Link) -> bool {
+    pub(crate) fn has(&self, link: &WorkerLink) -> bool {
         self.pool().has(link.number)
     }
 
     /// Whether this worker has a request that anybody waits for.
-    pub(crate) fn is_awaited(&self, link: &Link) -> bool {
-        self.pool().is_awaited(link.number)
+    pub(crate) fn has_awaited_request(&self, link: &WorkerLink) -> bool {
+        self.pool().has_awaited_request(link.number)
     }
 
     /// Workers that have had as many requests as they may.
@@ -271,24 +271,24 @@ impl Shared {
         self.pool().aged()
     }
 
-    /// The worker that has had most requests, where those are so many at least.
-    pub(crate) fn warmest(&self, least: u64) -> Option<u64> {
-        self.pool().warmest(least)
+    /// The worker that has had most requests, where those are so many at min_requests.
+    pub(crate) fn warmest(&self, min_requests: u64) -> Option<u64> {
+        self.pool().warmest(min_requests)
     }
 
     /// How many requests and workers there are.
-    pub(crate) fn census(&self) -> Census {
-        self.pool().census()
+    pub(crate) fn counts(&self) -> WorkerCounts {
+        self.pool().counts()
     }
 
     /// No code panics while it holds this lock, so a poisoned one is as good as any.
-    pub(crate) fn pool(&self) -> MutexGuard<'_, Pool<Arc<Sent>, Arc<Link>>> {
+    pub(crate) fn pool(&self) -> MutexGuard<'_, Pool<Arc<Sent>, Arc<WorkerLink>>> {
         self.pool.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Reads what each worker that comes replies to this thread.
-async fn receive_links(shared: Arc<Shared>, thread: usize, mut links: UnboundedReceiver<Arc<Link>>) {
+async fn receive_links(shared: Arc<Shared>, thread: usize, mut links: UnboundedReceiver<Arc<WorkerLink>>) {
     while let Some(link) = links.recv().await {
         let shared = Arc::clone(&shared);
         spawn_local(async move {
@@ -301,7 +301,7 @@ async fn receive_links(shared: Arc<Shared>, thread: usize, mut links: UnboundedR
 }
 
 /// Takes the first request that a worker has not taken. Word of clients that are gone stays where it is.
-fn untaken(link: &Link) -> Option<Ticket> {
+fn untaken(link: &WorkerLink) -> Option<Ticket> {
     let mut words = Vec::new();
     let mut ticket = None;
     while let Ok(Some(message)) = link.untaken.try_receive() {
@@ -317,9 +317,9 @@ fn untaken(link: &Link) -> Option<Ticket> {
 }
 
 /// Hands a request to a worker.
-fn send(link: &Link, sent: &Sent) {
+fn send(link: &WorkerLink, sent: &Sent) {
     link.send(&sent.packet);
 }
 
 /// How long a worker may take to give up a request that took too long: its event loop stands still if it needs longer.
-const LAST_PATIENCE: Duration = Duration::from_secs(5);
+const LAST_GRACE: Duration = Duration::from_secs(5);

@@ -7,11 +7,11 @@ use crate::pool::Ticket;
 
 /// A secret permutation of all numbers: what it makes of a count repeats only when the count does, after four thousand million.
 #[derive(Debug)]
-pub(crate) struct Numbering {
+pub(crate) struct TicketSequence {
     keys: [u32; ROUNDS],
 }
 
-impl Numbering {
+impl TicketSequence {
     /// Another one each time.
     pub(crate) fn random() -> Self {
         let random = RandomState::new();
@@ -42,11 +42,11 @@ mod tests {
 
     #[test]
     fn no_number_repeats_and_none_tells_the_next() {
-        let numbering = Numbering::random();
+        let numbering = TicketSequence::random();
         let numbers: Vec<_> = (0..100_000).map(|count| numbering.ticket(count)).collect();
         assert_eq!(numbers.iter().collect::<HashSet<_>>().len(), numbers.len());
         let steps: HashSet<_> = numbers.windows(2).map(|pair| pair[1].wrapping_sub(pair[0])).collect();
         assert!(steps.len() > 90_000, "{}", steps.len());
-        assert_ne!(Numbering::random().ticket(0), Numbering::random().ticket(0));
+        assert_ne!(TicketSequence::random().ticket(0), TicketSequence::random().ticket(0));
     }
 }

@@ -10,7 +10,7 @@ use crate::{
     exchange::{Event, Exchange},
     messages,
     pool::Ticket,
-    request_error::Failure,
+    request_error::RequestError,
 };
 
 /// The body of a request. Workers are not bothered before it is whole, so that slow clients keep none of them busy.
@@ -27,14 +27,14 @@ pub(crate) enum Upload {
 
 impl Upload {
     /// Takes all of a body.
-    pub(crate) async fn of(body: Body, settings: &BufferSettings) -> Result<Self, Failure> {
+    pub(crate) async fn of(body: Body, settings: &BufferSettings) -> Result<Self, RequestError> {
         if body.is_end() {
             return Ok(Self::Nothing);
         }
         let whole = BufferedBody::read(body, settings).await.map_err(|failure| match failure {
-            BufferError::Client(error) => Failure::Client(error),
-            BufferError::Storage(error) => Failure::Storage(error),
-            BufferError::SpoolFull { limit } => Failure::SpoolFull { limit },
+            BufferError::Client(error) => RequestError::RequestBody(error),
+            BufferError::Storage(error) => RequestError::Storage(error),
+            BufferError::SpoolFull { limit } => RequestError::SpoolFull { limit },
         })?;
         Ok(match whole.into_content() {
             BufferedContent::Memory(bytes) => Self::of_bytes(bytes),
@@ -43,11 +43,11 @@ impl Upload {
     }
 
     /// Takes all of a body that is [not long](Self::is_long): it fits into one packet.
-    pub(crate) async fn of_short(body: Body) -> Result<Self, Failure> {
+    pub(crate) async fn of_short(body: Body) -> Result<Self, RequestError> {
         if body.is_end() {
             return Ok(Self::Nothing);
         }
-        body.collect(messages::PIECE).await.map(Self::of_bytes).map_err(Failure::Client)
+        body.collect(messages::PIECE).await.map(Self::of_bytes).map_err(RequestError::RequestBody)
     }
 
     fn of_bytes(bytes: Bytes) -> Self {
@@ -91,7 +91,7 @@ pub(crate) async fn hand_over(mut body: Body, exchange: Arc<Exchange>, ticket: T
             }
             Some(Err(error)) => {
                 link.tell(messages::CANCEL, ticket, b"");
-                return exchange.push(Event::Failed(Failure::Client(error)));
+                return exchange.push(Event::Failed(RequestError::RequestBody(error)));
             }
             None => return link.tell(messages::BODY_END, ticket, b""),
         }

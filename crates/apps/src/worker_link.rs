@@ -16,7 +16,7 @@ use crate::{
 
 /// The sockets between this process and a worker.
 #[derive(Debug)]
-pub(crate) struct Link {
+pub(crate) struct WorkerLink {
     pub(crate) number: WorkerNumber,
     /// Which of the places for workers it has, from 1.
     pub(crate) place: usize,
@@ -49,7 +49,7 @@ pub(crate) struct WorkerEnds {
     pub(crate) replies: Vec<Channel>,
 }
 
-impl Link {
+impl WorkerLink {
     /// Makes the sockets for a worker, with replies for so many threads.
     ///
     /// # Errors
@@ -68,7 +68,7 @@ impl Link {
     /// Sends a packet. Where that fails the worker is about to end, and its keeper gives its requests to others.
     pub(crate) fn send(&self, packet: &[u8]) {
         if let Err(error) = self.outbox.send(&self.requests, packet) {
-            tracing::debug!(worker = self.place, %error, "a worker cannot be reached");
+            tracing::debug!(worker = self.place, %error, "cannot send to a worker");
         }
     }
 

@@ -19,70 +19,70 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-use self::handle::Order;
+use self::handle::Command;
 pub(crate) use self::{
     backoff::{Backoff, RESTART},
-    generation::BridgedCrew,
-    handle::KeeperHandle,
+    generation::BridgedGeneration,
+    handle::WorkerManagerHandle,
     output::read_lines,
     process::Process,
 };
 
 /// The application as it was loaded once, and the processes that run it.
-pub(crate) trait Crew: Sized + 'static {
+pub(crate) trait Generation: Sized + 'static {
     /// What is known of the application wherever it is asked.
     type Application: Send + Sync + 'static;
-    /// What is heard of the processes.
-    type Word: 'static;
+    /// What is messages of the processes.
+    type Message: 'static;
 
     /// Starts loading the application.
     fn start(
         number: u64,
         application: &Arc<Self::Application>,
-        words: Words<Self::Word>,
+        messages: MessageSender<Self::Message>,
         numbers: &mut u64,
     ) -> Result<Self, String>;
     /// Which one this is, of those there have been.
     fn number(&self) -> u64;
-    /// Something was heard of a process. An error is why the application cannot be loaded.
-    fn hear(&mut self, word: Self::Word, numbers: &mut u64) -> Result<(), String>;
+    /// Something was messages of a process. An error is why the application cannot be loaded.
+    fn handle_message(&mut self, message: Self::Message, numbers: &mut u64) -> Result<(), String>;
     /// Whether all processes could begin.
-    fn is_complete(&self) -> bool;
+    fn is_ready(&self) -> bool;
     /// Whether loading takes too long, and what is said of that.
-    fn lateness(&self) -> Option<String>;
+    fn startup_error(&self) -> Option<String>;
     /// Whether there is nothing of it any more.
-    fn is_over(&self) -> bool;
+    fn has_ended(&self) -> bool;
     /// Its processes take requests from now on.
     fn serve(&mut self);
     /// Its processes finish what they have, and end.
     fn retire(&mut self);
     /// Ends what has not ended by itself.
     fn kill(&mut self);
-    /// What there is to do for all crews from time to time. `numbers` is the number of the last process.
-    fn look_after(application: &Arc<Self::Application>, crews: &mut [Self], numbers: &mut u64);
+    /// What there is to do for all generations from time to time. `numbers` is the number of the last process.
+    fn maintain(application: &Arc<Self::Application>, generations: &mut [Self], numbers: &mut u64);
     /// How long no request can become overdue, and there is nothing to look after for that.
     fn time_left(application: &Self::Application) -> Duration;
     /// How the application is called in the log.
     fn name(application: &Self::Application) -> &str;
 }
 
-/// The way to a keeper for what is heard of a crew's processes.
+/// The way to a keeper for what is messages of a generation's processes.
 #[derive(Debug)]
-pub(crate) struct Words<W> {
-    crew: u64,
-    sender: UnboundedSender<(u64, W)>,
+pub(crate) struct MessageSender<M> {
+    generation: u64,
+    sender: UnboundedSender<(u64, M)>,
 }
 
-impl<W> Words<W> {
-    pub(crate) fn say(&self, word: W) {
+impl<M> MessageSender<M> {
+    pub(crate) fn send(&self, message: M) {
         // Nobody listens any more when all is over.
-        let _ = self.sender.send((self.crew, word));
+        let _ = self.sender.send((self.generation, message));
     }
 }
 
-impl<W> Clone for Words<W> {
+impl<M> Clone for MessageSender<M> {
     fn clone(&self) -> Self {
-        Self { crew: self.crew, sender: self.sender.clone() }
+        Self { generation: self.generation, sender: self.sender.clone() }
     }
 }
 
@@ -90,23 +90,23 @@ impl<W> Clone for Words<W> {
 ///
 /// # Errors
 ///
-/// Why the application cannot be loaded, in its own words.
-pub(crate) fn start<C: Crew>(
-    application: Arc<C::Application>,
-) -> Result<(KeeperHandle, thread::JoinHandle<()>), String> {
-    let (handle, orders) = KeeperHandle::new();
+/// Why the application cannot be loaded, in its own messages.
+pub(crate) fn start<G: Generation>(
+    application: Arc<G::Application>,
+) -> Result<(WorkerManagerHandle, thread::JoinHandle<()>), String> {
+    let (handle, commands) = WorkerManagerHandle::new();
     let loaded = handle.reload();
     let run = move || -> io::Result<()> {
-        thread_runtime()?.block_on(Keeper::<C>::new(application).run(orders));
+        thread_runtime()?.block_on(WorkerManager::<G>::new(application).run(commands));
         Ok(())
     };
-    let keep = move || {
+    let run_thread = move || {
         if let Err(error) = run() {
-            tracing::error!("workers cannot be started: {error}");
+            tracing::error!("cannot start workers: {error}");
         }
     };
     let thread =
-        thread::Builder::new().name("serow-keeper".to_owned()).spawn(keep).map_err(|error| error.to_string())?;
+        thread::Builder::new().name("serow-keeper".to_owned()).spawn(run_thread).map_err(|error| error.to_string())?;
     match loaded.blocking_recv() {
         Ok(Ok(())) => Ok((handle, thread)),
         Ok(Err(why)) => {
@@ -115,66 +115,77 @@ pub(crate) fn start<C: Crew>(
             let _ = thread.join();
             Err(why)
         }
-        Err(_) => Err("workers cannot be started: allow more open files".to_owned()),
+        Err(_) => Err("cannot start workers: allow more open files".to_owned()),
     }
 }
 
-struct Keeper<C: Crew> {
-    application: Arc<C::Application>,
-    sender: UnboundedSender<(u64, C::Word)>,
-    heard: UnboundedReceiver<(u64, C::Word)>,
+struct WorkerManager<G: Generation> {
+    application: Arc<G::Application>,
+    sender: UnboundedSender<(u64, G::Message)>,
+    messages: UnboundedReceiver<(u64, G::Message)>,
     /// The one that serves is the first, then those that leave, then perhaps one that is being loaded.
-    crews: Vec<C>,
-    /// Who waits for the crew of this number.
+    generations: Vec<G>,
+    /// Who waits for the generation of this number.
     loading: Option<(u64, oneshot::Sender<Result<(), String>>)>,
-    next_crew: u64,
+    next_generation: u64,
     /// The number of the last process.
     numbers: u64,
     /// When what has not ended is killed.
     end: Option<Instant>,
 }
 
-impl<C: Crew> Keeper<C> {
-    fn new(application: Arc<C::Application>) -> Self {
-        let (sender, heard) = unbounded_channel();
-        Self { application, sender, heard, crews: Vec::new(), loading: None, next_crew: 1, numbers: 0, end: None }
+impl<G: Generation> WorkerManager<G> {
+    fn new(application: Arc<G::Application>) -> Self {
+        let (sender, messages) = unbounded_channel();
+        Self {
+            application,
+            sender,
+            messages,
+            generations: Vec::new(),
+            loading: None,
+            next_generation: 1,
+            numbers: 0,
+            end: None,
+        }
     }
 
-    async fn run(mut self, mut orders: UnboundedReceiver<Order>) {
+    async fn run(mut self, mut commands: UnboundedReceiver<Command>) {
         let mut look = Instant::now();
         loop {
             let end = self.end.unwrap_or_else(|| Instant::now() + TICK);
             tokio::select! {
-                order = orders.recv() => match order {
-                    Some(order) => self.carry_out(order),
+                command = commands.recv() => match command {
+                    Some(command) => self.handle_command(command),
                     None => return,
                 },
                 // There is a sender in this struct.
-                Some((crew, word)) = self.heard.recv() => self.hear(crew, word),
+                Some((generation, message)) = self.messages.recv() => self.handle_message(generation, message),
                 () = sleep_until(look) => {
-                    self.look_after();
+                    self.maintain();
                     look = Instant::now() + self.pause();
                 }
-                () = sleep_until(end), if self.end.is_some() => self.crews.iter_mut().for_each(C::kill),
+                () = sleep_until(end), if self.end.is_some() => self.generations.iter_mut().for_each(G::kill),
             }
-            self.crews.retain(|crew| !crew.is_over());
-            if self.end.is_some() && self.crews.is_empty() {
+            self.generations.retain(|generation| !generation.has_ended());
+            if self.end.is_some() && self.generations.is_empty() {
                 return;
             }
         }
     }
 
-    fn hear(&mut self, number: u64, word: C::Word) {
-        let Some(crew) = self.crews.iter_mut().find(|crew| crew.number() == number) else { return };
-        let heard = crew.hear(word, &mut self.numbers);
-        self.judge(number, heard);
+    fn handle_message(&mut self, number: u64, message: G::Message) {
+        let Some(generation) = self.generations.iter_mut().find(|generation| generation.number() == number) else {
+            return;
+        };
+        let messages = generation.handle_message(message, &mut self.numbers);
+        self.finish_loading(number, messages);
     }
 
-    fn carry_out(&mut self, order: Order) {
-        match order {
-            Order::Reload(answer) => self.load(answer),
-            Order::Stop(patience) => {
-                self.crews.iter_mut().for_each(C::retire);
+    fn handle_command(&mut self, command: Command) {
+        match command {
+            Command::Reload(answer) => self.load(answer),
+            Command::Stop(patience) => {
+                self.generations.iter_mut().for_each(G::retire);
                 self.loading = None;
                 self.end = Some(Instant::now() + patience);
             }
@@ -184,70 +195,76 @@ impl<C: Crew> Keeper<C> {
     fn load(&mut self, answer: oneshot::Sender<Result<(), String>>) {
         // Whoever asked before sees that it came to nothing; nobody who asks gets code that is older than the asking.
         if let Some((number, before)) = self.loading.take() {
-            let _ = before.send(Err("it is loaded anew already".to_owned()));
-            self.drop_crew(number);
+            let _ = before.send(Err("superseded by a later reload".to_owned()));
+            self.drop_generation(number);
         }
-        let words = Words { crew: self.next_crew, sender: self.sender.clone() };
-        match C::start(self.next_crew, &self.application, words, &mut self.numbers) {
-            Ok(crew) => {
-                self.loading = Some((crew.number(), answer));
-                self.next_crew += 1;
-                self.crews.push(crew);
+        let messages = MessageSender { generation: self.next_generation, sender: self.sender.clone() };
+        match G::start(self.next_generation, &self.application, messages, &mut self.numbers) {
+            Ok(generation) => {
+                self.loading = Some((generation.number(), answer));
+                self.next_generation += 1;
+                self.generations.push(generation);
             }
             Err(why) => drop(answer.send(Err(why))),
         }
     }
 
-    /// What follows from what a crew did or failed to do.
-    fn judge(&mut self, number: u64, heard: Result<(), String>) {
+    /// What follows from what a generation did or failed to do.
+    fn finish_loading(&mut self, number: u64, messages: Result<(), String>) {
         if !self.is_loading(number) {
-            if let Err(why) = heard {
-                tracing::error!("{}: the application cannot be loaded: {why}", C::name(&self.application));
+            if let Err(why) = messages {
+                tracing::error!("{}: cannot load the application: {why}", G::name(&self.application));
             }
             return;
         }
-        let outcome = match heard {
+        let outcome = match messages {
             Err(why) => Err(why),
-            Ok(()) if self.crews.iter().any(|crew| crew.number() == number && crew.is_complete()) => Ok(()),
+            Ok(())
+                if self.generations.iter().any(|generation| generation.number() == number && generation.is_ready()) =>
+            {
+                Ok(())
+            }
             Ok(()) => return,
         };
         let Some((_, answer)) = self.loading.take() else { return };
         match &outcome {
             Ok(()) => {
                 // The new ones first: there is always somebody to answer.
-                self.crews.iter_mut().filter(|crew| crew.number() == number).for_each(C::serve);
-                self.crews.iter_mut().filter(|crew| crew.number() != number).for_each(C::retire);
+                self.generations.iter_mut().filter(|generation| generation.number() == number).for_each(G::serve);
+                self.generations.iter_mut().filter(|generation| generation.number() != number).for_each(G::retire);
             }
-            Err(_) => self.drop_crew(number),
+            Err(_) => self.drop_generation(number),
         }
         // Whoever asked may have gone.
         let _ = answer.send(outcome);
     }
 
-    /// A crew that never served.
-    fn drop_crew(&mut self, number: u64) {
-        for crew in self.crews.iter_mut().filter(|crew| crew.number() == number) {
-            crew.retire();
-            crew.kill();
+    /// A generation that never served.
+    fn drop_generation(&mut self, number: u64) {
+        for generation in self.generations.iter_mut().filter(|generation| generation.number() == number) {
+            generation.retire();
+            generation.kill();
         }
     }
 
-    fn look_after(&mut self) {
-        C::look_after(&self.application, &mut self.crews, &mut self.numbers);
-        let mut loading = self.crews.iter().filter(|crew| self.is_loading(crew.number()));
-        if let Some((number, why)) = loading.find_map(|crew| Some((crew.number(), crew.lateness()?))) {
-            self.judge(number, Err(why));
+    fn maintain(&mut self) {
+        G::maintain(&self.application, &mut self.generations, &mut self.numbers);
+        let mut loading = self.generations.iter().filter(|generation| self.is_loading(generation.number()));
+        if let Some((number, why)) =
+            loading.find_map(|generation| Some((generation.number(), generation.startup_error()?)))
+        {
+            self.finish_loading(number, Err(why));
         }
     }
 
     /// Until somebody is to be looked after again.
     fn pause(&self) -> Duration {
         let most = if self.loading.is_some() { TICK_WHILE_LOADING } else { TICK };
-        C::time_left(&self.application).clamp(SHORTEST_PAUSE, most)
+        G::time_left(&self.application).clamp(MIN_PAUSE, most)
     }
 
     fn is_loading(&self, number: u64) -> bool {
-        self.loading.as_ref().is_some_and(|(crew, _)| *crew == number)
+        self.loading.as_ref().is_some_and(|(generation, _)| *generation == number)
     }
 }
 
@@ -258,4 +275,4 @@ const TICK: Duration = Duration::from_millis(250);
 const TICK_WHILE_LOADING: Duration = Duration::from_millis(5);
 
 /// Thousands of requests that become overdue one after the other are seen to together.
-const SHORTEST_PAUSE: Duration = Duration::from_millis(2);
+const MIN_PAUSE: Duration = Duration::from_millis(2);

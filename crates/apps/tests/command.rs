@@ -140,14 +140,14 @@ fn what_does_not_start_is_told_with_its_last_words() {
         (&["/no/such/program"], &["/no/such/program cannot be started", "No such file"]),
         (
             &["sh", "-c", "echo one; echo two >&2; exit 7"],
-            &["ended before it was ready (exit status: 7)", "\n  one\n  two"],
+            &["exited before it was ready (exit status: 7)", "\n  one\n  two"],
         ),
         (&["sh", "-c", "kill -9 $$"], &["signal: 9"]),
         (
             &["sleep", "60"],
             &[
-                "accepts no connection at 127.0.0.1:",
-                ", which the variable PORT and {port} in its arguments say, after 300ms",
+                "accepts no connections on 127.0.0.1:",
+                " (from the variable PORT or {port} in its arguments), after 300ms",
             ],
         ),
         (&["/usr/bin/python3", "-c", "raise Exception('no database')"], &["Exception: no database"]),

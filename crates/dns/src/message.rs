@@ -221,7 +221,7 @@ impl Reader<'_> {
 
 impl fmt::Display for InvalidNameError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("it is no name of a host; letters beyond ASCII are written as in xn--bcher-kva.example")
+        formatter.write_str("this is not a host name; write letters beyond ASCII as in xn--bcher-kva.example")
     }
 }
 

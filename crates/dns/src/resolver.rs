@@ -281,8 +281,8 @@ impl fmt::Display for LookupError {
             Self::NoSuchName => formatter.write_str("there is no such name"),
             Self::NoRecords => formatter.write_str("the name has no addresses"),
             Self::NoResponse => formatter.write_str("no name server answers"),
-            Self::ServerError(SERVER_FAILURE) => formatter.write_str("the name servers have a problem (SERVFAIL)"),
-            Self::ServerError(5) => formatter.write_str("the name servers refuse to say (REFUSED)"),
+            Self::ServerError(SERVER_FAILURE) => formatter.write_str("the name servers failed (SERVFAIL)"),
+            Self::ServerError(5) => formatter.write_str("the name servers refused the query (REFUSED)"),
             Self::ServerError(code) => write!(formatter, "the name servers answer with error {code}"),
         }
     }

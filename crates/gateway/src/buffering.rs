@@ -217,15 +217,15 @@ impl BufferError {
     /// Says in the log what those who run this can do about it.
     pub fn log(&self, upstream: &str, settings: &BufferSettings) {
         match self {
-            Self::Client(error) => tracing::debug!(upstream, %error, "a body did not come whole"),
+            Self::Client(error) => tracing::debug!(upstream, %error, "request body incomplete"),
             Self::Storage(error) => {
                 let folder = settings.folder.display();
-                tracing::error!(upstream, "a body cannot be put into a file in {folder}: {error}; make room there");
+                tracing::error!(upstream, "cannot buffer a request body in {folder}: {error}; free space there");
             }
             Self::SpoolFull { limit } => tracing::error!(
                 upstream,
-                "a request was refused: bodies of requests would take more than {limit} bytes of {}; --max-spool (max-spool) sets \
-                 the limit",
+                "request refused: buffered request bodies would exceed {limit} bytes in {}; --max-spool (max-spool) sets the \
+                 limit",
                 settings.folder.display()
             ),
         }

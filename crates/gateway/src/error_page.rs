@@ -126,13 +126,13 @@ fn detail(reason: ErrorReason) -> &'static str {
         return "No server is available at the moment. Please try again later.";
     }
     match reason.status() {
-        StatusCode::BAD_GATEWAY => "The server behind this address cannot be reached, or gave no proper answer.",
+        StatusCode::BAD_GATEWAY => "The server behind this address cannot be reached or sent an invalid response.",
         StatusCode::SERVICE_UNAVAILABLE => "All servers are busy at the moment. Please try again in a few seconds.",
         StatusCode::GATEWAY_TIMEOUT => "The server behind this address took too long to answer.",
         StatusCode::BAD_REQUEST => "This request cannot be understood.",
-        StatusCode::PAYLOAD_TOO_LARGE => "This is more than is taken here.",
-        StatusCode::NOT_IMPLEMENTED => "Requests of this kind are not passed on here.",
-        StatusCode::INSUFFICIENT_STORAGE => "There is no room for a request of this size at the moment.",
+        StatusCode::PAYLOAD_TOO_LARGE => "The request is too large.",
+        StatusCode::NOT_IMPLEMENTED => "Requests of this kind are not supported here.",
+        StatusCode::INSUFFICIENT_STORAGE => "There is not enough storage for a request of this size at the moment.",
         _ => "This request could not be answered.",
     }
 }

@@ -37,7 +37,7 @@ impl FieldNames {
             Self::Any => !is_unambiguous(name) && !passes_for_another(name),
         };
         if !allowed {
-            tracing::debug!(name = %name.escape_ascii(), "a header field was dropped for its name");
+            tracing::debug!(name = %name.escape_ascii(), "header field dropped because of its name");
         }
         allowed
     }

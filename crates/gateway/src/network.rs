@@ -104,13 +104,13 @@ impl fmt::Display for NetworkError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Address => {
-                formatter.write_str("no address; write it as in 10.0.0.0/8, 192.0.2.1, 2001:db8::/32 or unix")
+                formatter.write_str("not an address; write it as in 10.0.0.0/8, 192.0.2.1, 2001:db8::/32 or unix")
             }
             Self::MappedAddress => {
                 formatter.write_str("an IPv4 address written as IPv6; write the IPv4 address itself")
             }
             Self::PrefixLength => {
-                formatter.write_str("no number of bits behind the slash; IPv4 has up to 32, IPv6 up to 128")
+                formatter.write_str("not a valid prefix length; IPv4 has up to 32 bits, IPv6 up to 128")
             }
             Self::HostBits(network) => write!(formatter, "an address within a network; the network is {network}"),
         }

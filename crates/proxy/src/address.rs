@@ -72,10 +72,11 @@ impl FromStr for ServerAddress {
             Some(rest) => (format!("http://{rest}"), Protocol::Http2),
             None => (text.to_owned(), Protocol::Http1),
         };
-        let (origin, path) = Origin::of_url(&url)
-            .map_err(|_| error("no server; write it as in 127.0.0.1:9000, https://app:8443 or unix:/run/app.sock"))?;
+        let (origin, path) = Origin::of_url(&url).map_err(|_| {
+            error("not a server address; write it as in 127.0.0.1:9000, https://app:8443 or unix:/run/app.sock")
+        })?;
         if path != "/" {
-            return Err(error("a server with a path; what is put before paths is said by `add-prefix`"));
+            return Err(error("a server address with a path; set `add-prefix` to put a prefix before paths"));
         }
         let Origin { scheme, host, port } = origin;
         // A service's records say its ports, so that none is written.

@@ -83,8 +83,9 @@ impl Forwarding<'_> {
     ) -> Result<ServerResponse, AttemptError> {
         let head = self.head.head_for(&lease.server().settings().address);
         let key = websocket::key(&head.headers);
-        let head = websocket::extended_connect(head)
-            .ok_or_else(|| AttemptError::unsendable("the server speaks HTTP/2, which knows this protocol not"))?;
+        let head = websocket::extended_connect(head).ok_or_else(|| {
+            AttemptError::unsendable("the server speaks HTTP/2, which has no upgrade to this protocol")
+        })?;
         let protocol = Some(websocket::PROTOCOL);
         let asked = http2::StreamRequest { head: &head, body: &self.body, interim: &self.interim, protocol };
         let stream = match connections.begin(asked)? {

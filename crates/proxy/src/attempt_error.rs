@@ -104,10 +104,10 @@ impl fmt::Display for Cause {
         match self {
             Self::Dial(error) => error.fmt(formatter),
             Self::ConnectionLost(error) => error.fmt(formatter),
-            Self::Busy(time) => write!(formatter, "the server has no room for another request within {time:?}"),
-            Self::TimedOut(time) => write!(formatter, "there is no answer within {time:?}"),
+            Self::Busy(time) => write!(formatter, "all streams to the server were in use for {time:?}"),
+            Self::TimedOut(time) => write!(formatter, "no response within {time:?}"),
             Self::Reset(text) | Self::Unsendable(text) => formatter.write_str(text),
-            Self::Body(error) => write!(formatter, "the client's body: {error}"),
+            Self::Body(error) => write!(formatter, "the client's request body: {error}"),
         }
     }
 }

@@ -42,7 +42,7 @@ pub(crate) async fn forward_until(
     match until {
         None => feeding.await,
         Some(until) => Box::pin(timeout_at(until.into(), feeding)).await.unwrap_or_else(|_| {
-            let cause = "it took longer than all of it may".to_owned();
+            let cause = "the total time limit was exceeded".to_owned();
             Err(CutOff { error: IncomingError::TimedOut, cause, blame: Blame::Anybody })
         }),
     }
@@ -56,7 +56,7 @@ impl CutOff {
 
     /// The server said nothing for so long.
     pub(crate) fn silent(time: Duration) -> Self {
-        let cause = format!("nothing came for {time:?}");
+        let cause = format!("no data for {time:?}");
         Self { error: IncomingError::TimedOut, cause, blame: Blame::Server }
     }
 

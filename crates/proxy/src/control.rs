@@ -146,18 +146,21 @@ impl fmt::Display for ControlError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unknown { server, servers } if servers.is_empty() => {
-                write!(formatter, "there is no server {server}, nor any other")
+                write!(formatter, "there is no server {server}; this upstream has no servers")
             }
             Self::Unknown { server, servers } => {
                 write!(formatter, "there is no server {server}; there are {}", servers.join(", "))
             }
-            Self::Known(server) => write!(formatter, "{server} is there already"),
+            Self::Known(server) => write!(formatter, "{server} is already a server of this upstream"),
             Self::Last(server) => {
-                write!(formatter, "{server} is the last server: add another one before, or say down to have none asked")
+                write!(
+                    formatter,
+                    "{server} is the last server: add another one first, or take it out of rotation with down"
+                )
             }
             Self::Encryption(server) => write!(
                 formatter,
-                "{server} wants TLS, and no server of this upstream did at the start: write it there and reload"
+                "{server} needs TLS, and no server of this upstream had it at the start: add it to the settings and reload"
             ),
         }
     }

@@ -82,7 +82,11 @@ async fn resolve_forever(
                 (members, gone) = (items, None);
                 let (pause, is_news) = pace.handle_answer(ttl);
                 if is_news {
-                    tracing::warn!(upstream = upstream.settings().name, "{} can be looked up again", settings.address);
+                    tracing::warn!(
+                        upstream = upstream.settings().name,
+                        "DNS resolution for {} recovered",
+                        settings.address
+                    );
                 }
                 pause
             }
@@ -123,16 +127,16 @@ fn tell(upstream: &Upstream, settings: &ServerSettings, error: &LookupError, kep
     let (upstream, name) = (&upstream.settings().name, settings.address.to_string());
     match kept {
         Kept::Nothing => {
-            tracing::error!(upstream, "{name} cannot be looked up, so nothing is sent there until it can be: {error}");
+            tracing::error!(upstream, "DNS resolution for {name} failed, it has no servers until it succeeds: {error}");
         }
         Kept::All => {
-            tracing::warn!(upstream, "{name} cannot be looked up, and what was found before still counts: {error}");
+            tracing::warn!(upstream, "DNS resolution for {name} failed, its last addresses stay in use: {error}");
         }
         Kept::AllFor(time) => {
             let time = Duration::from_secs(time.as_secs_f64().round() as u64);
             tracing::warn!(
                 upstream,
-                "{name} cannot be looked up, and what was found before counts for {time:?}: {error}"
+                "DNS resolution for {name} failed, its last addresses stay in use for {time:?}: {error}"
             );
         }
     }

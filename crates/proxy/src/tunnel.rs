@@ -13,7 +13,7 @@ pub(crate) fn join(client: OnUpgrade, mut server: Box<dyn UpgradedIo>, lease: Le
         if let Ok(mut client) = client.await
             && let Err(error) = copy_bidirectional(&mut client, &mut server).await
         {
-            tracing::debug!(%error, "a tunnel ended");
+            tracing::debug!(%error, "tunnel ended");
         }
     });
 }

@@ -168,11 +168,11 @@ impl Upstream {
         match server.outlier.note(outcome, now, &self.settings().passive, may_eject) {
             None => {}
             Some(EjectionChange::Ejected(Ejection { reason, length, .. })) => {
-                tracing::warn!(upstream, "{} is left alone for {length:?}: {reason}", server.name());
+                tracing::warn!(upstream, "{} is ejected for {length:?}: {reason}", server.name());
             }
             Some(EjectionChange::Recovered) => {
                 server.note_up(now);
-                tracing::warn!(upstream, "{} is asked again", server.name());
+                tracing::warn!(upstream, "{} is back in rotation", server.name());
             }
         }
     }

@@ -80,7 +80,7 @@ fn a_server_that_fails_is_left_alone_until_it_is_well() {
         ask(&mut client.try_clone().unwrap());
         ill.asked() == 4
     });
-    assert_eq!(report(&proxied, 0).last_failure.as_deref(), Some("the request failed with which it was tried"));
+    assert_eq!(report(&proxied, 0).last_failure.as_deref(), Some("the trial request failed"));
     ill.is_ill.store(false, Ordering::Relaxed);
     until(|| {
         assert!(ask(&mut client.try_clone().unwrap()));

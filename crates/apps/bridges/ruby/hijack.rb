@@ -1,6 +1,6 @@
 
 module Serow
-  # What env['rack.hijack'] and env['rack.early_hints'] are, for one request: called when that is over, it must not reach the next one.
+  # The values of env['rack.hijack'] and env['rack.early_hints'] for one request: a call after its end must not reach the next one.
   class Callbacks
     def initialize(attendant, ticket)
       @attendant = attendant
@@ -15,7 +15,7 @@ module Serow
   end
 
   # Responses that the application writes to a socket itself, of which Serow has the other end.
-  module Takeover
+  module Hijack
     # The application writes all of the response to this request.
     def take_over(ticket)
       return @socket if @socket

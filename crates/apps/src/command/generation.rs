@@ -8,19 +8,19 @@ use std::{
 
 use super::{
     Shared,
-    program_copy::{Copy, CopyWord, Stage},
-    program_socket::Entrances,
+    program_copy::{Copy, CopyMessage, Stage},
+    program_socket::ProgramSockets,
     settings::Binding,
 };
-use crate::worker_manager::{Backoff, Crew, RESTART, Words};
+use crate::worker_manager::{Backoff, Generation, MessageSender, RESTART};
 
 /// The copies of a program that were started together, and those that took the places of some.
 #[derive(Debug)]
-pub(crate) struct CommandCrew {
+pub(crate) struct CommandGeneration {
     number: u64,
     shared: Arc<Shared>,
-    words: Words<CopyWord>,
-    entrances: Entrances,
+    messages: MessageSender<CopyMessage>,
+    entrances: ProgramSockets,
     copies: Vec<Copy>,
     phase: Phase,
     backoff: Backoff,
@@ -37,78 +37,83 @@ enum Phase {
     Retired,
 }
 
-impl Crew for CommandCrew {
+impl Generation for CommandGeneration {
     type Application = Shared;
-    type Word = CopyWord;
+    type Message = CopyMessage;
 
-    fn start(number: u64, shared: &Arc<Shared>, words: Words<CopyWord>, numbers: &mut u64) -> Result<Self, String> {
+    fn start(
+        number: u64,
+        shared: &Arc<Shared>,
+        messages: MessageSender<CopyMessage>,
+        numbers: &mut u64,
+    ) -> Result<Self, String> {
         let settings = &shared.settings;
         if settings.binding == Binding::Inherit && settings.launcher.is_empty() {
-            return Err("a socket is inherited by way of a launcher only: set one".to_owned());
+            return Err("programs inherit a socket only through a launcher: set one".to_owned());
         }
-        let entrances =
-            Entrances::new(settings.binding).map_err(|error| format!("there is no way to reach copies: {error}"))?;
-        let mut crew = Self {
+        let entrances = ProgramSockets::new(settings.binding)
+            .map_err(|error| format!("cannot create the socket for the program: {error}"))?;
+        let mut generation = Self {
             number,
             shared: Arc::clone(shared),
-            words,
+            messages,
             entrances,
             copies: Vec::new(),
             phase: Phase::Loading,
             backoff: Backoff::default(),
         };
-        crew.fill(numbers).map_err(|error| {
+        generation.fill(numbers).map_err(|error| {
             let program = settings.command.first().map(|word| word.to_string_lossy()).unwrap_or_default();
             format!("{program} cannot be started: {error}; is it installed?")
         })?;
-        Ok(crew)
+        Ok(generation)
     }
 
     fn number(&self) -> u64 {
         self.number
     }
 
-    fn hear(&mut self, word: CopyWord, numbers: &mut u64) -> Result<(), String> {
-        match word {
-            CopyWord::Ready(number) => {
+    fn handle_message(&mut self, message: CopyMessage, numbers: &mut u64) -> Result<(), String> {
+        match message {
+            CopyMessage::Ready(number) => {
                 if let Some(copy) = self.copies.iter_mut().find(|copy| copy.number == number) {
                     copy.is_ready();
                 }
                 if self.phase == Phase::Serving {
-                    self.put_to_work();
+                    self.activate_ready();
                 }
                 Ok(())
             }
-            CopyWord::Ended(number) => match self.copies.iter().position(|copy| copy.number == number) {
-                Some(place) => self.bury(place, numbers),
+            CopyMessage::Ended(number) => match self.copies.iter().position(|copy| copy.number == number) {
+                Some(place) => self.remove_ended(place, numbers),
                 None => Ok(()),
             },
         }
     }
 
-    fn is_complete(&self) -> bool {
+    fn is_ready(&self) -> bool {
         let ready = self.copies.iter().filter(|copy| copy.stage == Stage::Ready).count();
         ready >= self.shared.settings.run.processes.get()
     }
 
-    fn lateness(&self) -> Option<String> {
+    fn startup_error(&self) -> Option<String> {
         let settings = &self.shared.settings;
         let limit = settings.run.start_timeout;
         let late = self.copies.iter().find(|copy| is_late(copy, limit))?;
         let expected = match &settings.check_path {
-            None => format!("accepts no connection at {}", late.place_expected()),
-            Some(path) => format!("does not answer {path} well at {}", late.place_expected()),
+            None => format!("accepts no connections on {}", late.expected_socket()),
+            Some(path) => format!("does not answer {path} successfully on {}", late.expected_socket()),
         };
         Some(format!("the program {expected}, after {limit:?}{}", late.last_lines()))
     }
 
-    fn is_over(&self) -> bool {
+    fn has_ended(&self) -> bool {
         self.phase == Phase::Retired && self.copies.is_empty()
     }
 
     fn serve(&mut self) {
         self.phase = Phase::Serving;
-        self.put_to_work();
+        self.activate_ready();
     }
 
     fn retire(&mut self) {
@@ -127,17 +132,17 @@ impl Crew for CommandCrew {
         self.copies.iter().for_each(Copy::kill);
     }
 
-    fn look_after(_: &Arc<Shared>, crews: &mut [Self], numbers: &mut u64) {
-        for crew in crews {
-            crew.dismiss();
-            if crew.phase == Phase::Serving {
-                crew.note_tired();
+    fn maintain(_: &Arc<Shared>, generations: &mut [Self], numbers: &mut u64) {
+        for generation in generations {
+            generation.dismiss();
+            if generation.phase == Phase::Serving {
+                generation.mark_for_replacement();
             }
-            if crew.phase != Phase::Retired
-                && let Err(error) = crew.fill(numbers)
+            if generation.phase != Phase::Retired
+                && let Err(error) = generation.fill(numbers)
             {
-                tracing::error!("{}: a copy cannot be started: {error}", crew.shared.settings.run.name);
-                crew.backoff.fail(Instant::now());
+                tracing::error!("{}: cannot start a copy: {error}", generation.shared.settings.run.name);
+                generation.backoff.fail(Instant::now());
             }
         }
     }
@@ -152,9 +157,9 @@ impl Crew for CommandCrew {
     }
 }
 
-impl CommandCrew {
+impl CommandGeneration {
     /// Copies that are ready are asked from now on, and no longer those that they replace.
-    fn put_to_work(&mut self) {
+    fn activate_ready(&mut self) {
         let ready = self.copies.iter_mut().filter(|copy| copy.stage == Stage::Ready);
         ready.for_each(|copy| copy.stage = Stage::Serving);
         let serving = self.copies.iter().filter(|copy| copy.stage == Stage::Serving).count();
@@ -195,7 +200,7 @@ impl CommandCrew {
                 }
                 Stage::Ending(since) if since.elapsed() >= grace => copy.kill(),
                 Stage::Starting if self.phase == Phase::Serving && is_late(copy, limit) => {
-                    tracing::error!("{name} {}: is not ready after {limit:?}; ended", copy.place);
+                    tracing::error!("{name} {}: is not ready after {limit:?}; killed", copy.place);
                     copy.kill();
                 }
                 _ => {}
@@ -204,12 +209,12 @@ impl CommandCrew {
     }
 
     /// Copies that are to be replaced: by their requests, or their memory.
-    fn note_tired(&mut self) {
+    fn mark_for_replacement(&mut self) {
         let run = &self.shared.settings.run;
         for copy in self.copies.iter_mut().filter(|copy| copy.stage == Stage::Serving && !copy.is_replaced) {
             let memory = run.memory_limit.and_then(|limit| copy.memory().filter(|bytes| *bytes > limit));
             if let Some(bytes) = memory {
-                tracing::info!("{} {}: replaced, with {} MB", run.name, copy.place, bytes >> 20);
+                tracing::info!("{} {}: replaced, it uses {} MB", run.name, copy.place, bytes >> 20);
             }
             let requests = copy.server.as_ref().map_or(0, |server| server.requests());
             copy.is_replaced = memory.is_some() || copy.lifetime.is_some_and(|most| requests >= most);
@@ -222,7 +227,7 @@ impl CommandCrew {
         while !self.backoff.is_on(Instant::now()) && self.is_incomplete() {
             *numbers += 1;
             let place = (*numbers, self.free_place(), self.number);
-            let copy = Copy::start(&self.shared, &self.entrances, place, &self.words)?;
+            let copy = Copy::start(&self.shared, &self.entrances, place, &self.messages)?;
             self.copies.push(copy);
             if !interval.is_zero() {
                 self.backoff.wait(interval, Instant::now());
@@ -246,19 +251,19 @@ impl CommandCrew {
     }
 
     /// A copy has ended. An error is why the program cannot be started.
-    fn bury(&mut self, place: usize, numbers: &mut u64) -> Result<(), String> {
+    fn remove_ended(&mut self, place: usize, numbers: &mut u64) -> Result<(), String> {
         let mut copy = self.copies.remove(place);
         let (name, how) = (&self.shared.settings.run.name, copy.ending());
         match copy.stage {
             Stage::Leaving(_) | Stage::Ending(_) => {
-                tracing::debug!("{name} {}: has left ({how})", copy.place);
+                tracing::debug!("{name} {}: exited ({how})", copy.place);
                 return Ok(());
             }
             Stage::Starting if self.phase == Phase::Loading => {
-                return Err(format!("the program ended before it was ready ({how}){}", copy.last_lines()));
+                return Err(format!("the program exited before it was ready ({how}){}", copy.last_lines()));
             }
             Stage::Starting | Stage::Ready | Stage::Serving => {
-                tracing::error!("{name} {}: has ended ({how}) and is started again", copy.place);
+                tracing::error!("{name} {}: exited ({how}) and is restarted", copy.place);
             }
         }
         if self.phase == Phase::Serving {
@@ -267,7 +272,7 @@ impl CommandCrew {
         match copy.stage {
             Stage::Ready | Stage::Serving if copy.born.elapsed() >= RESTART => self.backoff.succeed(),
             Stage::Ready | Stage::Serving => {
-                self.backoff.die_young(self.shared.settings.run.processes.get(), Instant::now());
+                self.backoff.note_early_death(self.shared.settings.run.processes.get(), Instant::now());
             }
             Stage::Starting | Stage::Leaving(_) | Stage::Ending(_) => self.backoff.fail(Instant::now()),
         }
@@ -275,7 +280,7 @@ impl CommandCrew {
         if self.phase == Phase::Retired {
             return Ok(());
         }
-        self.fill(numbers).map_err(|error| format!("a copy cannot be started: {error}"))
+        self.fill(numbers).map_err(|error| format!("cannot start a copy: {error}"))
     }
 }
 

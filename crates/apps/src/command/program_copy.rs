@@ -25,9 +25,9 @@ use tokio::{
 
 use super::{
     Shared,
-    program_socket::{Entrance, Entrances, has_waiting},
+    program_socket::{ProgramSocket, ProgramSockets, has_waiting},
 };
-use crate::worker_manager::{Process, Words, read_lines};
+use crate::worker_manager::{MessageSender, Process, read_lines};
 
 /// One copy of a program. When this is dropped it ends.
 #[derive(Debug)]
@@ -50,7 +50,7 @@ pub(super) struct Copy {
     waiting: AbortHandle,
     last_lines: Rc<RefCell<VecDeque<String>>>,
     /// Where it is reached.
-    expected: Entrance,
+    expected: ProgramSocket,
 }
 
 /// How far it is.
@@ -68,9 +68,9 @@ pub(super) enum Stage {
     Ending(Instant),
 }
 
-/// What is heard of a copy.
+/// What is messages of a copy.
 #[derive(Debug)]
-pub(crate) enum CopyWord {
+pub(crate) enum CopyMessage {
     /// It answers.
     Ready(u64),
     /// It has ended.
@@ -78,18 +78,18 @@ pub(crate) enum CopyWord {
 }
 
 impl Copy {
-    /// Starts one, with this number in this place of this crew.
+    /// Starts one, with this number in this place of this generation.
     pub(super) fn start(
         shared: &Arc<Shared>,
-        entrances: &Entrances,
-        (number, place, crew): (u64, usize, u64),
-        words: &Words<CopyWord>,
+        entrances: &ProgramSockets,
+        (number, place, generation): (u64, usize, u64),
+        messages: &MessageSender<CopyMessage>,
     ) -> io::Result<Self> {
         let settings = &shared.settings;
         let entrance = entrances.open(number)?;
         let (reader, writer) = io::pipe()?;
         let mut command = command(shared, &entrance)?;
-        entrances.hand_over(&mut command, crew)?;
+        entrances.hand_over(&mut command, generation)?;
         command.stdout(writer.try_clone()?).stderr(writer);
         let child = command.spawn()?;
         // Its ends of the pipe are closed here with it.
@@ -101,14 +101,14 @@ impl Copy {
         let last_lines = Rc::<RefCell<VecDeque<String>>>::default();
         let output = listen(shared, place, reader.into(), Rc::clone(&last_lines));
         let ended = process.as_ref().and_then(|process| process.as_fd().try_clone_to_owned().ok());
-        spawn_local(watch(ended, pid(&child), output, number, words.clone()));
+        spawn_local(watch(ended, pid(&child), output, number, messages.clone()));
         let max_requests = settings.concurrency.map(|most| {
-            let copies = if matches!(entrance, Entrance::Inherited(_)) { settings.run.processes.get() } else { 1 };
+            let copies = if matches!(entrance, ProgramSocket::Inherited(_)) { settings.run.processes.get() } else { 1 };
             most.get().saturating_mul(u32::try_from(copies).unwrap_or(u32::MAX))
         });
         let server = ServerSettings { max_requests, ..ServerSettings::new(entrance.address()) };
         let socket = entrances.shared_socket()?;
-        let waiting = wait_for_answer(Arc::clone(shared), server.clone(), socket, number, words.clone());
+        let waiting = wait_for_answer(Arc::clone(shared), server.clone(), socket, number, messages.clone());
         Ok(Self {
             number,
             place,
@@ -136,11 +136,11 @@ impl Copy {
     pub(super) fn last_lines(&self) -> String {
         let lines = self.last_lines.borrow();
         let lines: Vec<_> = lines.iter().map(|line| format!("\n  {line}")).collect();
-        if lines.is_empty() { String::new() } else { format!("; its last lines:{}", lines.concat()) }
+        if lines.is_empty() { String::new() } else { format!("; its last lines of output:{}", lines.concat()) }
     }
 
     /// Where it should be reached, and how it knows.
-    pub(super) fn place_expected(&self) -> String {
+    pub(super) fn expected_socket(&self) -> String {
         self.expected.to_string()
     }
 
@@ -191,7 +191,7 @@ fn pid(child: &Child) -> Option<Pid> {
 }
 
 /// The command of a copy that is reached there.
-fn command(shared: &Shared, entrance: &Entrance) -> io::Result<Command> {
+fn command(shared: &Shared, entrance: &ProgramSocket) -> io::Result<Command> {
     let settings = &shared.settings;
     let arguments = settings.command.iter().map(|argument| entrance.insert(argument));
     let mut words = settings.launcher.iter().cloned().chain(arguments);
@@ -229,7 +229,7 @@ async fn watch(
     pid: Option<Pid>,
     output: JoinHandle<()>,
     number: u64,
-    words: Words<CopyWord>,
+    messages: MessageSender<CopyMessage>,
 ) {
     if let Some(process) = process {
         // Where that cannot be waited for, it counts as ended, and is.
@@ -240,7 +240,7 @@ async fn watch(
     }
     // Its last words say why.
     let _ = timeout(LAST_WORDS, output).await;
-    words.say(CopyWord::Ended(number));
+    messages.send(CopyMessage::Ended(number));
 }
 
 /// Asks until it answers.
@@ -249,13 +249,13 @@ async fn wait_for_answer(
     server: ServerSettings,
     socket: Option<OwnedFd>,
     number: u64,
-    words: Words<CopyWord>,
+    messages: MessageSender<CopyMessage>,
 ) {
     let kind = match &shared.settings.check_path {
         None => CheckKind::Tcp,
         Some(path) => CheckKind::Http(HttpCheck { path: path.clone(), ..HttpCheck::default() }),
     };
-    let check = CheckSettings { timeout: PATIENCE, ..CheckSettings::new(kind) };
+    let check = CheckSettings { timeout: CHECK_TIMEOUT, ..CheckSettings::new(kind) };
     while shared.upstream.check_once(&server, &check).await.is_err() {
         sleep(PAUSE).await;
     }
@@ -263,7 +263,7 @@ async fn wait_for_answer(
     while socket.as_ref().is_some_and(has_waiting) {
         sleep(PAUSE).await;
     }
-    words.say(CopyWord::Ready(number));
+    messages.send(CopyMessage::Ready(number));
 }
 
 /// How many lines are shown of a copy that ends before it answers: a backtrace, as a rule.
@@ -276,4 +276,4 @@ const LAST_WORDS: Duration = Duration::from_millis(200);
 const PAUSE: Duration = Duration::from_millis(30);
 
 /// For an answer. A copy that needs longer for such a question is asked again.
-const PATIENCE: Duration = Duration::from_secs(5);
+const CHECK_TIMEOUT: Duration = Duration::from_secs(5);

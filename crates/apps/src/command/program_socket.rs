@@ -24,9 +24,9 @@ use serow_supervisor::tell_of_socket;
 
 use super::settings::Binding;
 
-/// Where the copies of a crew are reached.
+/// Where the copies of a generation are reached.
 #[derive(Debug)]
-pub(super) enum Entrances {
+pub(super) enum ProgramSockets {
     /// Each at a port of its own.
     Ports,
     /// Each at a unix socket of its own in this folder.
@@ -37,7 +37,7 @@ pub(super) enum Entrances {
 
 /// Where one copy is reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Entrance {
+pub(super) enum ProgramSocket {
     Port(u16),
     Path(PathBuf),
     Inherited(SocketAddr),
@@ -47,7 +47,7 @@ pub(super) enum Entrance {
 #[derive(Debug)]
 pub(super) struct PrivateFolder(PathBuf);
 
-impl Entrances {
+impl ProgramSockets {
     /// What copies that are reached in this way need.
     pub(super) fn new(binding: Binding) -> io::Result<Self> {
         Ok(match binding {
@@ -62,22 +62,22 @@ impl Entrances {
     }
 
     /// Where another copy is reached, with this number.
-    pub(super) fn open(&self, number: u64) -> io::Result<Entrance> {
+    pub(super) fn open(&self, number: u64) -> io::Result<ProgramSocket> {
         Ok(match self {
-            Self::Ports => Entrance::Port(free_port()?),
-            Self::Folder(folder) => Entrance::Path(folder.0.join(format!("{number}.sock"))),
-            Self::Shared(_, address) => Entrance::Inherited(*address),
+            Self::Ports => ProgramSocket::Port(free_port()?),
+            Self::Folder(folder) => ProgramSocket::Path(folder.0.join(format!("{number}.sock"))),
+            Self::Shared(_, address) => ProgramSocket::Inherited(*address),
         })
     }
 
-    /// Gives the command what it inherits, as the crew with this number.
-    pub(super) fn hand_over(&self, command: &mut Command, crew: u64) -> io::Result<()> {
+    /// Gives the command what it inherits, as the generation with this number.
+    pub(super) fn hand_over(&self, command: &mut Command, generation: u64) -> io::Result<()> {
         match self {
             Self::Ports | Self::Folder(_) => drop(command.stdin(Stdio::null())),
             Self::Shared(socket, address) => {
                 // The launcher puts it where it is looked for.
                 command.stdin(Stdio::from(OwnedFd::from(socket.try_clone()?)));
-                tell_of_socket(command, &address.to_string(), crew);
+                tell_of_socket(command, &address.to_string(), generation);
             }
         }
         Ok(())
@@ -92,7 +92,7 @@ impl Entrances {
     }
 }
 
-impl Entrance {
+impl ProgramSocket {
     /// The address as the proxy has it.
     pub(super) fn address(&self) -> ServerAddress {
         let place = match self {
@@ -114,16 +114,16 @@ impl Entrance {
 
     /// An argument of the command, with what `{port}` and `{socket}` stand for.
     pub(super) fn insert(&self, argument: &OsStr) -> OsString {
-        let (word, value) = match self {
+        let (placeholder, value) = match self {
             Self::Port(port) => ("{port}", OsString::from(port.to_string())),
             Self::Path(path) => ("{socket}", path.clone().into_os_string()),
             Self::Inherited(address) => ("{port}", OsString::from(address.port().to_string())),
         };
         let (mut rest, mut written) = (argument.as_bytes(), Vec::new());
-        while let Some(at) = rest.windows(word.len()).position(|window| window == word.as_bytes()) {
+        while let Some(at) = rest.windows(placeholder.len()).position(|window| window == placeholder.as_bytes()) {
             written.extend_from_slice(&rest[..at]);
             written.extend_from_slice(value.as_bytes());
-            rest = &rest[at + word.len()..];
+            rest = &rest[at + placeholder.len()..];
         }
         written.extend_from_slice(rest);
         OsStr::from_bytes(&written).to_owned()
@@ -131,15 +131,15 @@ impl Entrance {
 }
 
 /// Where a program is awaited, and what says so to it.
-impl fmt::Display for Entrance {
+impl fmt::Display for ProgramSocket {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Port(port) => {
-                write!(formatter, "127.0.0.1:{port}, which the variable {PORT} and {{port}} in its arguments say")
+                write!(formatter, "127.0.0.1:{port} (from the variable {PORT} or {{port}} in its arguments)")
             }
             Self::Path(path) => {
                 let path = path.display();
-                write!(formatter, "unix:{path}, which the variable {SOCKET} and {{socket}} in its arguments say")
+                write!(formatter, "unix:{path} (from the variable {SOCKET} or {{socket}} in its arguments)")
             }
             Self::Inherited(address) => {
                 write!(formatter, "{address}, the socket that it inherits (SERVER_STARTER_PORT, LISTEN_FDS)")
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn arguments_say_where() {
-        let (port, path) = (Entrance::Port(8080), Entrance::Path("/run/a.sock".into()));
+        let (port, path) = (ProgramSocket::Port(8080), ProgramSocket::Path("/run/a.sock".into()));
         let cases = [
             (&port, "--port={port}", "--port=8080"),
             (&port, "{port}{port}x", "80808080x"),

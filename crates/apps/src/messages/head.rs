@@ -2,33 +2,33 @@
 
 use serow_message::{Headers, Known, StatusCode};
 
-use super::Nonsense;
+use super::InvalidReplyError;
 
 /// Reads status and fields: `\0200\0name\0value…\0\0`, and says what stands behind.
-pub(crate) fn parse_head(content: &[u8]) -> Result<(StatusCode, Headers, &[u8]), Nonsense> {
-    let mut parts = Parts { rest: content.strip_prefix(b"\0").ok_or(Nonsense("a response without a status"))? };
+pub(crate) fn parse_head(content: &[u8]) -> Result<(StatusCode, Headers, &[u8]), InvalidReplyError> {
+    let mut parts = Parts { rest: content.strip_prefix(b"\0").ok_or(InvalidReplyError("no status"))? };
     let status = parts.next().and_then(|status| StatusCode::from_bytes(status).ok());
-    let status = status.ok_or(Nonsense("a status that is no number from 100 to 999"))?;
+    let status = status.ok_or(InvalidReplyError("the status is not a number from 100 to 999"))?;
     let (headers, body) = parse_fields(parts)?;
     Ok((status, headers, body))
 }
 
 /// Reads trailers: `\0name\0value…\0\0`.
-pub(crate) fn parse_trailers(content: &[u8]) -> Result<Headers, Nonsense> {
-    let parts = Parts { rest: content.strip_prefix(b"\0").ok_or(Nonsense("trailers that are none"))? };
+pub(crate) fn parse_trailers(content: &[u8]) -> Result<Headers, InvalidReplyError> {
+    let parts = Parts { rest: content.strip_prefix(b"\0").ok_or(InvalidReplyError("malformed trailers"))? };
     parse_fields(parts).map(|(headers, _)| headers)
 }
 
-fn parse_fields(mut parts: Parts<'_>) -> Result<(Headers, &[u8]), Nonsense> {
+fn parse_fields(mut parts: Parts<'_>) -> Result<(Headers, &[u8]), InvalidReplyError> {
     let mut headers = Headers::new();
     loop {
         match parts.next() {
             Some(b"") => return Ok((headers, parts.rest)),
             Some(name) => {
-                let value = parts.next().ok_or(Nonsense("a header field without a value"))?;
+                let value = parts.next().ok_or(InvalidReplyError("a header field without a value"))?;
                 append(&mut headers, name, value)?;
             }
-            None => return Err(Nonsense("a response whose header does not end")),
+            None => return Err(InvalidReplyError("the header does not end")),
         }
     }
 }
@@ -39,8 +39,8 @@ pub(crate) fn announced(headers: &Headers) -> Option<u64> {
 }
 
 /// Adds a field; one whose value has several lines is several fields (Rack 2's way of saying so).
-fn append(headers: &mut Headers, name: &[u8], value: &[u8]) -> Result<(), Nonsense> {
-    let refused = |_| Nonsense("a header field whose name or value has characters that none may have");
+fn append(headers: &mut Headers, name: &[u8], value: &[u8]) -> Result<(), InvalidReplyError> {
+    let refused = |_| InvalidReplyError("the name or value of a header field contains forbidden characters");
     if !value.contains(&b'\n') {
         return headers.append(name, value.trim_ascii()).map_err(refused);
     }

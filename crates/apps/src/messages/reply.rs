@@ -58,12 +58,12 @@ impl ReplyKind {
 
 /// A worker said what is no reply, or a response that is none.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Nonsense(pub(crate) &'static str);
+pub(crate) struct InvalidReplyError(pub(crate) &'static str);
 
 impl<'a> Reply<'a> {
     /// Reads a packet.
-    pub(crate) fn parse(packet: &'a [u8]) -> Result<Self, Nonsense> {
-        let nonsense = Nonsense("a packet that is no reply");
+    pub(crate) fn parse(packet: &'a [u8]) -> Result<Self, InvalidReplyError> {
+        let nonsense = InvalidReplyError("unknown packet");
         let (Some((kind, rest)), Some(content)) = (packet.split_first(), packet.get(1 + TICKET_LENGTH..)) else {
             return Err(nonsense);
         };
@@ -98,17 +98,17 @@ impl<'a> Reply<'a> {
 }
 
 /// Reads how much room there is.
-pub(crate) fn parse_room(content: &[u8]) -> Result<usize, Nonsense> {
+pub(crate) fn parse_room(content: &[u8]) -> Result<usize, InvalidReplyError> {
     let number = std::str::from_utf8(content).ok().and_then(|digits| digits.parse().ok());
-    number.ok_or(Nonsense("room that is no number"))
+    number.ok_or(InvalidReplyError("the window update is not a number"))
 }
 
 /// Reads code and reason of a WebSocket's end (RFC 6455 §7.4.2).
-pub(crate) fn parse_close(content: &[u8]) -> Result<(u16, String), Nonsense> {
-    let (code, reason) = content.split_at_checked(4).ok_or(Nonsense("a close without a code"))?;
+pub(crate) fn parse_close(content: &[u8]) -> Result<(u16, String), InvalidReplyError> {
+    let (code, reason) = content.split_at_checked(4).ok_or(InvalidReplyError("a close without a code"))?;
     let code = std::str::from_utf8(code).ok().and_then(|code| code.parse().ok());
     let code = code.filter(|code| matches!(code, 1000..=1003 | 1007..=1014 | 3000..=4999));
-    let code = code.ok_or(Nonsense("a code that no WebSocket may be closed with"))?;
+    let code = code.ok_or(InvalidReplyError("invalid WebSocket close code"))?;
     let mut reason = String::from_utf8_lossy(reason).into_owned();
     // RFC 6455 §5.5: a frame of 125 bytes, of which the code has two.
     let end = (0..=123.min(reason.len())).rev().find(|end| reason.is_char_boundary(*end));
@@ -119,13 +119,13 @@ pub(crate) fn parse_close(content: &[u8]) -> Result<(u16, String), Nonsense> {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::{MOST_THREADS, write_ticket},
+        super::{MAX_THREADS, write_ticket},
         *,
     };
 
     #[test]
     fn tickets_come_back() {
-        for (thread, ticket) in [(0, 0), (1, 0xdead_beef), (MOST_THREADS - 1, u32::MAX)] {
+        for (thread, ticket) in [(0, 0), (1, 0xdead_beef), (MAX_THREADS - 1, u32::MAX)] {
             let mut packet = vec![b'R'];
             write_ticket(b'r', thread, ticket, &mut packet);
             assert_eq!(packet.len(), 1 + TICKET_LENGTH);

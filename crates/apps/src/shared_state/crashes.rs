@@ -6,29 +6,29 @@ use serow_gateway::{CrashingRequests, RequestLine};
 use serow_net::monotonic;
 
 use super::{Sent, Shared};
-use crate::{exchange::Event, messages, pool::Asked, request_error::Failure, worker_link::Link};
+use crate::{exchange::Event, messages, pool::PoolRequest, request_error::RequestError, worker_link::WorkerLink};
 
 impl Shared {
     /// A worker is gone, and all that it replied has been read: others get what it had, where that is safe.
-    pub(crate) fn lose(&self, link: &Link) {
+    pub(crate) fn lose(&self, link: &WorkerLink) {
         let lost = self.pool().lost(link.number);
         let mut untaken: Vec<_> = link.outbox.close().iter().filter_map(|packet| messages::ticket_of(packet)).collect();
         while let Ok(Some(message)) = link.untaken.try_receive() {
             untaken.extend(messages::ticket_of(&message.bytes));
         }
         let (mut again, mut crashed) = (Vec::new(), Vec::new());
-        for mut asked in lost.under_way.into_iter().chain(lost.ahead) {
-            if asked.content.exchange.is_settled() {
+        for mut request in lost.in_flight.into_iter().chain(lost.ahead) {
+            if request.content.exchange.is_settled() {
                 continue;
             }
-            if untaken.contains(&asked.ticket) {
-                again.push(asked);
+            if untaken.contains(&request.ticket) {
+                again.push(request);
                 continue;
             }
-            asked.deaths += 1;
-            match self.may_crash_another(&asked) {
-                true => crashed.push(asked),
-                false => asked.content.exchange.push(Event::Failed(Failure::Died)),
+            request.crashes += 1;
+            match self.may_crash_another(&request) {
+                true => crashed.push(request),
+                false => request.content.exchange.push(Event::Failed(RequestError::WorkerCrashed)),
             }
         }
         let again = {
@@ -42,9 +42,9 @@ impl Shared {
     }
 
     /// Whether another worker may have a request that a worker has crashed with.
-    fn may_crash_another(&self, asked: &Asked<Arc<Sent>>) -> bool {
-        let Sent { line, exchange, .. } = &*asked.content;
-        if asked.deaths > MAX_RETRIES {
+    fn may_crash_another(&self, request: &PoolRequest<Arc<Sent>>) -> bool {
+        let Sent { line, exchange, .. } = &*request.content;
+        if request.crashes > MAX_RETRIES {
             self.crashing().note(line, monotonic());
             return false;
         }

@@ -30,22 +30,22 @@ use tokio_tungstenite::{
     },
 };
 
-use super::heartbeat::{Beat, Heartbeat};
+use super::heartbeat::{Heartbeat, HeartbeatAction};
 use crate::{
     exchange::Event,
-    handler::Waiting,
+    handler::PendingResponse,
     messages::{self, MessageKind},
     settings::WebSocketSettings,
 };
 
 /// A WebSocket that an application has accepted.
-pub(super) struct Conversation {
+pub(super) struct WebSocketSession {
     stream: WebSocketStream<Upgraded>,
-    waiting: Waiting,
+    waiting: PendingResponse,
     /// After how long a silent client is asked whether it is there, and how long it may take what is sent.
     ping: Duration,
     /// What the application has not received yet, in bytes.
-    under_way: usize,
+    in_flight: usize,
     /// What the client has taken and the worker does not know of, in bytes.
     taken: usize,
     /// Whether the application is in the middle of a message.
@@ -53,7 +53,7 @@ pub(super) struct Conversation {
 }
 
 /// What happens next.
-enum Happening {
+enum SessionEvent {
     /// The client said something, or is gone.
     Client(Option<Result<Message, Error>>),
     /// The application did.
@@ -61,21 +61,21 @@ enum Happening {
     /// The application has received so many bytes.
     Room(usize),
     /// The client has been silent, perhaps for too long.
-    Beat,
+    Heartbeat,
     /// The worker is to leave, or the server stops.
     Leaving,
 }
 
-impl Conversation {
+impl WebSocketSession {
     /// One that begins on this connection.
-    pub(super) async fn new(connection: Upgraded, waiting: Waiting) -> Self {
+    pub(super) async fn new(connection: Upgraded, waiting: PendingResponse) -> Self {
         let WebSocketSettings { ping, message } = *waiting.websocket_settings();
         let limits = WebSocketConfig::default()
             .read_buffer_size(READ_BUFFER)
             .max_message_size(Some(message))
             .max_frame_size(Some(message));
         let stream = WebSocketStream::from_raw_socket(connection, Role::Server, Some(limits)).await;
-        Self { stream, waiting, ping, under_way: 0, taken: 0, continues: false }
+        Self { stream, waiting, ping, in_flight: 0, taken: 0, continues: false }
     }
 
     /// Until its end.
@@ -86,33 +86,33 @@ impl Conversation {
         let mut alarm = pin!(sleep(self.ping));
         let (code, reason) = loop {
             let exchange = &self.waiting.exchange;
-            let happening = tokio::select! {
-                event = poll_fn(|context| exchange.poll_next(context)) => Happening::Application(event),
-                room = poll_fn(|context| exchange.poll_given(context)) => Happening::Room(room),
-                said = self.stream.next(), if self.under_way < messages::WINDOW => Happening::Client(said),
-                () = &mut alarm, if !self.ping.is_zero() => Happening::Beat,
+            let event = tokio::select! {
+                event = poll_fn(|context| exchange.poll_next(context)) => SessionEvent::Application(event),
+                room = poll_fn(|context| exchange.poll_given(context)) => SessionEvent::Room(room),
+                said = self.stream.next(), if self.in_flight < messages::WINDOW => SessionEvent::Client(said),
+                () = &mut alarm, if !self.ping.is_zero() => SessionEvent::Heartbeat,
                 // A link that is gone has failed all that it had.
-                _ = leaving.wait_for(|is_leaving| *is_leaving) => Happening::Leaving,
-                _ = stopping.wait_for(|is_stopping| *is_stopping) => Happening::Leaving,
+                _ = leaving.wait_for(|is_leaving| *is_leaving) => SessionEvent::Leaving,
+                _ = stopping.wait_for(|is_stopping| *is_stopping) => SessionEvent::Leaving,
             };
-            match happening {
-                Happening::Client(said) => {
-                    heartbeat.hear(Instant::now());
-                    if let Some(end) = self.hear_client(said).await {
+            match event {
+                SessionEvent::Client(said) => {
+                    heartbeat.note_activity(Instant::now());
+                    if let Some(end) = self.handle_client_message(said).await {
                         break end;
                     }
                 }
-                Happening::Application(event) => {
-                    if let Some(end) = self.hear_application(event).await {
+                SessionEvent::Application(event) => {
+                    if let Some(end) = self.handle_application_event(event).await {
                         break end;
                     }
                 }
-                Happening::Room(room) => self.under_way = self.under_way.saturating_sub(room),
-                Happening::Beat => match self.look_after(&mut heartbeat).await {
+                SessionEvent::Room(room) => self.in_flight = self.in_flight.saturating_sub(room),
+                SessionEvent::Heartbeat => match self.look_after(&mut heartbeat).await {
                     Some(due) => alarm.as_mut().reset(due.into()),
                     None => break (ABNORMAL, String::new()),
                 },
-                Happening::Leaving => break self.close(SERVICE_RESTART, String::new()).await,
+                SessionEvent::Leaving => break self.close(SERVICE_RESTART, String::new()).await,
             }
         };
         self.leave(code, &reason);
@@ -125,24 +125,24 @@ impl Conversation {
 
     /// Asks a client that is silent whether it is there. Gives when to look again, where it is not gone.
     async fn look_after(&mut self, heartbeat: &mut Heartbeat) -> Option<Instant> {
-        if self.under_way >= messages::WINDOW {
+        if self.in_flight >= messages::WINDOW {
             // Nobody listens to it, since the application is slow.
-            heartbeat.hear(Instant::now());
+            heartbeat.note_activity(Instant::now());
         }
         match heartbeat.beat(Instant::now()) {
-            Beat::Wait(due) => Some(due),
-            Beat::Ask(due) => self.send(Message::Ping(Bytes::new())).await.then_some(due),
-            Beat::Gone => {
+            HeartbeatAction::Wait(due) => Some(due),
+            HeartbeatAction::Ask(due) => self.send(Message::Ping(Bytes::new())).await.then_some(due),
+            HeartbeatAction::Gone => {
                 self.leave(ABNORMAL, "");
                 // It may be there all the same, but it is not waited for.
-                self.say_closed(FAILED, UNANSWERED).await;
+                self.send_close(FAILED, UNANSWERED).await;
                 None
             }
         }
     }
 
     /// Hands over what the client said. Gives code and reason when that was the last.
-    async fn hear_client(&mut self, said: Option<Result<Message, Error>>) -> Option<(u16, String)> {
+    async fn handle_client_message(&mut self, said: Option<Result<Message, Error>>) -> Option<(u16, String)> {
         match said {
             Some(Ok(Message::Text(text))) => self.tell(MessageKind::Text, text.as_bytes()),
             Some(Ok(Message::Binary(bytes))) => self.tell(MessageKind::Binary, &bytes),
@@ -156,8 +156,8 @@ impl Conversation {
             // Pings are answered by the stream.
             Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => {}
             Some(Err(error)) => {
-                return Some(match complaint(&error) {
-                    Some(code) => self.complain(code).await,
+                return Some(match close_code(&error) {
+                    Some(code) => self.refuse(code).await,
                     None => (ABNORMAL, String::new()),
                 });
             }
@@ -167,7 +167,7 @@ impl Conversation {
     }
 
     /// Sends what the application said. Gives code and reason when that was the last.
-    async fn hear_application(&mut self, event: Event) -> Option<(u16, String)> {
+    async fn handle_application_event(&mut self, event: Event) -> Option<(u16, String)> {
         match event {
             Event::Message { kind, is_last, content } => {
                 self.taken += messages::weight(&content);
@@ -190,7 +190,7 @@ impl Conversation {
                 failure.log(self.waiting.application(), "a WebSocket");
                 Some(self.close(FAILED, String::new()).await)
             }
-            Event::Interim(..) | Event::Head { .. } | Event::Piece(_) | Event::Takeover(_) => None,
+            Event::Interim(..) | Event::Head { .. } | Event::Piece(_) | Event::Hijack(_) => None,
         }
     }
 
@@ -206,21 +206,21 @@ impl Conversation {
 
     /// Closes in order: says so, and waits for a moment for the client to say the same.
     async fn close(&mut self, code: u16, reason: String) -> (u16, String) {
-        if self.say_closed(code, &reason).await {
+        if self.send_close(code, &reason).await {
             self.drain().await;
         }
         (code, reason)
     }
 
     /// Says that it is closed, and whether the client has taken that.
-    async fn say_closed(&mut self, code: u16, reason: &str) -> bool {
+    async fn send_close(&mut self, code: u16, reason: &str) -> bool {
         let frame = CloseFrame { code: code.into(), reason: reason.into() };
-        timeout(CLOSE_PATIENCE, self.stream.close(Some(frame))).await.is_ok_and(|said| said.is_ok())
+        timeout(CLOSE_TIMEOUT, self.stream.close(Some(frame))).await.is_ok_and(|said| said.is_ok())
     }
 
     /// Closes, and passes over what the client still sends: the connection would be reset otherwise, and the client would not
     /// learn why. That may take some seconds, and the application need not wait.
-    async fn complain(&mut self, code: u16) -> (u16, String) {
+    async fn refuse(&mut self, code: u16) -> (u16, String) {
         self.leave(code, "");
         let end = self.close(code, String::new()).await;
         let stream = self.stream.get_mut();
@@ -231,19 +231,19 @@ impl Conversation {
             let _ = stream.shutdown().await;
             while stream.read(&mut passed_over).await.is_ok_and(|count| count > 0) {}
         };
-        let _ = timeout(CLOSE_PATIENCE, rest).await;
+        let _ = timeout(CLOSE_TIMEOUT, rest).await;
         end
     }
 
     async fn drain(&mut self) {
         let end = async { while let Some(Ok(_)) = self.stream.next().await {} };
         // A client that says nothing more is left alone.
-        let _ = timeout(CLOSE_PATIENCE, end).await;
+        let _ = timeout(CLOSE_TIMEOUT, end).await;
     }
 
     fn tell(&mut self, kind: MessageKind, content: &[u8]) {
         let Some(link) = self.waiting.exchange.link() else { return };
-        self.under_way += messages::weight(content);
+        self.in_flight += messages::weight(content);
         let mut rest = content;
         while let Some((piece, behind)) =
             rest.split_at_checked(messages::PIECE).filter(|(_, behind)| !behind.is_empty())
@@ -256,7 +256,7 @@ impl Conversation {
 }
 
 /// What a client is told that sent what is no message (RFC 6455 §7.4.1); nothing where it is gone.
-fn complaint(error: &Error) -> Option<u16> {
+fn close_code(error: &Error) -> Option<u16> {
     match error {
         Error::Protocol(tokio_tungstenite::tungstenite::error::ProtocolError::ResetWithoutClosingHandshake) => None,
         Error::Protocol(_) => Some(1002),
@@ -283,7 +283,7 @@ const SERVICE_RESTART: u16 = 1012;
 const READ_BUFFER: usize = 8 * 1024;
 
 /// How long a client may take to agree that all is over.
-const CLOSE_PATIENCE: Duration = Duration::from_secs(5);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long a client says nothing when it has sent what it had begun. Clients that are cut while they send do not always learn
 /// why.

@@ -9,8 +9,8 @@ pub(crate) struct Backoff {
     /// In a row.
     failures: u32,
     /// In a row, of processes younger than [`RESTART`], and when the last of them was.
-    young_deaths: u32,
-    last_young_death: Option<Instant>,
+    early_deaths: u32,
+    last_early_death: Option<Instant>,
 }
 
 impl Backoff {
@@ -27,12 +27,12 @@ impl Backoff {
 
     /// A process has died before it was [`RESTART`] old, or had never been well. It may have been killed, as may all others with
     /// it, so as many as there are processes are started again at once; if that goes on, pauses begin short and double.
-    pub(crate) fn die_young(&mut self, processes: usize, now: Instant) {
-        let is_in_row = self.last_young_death.is_some_and(|last| now.duration_since(last) < CALM);
-        self.young_deaths = if is_in_row { self.young_deaths.saturating_add(1) } else { 1 };
-        self.last_young_death = Some(now);
+    pub(crate) fn note_early_death(&mut self, processes: usize, now: Instant) {
+        let is_in_row = self.last_early_death.is_some_and(|last| now.duration_since(last) < CALM);
+        self.early_deaths = if is_in_row { self.early_deaths.saturating_add(1) } else { 1 };
+        self.last_early_death = Some(now);
         let processes = u32::try_from(processes).unwrap_or(u32::MAX);
-        if let Some(beyond) = self.young_deaths.checked_sub(processes.saturating_add(1)) {
+        if let Some(beyond) = self.early_deaths.checked_sub(processes.saturating_add(1)) {
             let pause = SHORTEST.saturating_mul(1_u32.checked_shl(beyond).unwrap_or(u32::MAX));
             self.wait(pause.min(RESTART), now);
         }
@@ -93,7 +93,7 @@ mod tests {
         let (mut backoff, mut now) = (Backoff::default(), Instant::now());
         let mut pauses = |backoff: &mut Backoff, deaths: u32| -> Vec<u128> {
             let pause = |_| {
-                backoff.die_young(4, now);
+                backoff.note_early_death(4, now);
                 let pause = backoff.until.map_or(0, |until| until.saturating_duration_since(now).as_millis());
                 now += Duration::from_millis(100);
                 pause
@@ -102,7 +102,7 @@ mod tests {
         };
         assert_eq!(pauses(&mut backoff, 8), [0, 0, 0, 0, 10, 20, 40, 80]);
         assert_eq!(pauses(&mut backoff, 40)[..5], [160, 320, 640, 1000, 1000]);
-        backoff.last_young_death = backoff.last_young_death.map(|last| last.checked_sub(CALM).unwrap_or(last));
+        backoff.last_early_death = backoff.last_early_death.map(|last| last.checked_sub(CALM).unwrap_or(last));
         backoff.until = None;
         assert_eq!(pauses(&mut backoff, 5), [0, 0, 0, 0, 10]);
     }

@@ -1,4 +1,4 @@
-//! A mold and the workers that were forked from it: the application as it was loaded once.
+//! A template process and the workers that were forked from it: the application as it was loaded once.
 
 mod templates;
 mod workers;
@@ -7,34 +7,34 @@ use std::{sync::Arc, time::Instant};
 
 use rustix::process::Signal;
 
-use self::templates::{Loss, Molds};
+use self::templates::{Loss, TemplateProcesses};
 use super::{
-    Backoff, Crew, Words,
-    template::MoldWord,
-    worker::{Stage, Worker, WorkerWord},
+    Backoff, Generation, MessageSender,
+    template::TemplateMessage,
+    worker::{Stage, Worker, WorkerMessage},
 };
 use crate::shared_state::Shared;
 
 /// The application as it was loaded once by an interpreter with a bridge in it.
 #[derive(Debug)]
-pub(crate) struct BridgedCrew {
+pub(crate) struct BridgedGeneration {
     number: u64,
     shared: Arc<Shared>,
-    words: Words<CrewWord>,
-    molds: Molds,
+    messages: MessageSender<GenerationMessage>,
+    templates: TemplateProcesses,
     workers: Vec<Worker>,
     phase: Phase,
     backoff: Backoff,
     started: Instant,
 }
 
-/// What is heard of a crew.
+/// What is messages of a generation.
 #[derive(Debug)]
-pub(crate) enum CrewWord {
-    /// A mold said something.
-    Mold { number: u64, word: MoldWord },
+pub(crate) enum GenerationMessage {
+    /// A template process said something.
+    TemplateProcess { number: u64, message: TemplateMessage },
     /// A worker did.
-    Worker { number: u64, word: WorkerWord },
+    Worker { number: u64, message: WorkerMessage },
 }
 
 /// How far it is.
@@ -48,55 +48,62 @@ enum Phase {
     Retired,
 }
 
-impl Crew for BridgedCrew {
+impl Generation for BridgedGeneration {
     type Application = Shared;
-    type Word = CrewWord;
+    type Message = GenerationMessage;
 
-    fn start(number: u64, shared: &Arc<Shared>, words: Words<CrewWord>, _: &mut u64) -> Result<Self, String> {
-        let mut crew = Self {
+    fn start(
+        number: u64,
+        shared: &Arc<Shared>,
+        messages: MessageSender<GenerationMessage>,
+        _: &mut u64,
+    ) -> Result<Self, String> {
+        let mut generation = Self {
             number,
             shared: Arc::clone(shared),
-            words,
-            molds: Molds::default(),
+            messages,
+            templates: TemplateProcesses::default(),
             workers: Vec::new(),
             phase: Phase::Loading,
             backoff: Backoff::default(),
             started: Instant::now(),
         };
-        crew.molds.start(&shared.settings, &crew.words).map_err(|error| {
+        generation.templates.start(&shared.settings, &generation.messages).map_err(|error| {
             format!("{} cannot be started: {error}; is it installed?", shared.settings.program.interpreter.name())
         })?;
-        Ok(crew)
+        Ok(generation)
     }
 
     fn number(&self) -> u64 {
         self.number
     }
 
-    fn hear(&mut self, word: CrewWord, numbers: &mut u64) -> Result<(), String> {
-        match word {
-            CrewWord::Mold { number, word } => self.hear_mold(number, word, numbers),
-            CrewWord::Worker { number, word } => self.hear_worker(number, word, numbers),
+    fn handle_message(&mut self, message: GenerationMessage, numbers: &mut u64) -> Result<(), String> {
+        match message {
+            GenerationMessage::TemplateProcess { number, message } => {
+                self.handle_template_message(number, message, numbers)
+            }
+            GenerationMessage::Worker { number, message } => self.handle_worker_message(number, message, numbers),
         }
     }
 
-    fn is_complete(&self) -> bool {
+    fn is_ready(&self) -> bool {
         let ready = self.workers.iter().filter(|worker| worker.stage == Stage::Ready).count();
         ready >= self.shared.settings.run.processes.get()
     }
 
-    fn lateness(&self) -> Option<String> {
+    fn startup_error(&self) -> Option<String> {
         let limit = self.shared.settings.run.start_timeout;
         (self.started.elapsed() >= limit).then(|| format!("loading the application took longer than {limit:?}"))
     }
 
-    fn is_over(&self) -> bool {
+    fn has_ended(&self) -> bool {
         self.phase == Phase::Retired && self.workers.is_empty()
     }
 
     fn serve(&mut self) {
         self.phase = Phase::Serving;
-        self.put_to_work();
+        self.activate_ready();
     }
 
     fn retire(&mut self) {
@@ -115,12 +122,12 @@ impl Crew for BridgedCrew {
         self.workers.iter().for_each(|worker| worker.signal(Signal::KILL));
     }
 
-    fn look_after(shared: &Arc<Shared>, crews: &mut [Self], numbers: &mut u64) {
+    fn maintain(shared: &Arc<Shared>, generations: &mut [Self], numbers: &mut u64) {
         let overdue = shared.look_at_clock();
-        for crew in crews {
-            crew.end_overdue(&overdue);
-            crew.end_lingering();
-            crew.replace(numbers);
+        for generation in generations {
+            generation.kill_timed_out(&overdue);
+            generation.kill_lingering();
+            generation.replace(numbers);
         }
     }
 
@@ -133,44 +140,52 @@ impl Crew for BridgedCrew {
     }
 }
 
-impl BridgedCrew {
-    /// A mold said something. An error is why the application cannot be loaded.
-    fn hear_mold(&mut self, mold: u64, word: MoldWord, numbers: &mut u64) -> Result<(), String> {
-        match word {
-            MoldWord::Ready { pid } => {
-                if self.molds.begin(mold, pid) {
-                    self.renew_workers(mold);
+impl BridgedGeneration {
+    /// A template process said something. An error is why the application cannot be loaded.
+    fn handle_template_message(
+        &mut self,
+        template: u64,
+        message: TemplateMessage,
+        numbers: &mut u64,
+    ) -> Result<(), String> {
+        match message {
+            TemplateMessage::Ready { pid } => {
+                if self.templates.begin(template, pid) {
+                    self.renew_workers(template);
                 }
                 self.fill(numbers);
             }
-            MoldWord::Failed(why) => return Err(why),
-            MoldWord::Forked { number, pid } => {
+            TemplateMessage::Failed(why) => return Err(why),
+            TemplateMessage::Forked { number, pid } => {
                 if let Some(worker) = self.workers.iter_mut().find(|worker| worker.link.number == number) {
                     worker.forked(pid);
                 }
             }
-            MoldWord::NotForked { number, error } => {
-                tracing::error!("{}: a worker cannot be forked: {error}", self.shared.settings.run.name);
+            TemplateMessage::NotForked { number, error } => {
+                tracing::error!("{}: cannot fork a worker: {error}", self.shared.settings.run.name);
                 self.workers.retain(|worker| worker.link.number != number);
                 self.pause();
             }
-            MoldWord::Exited { pid, how } => {
+            TemplateMessage::Exited { pid, how } => {
                 if let Some(worker) = self.workers.iter_mut().find(|worker| worker.pid == Some(pid)) {
-                    worker.hear_last_word();
-                    // Behind what else it said, which may not have been heard before its mold was.
-                    self.words.say(CrewWord::Worker { number: worker.link.number, word: WorkerWord::Ended(how) });
+                    worker.read_last_message();
+                    // Behind what else it said, which may not have been messages before its template process was.
+                    self.messages.send(GenerationMessage::Worker {
+                        number: worker.link.number,
+                        message: WorkerMessage::Ended(how),
+                    });
                 }
             }
-            MoldWord::Gone => match self.molds.lose(mold) {
+            TemplateMessage::Gone => match self.templates.lose(template) {
                 Loss::Current => {
                     self.pause();
                     if self.phase == Phase::Loading {
-                        return Err("the interpreter ended while the application was loaded".to_owned());
+                        return Err("the interpreter exited while it loaded the application".to_owned());
                     }
                 }
                 Loss::Successor => {
                     tracing::error!(
-                        "{}: workers cannot be forked anew; the old mold stays",
+                        "{}: cannot refork workers; the old template process stays",
                         self.shared.settings.run.name
                     );
                 }
@@ -181,32 +196,32 @@ impl BridgedCrew {
     }
 
     /// A worker said something. An error is why the application cannot be loaded.
-    fn hear_worker(&mut self, number: u64, word: WorkerWord, numbers: &mut u64) -> Result<(), String> {
+    fn handle_worker_message(&mut self, number: u64, message: WorkerMessage, numbers: &mut u64) -> Result<(), String> {
         let Some(worker) = self.workers.iter_mut().find(|worker| worker.link.number == number) else { return Ok(()) };
-        match word {
+        match message {
             // Said a second time it would get requests for two.
-            WorkerWord::Ready if worker.stage != Stage::Loading => Ok(()),
-            WorkerWord::Ready => {
+            WorkerMessage::Ready if worker.stage != Stage::Loading => Ok(()),
+            WorkerMessage::Ready => {
                 worker.stage = Stage::Ready;
                 self.backoff.succeed();
                 if self.phase == Phase::Serving {
-                    self.put_to_work();
+                    self.activate_ready();
                 }
                 Ok(())
             }
-            WorkerWord::Failed(why) => {
+            WorkerMessage::Failed(why) => {
                 self.backoff.fail(Instant::now());
                 Err(why)
             }
-            WorkerWord::Leaving => {
+            WorkerMessage::Leaving => {
                 worker.stage = Stage::Leaving;
                 self.shared.leave(&worker.link);
                 self.fill(numbers);
                 Ok(())
             }
-            WorkerWord::Ended(how) => {
+            WorkerMessage::Ended(how) => {
                 if let Some(place) = self.workers.iter().position(|worker| worker.link.number == number) {
-                    self.bury(place, &how);
+                    self.remove_ended(place, &how);
                     self.fill(numbers);
                 }
                 Ok(())

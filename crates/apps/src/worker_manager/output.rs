@@ -19,7 +19,7 @@ pub(crate) fn read_lines(pipe: OwnedFd, mut take: impl FnMut(&str) + 'static) ->
         loop {
             line.clear();
             // A line that does not end would fill the memory.
-            match (&mut lines).take(LONGEST_LINE).read_until(b'\n', &mut line).await {
+            match (&mut lines).take(MAX_LINE).read_until(b'\n', &mut line).await {
                 Ok(0) | Err(_) => return,
                 Ok(_) if line.trim_ascii().is_empty() => {}
                 Ok(_) => take(&String::from_utf8_lossy(line.trim_ascii_end())),
@@ -35,4 +35,4 @@ pub(super) fn log(pipe: OwnedFd, settings: &RunSettings, place: usize) {
 }
 
 /// Bytes; what is longer becomes several lines.
-const LONGEST_LINE: u64 = 64 * 1024;
+const MAX_LINE: u64 = 64 * 1024;

@@ -15,13 +15,13 @@ use std::{
 use serow_net::channel::{AsyncChannel, Channel};
 use tokio::task::{AbortHandle, spawn_local};
 
-use super::{Process, Words, generation::CrewWord, output};
+use super::{MessageSender, Process, generation::GenerationMessage, output};
 use crate::{settings::ApplicationSettings, worker_link::WorkerEnds};
 
 /// A process that workers are forked from. When this is dropped it ends.
 #[derive(Debug)]
-pub(super) struct Mold {
-    /// Which one of its crew it is.
+pub(super) struct TemplateProcess {
+    /// Which one of its generation it is.
     pub(super) number: u64,
     /// Whether it can fork.
     pub(super) is_ready: bool,
@@ -31,7 +31,7 @@ pub(super) struct Mold {
     origin: Origin,
 }
 
-/// Where a mold comes from.
+/// Where a template process comes from.
 #[derive(Debug)]
 enum Origin {
     /// It was started.
@@ -42,7 +42,7 @@ enum Origin {
 
 /// What it says.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum MoldWord {
+pub(crate) enum TemplateMessage {
     /// It can fork. One that a worker has forked says which process it is.
     Ready { pid: Option<i32> },
     /// The application cannot be loaded; why.
@@ -57,13 +57,17 @@ pub(crate) enum MoldWord {
     Gone,
 }
 
-impl Mold {
+impl TemplateProcess {
     /// Starts one; what it says goes to `words`.
     ///
     /// # Errors
     ///
     /// Where the interpreter cannot be started.
-    pub(super) fn start(number: u64, settings: &ApplicationSettings, words: &Words<CrewWord>) -> io::Result<Self> {
+    pub(super) fn start(
+        number: u64,
+        settings: &ApplicationSettings,
+        messages: &MessageSender<GenerationMessage>,
+    ) -> io::Result<Self> {
         let (ours, theirs) = Channel::pair()?;
         let (reader, writer) = io::pipe()?;
         let (program, run) = (&settings.program, &settings.run);
@@ -81,7 +85,7 @@ impl Mold {
             process.limit_files(run.open_files);
         }
         output::log(reader.into(), run, 0);
-        Self::reached(number, ours, Origin::Started(child), words)
+        Self::reached(number, ours, Origin::Started(child), messages)
     }
 
     /// The one that a worker forks when it is told to, and that is reached there.
@@ -93,17 +97,22 @@ impl Mold {
         number: u64,
         control: Channel,
         settings: &ApplicationSettings,
-        words: &Words<CrewWord>,
+        messages: &MessageSender<GenerationMessage>,
     ) -> io::Result<Self> {
         let (reader, writer) = io::pipe()?;
         control.send(b"output", &[writer.as_fd()])?;
         output::log(reader.into(), &settings.run, 0);
-        Self::reached(number, control, Origin::Forked(None), words)
+        Self::reached(number, control, Origin::Forked(None), messages)
     }
 
-    fn reached(number: u64, channel: Channel, origin: Origin, words: &Words<CrewWord>) -> io::Result<Self> {
+    fn reached(
+        number: u64,
+        channel: Channel,
+        origin: Origin,
+        messages: &MessageSender<GenerationMessage>,
+    ) -> io::Result<Self> {
         let channel = Rc::new(AsyncChannel::new(channel)?);
-        let listening = spawn_local(listen(number, Rc::clone(&channel), words.clone())).abort_handle();
+        let listening = spawn_local(listen(number, Rc::clone(&channel), messages.clone())).abort_handle();
         Ok(Self { number, is_ready: false, born: Instant::now(), channel, listening, origin })
     }
 
@@ -124,7 +133,7 @@ impl Mold {
     }
 }
 
-impl Drop for Mold {
+impl Drop for TemplateProcess {
     fn drop(&mut self) {
         // Its workers have ended, or never begun; it has nothing to finish, and sees that nobody listens.
         self.listening.abort();
@@ -155,20 +164,20 @@ fn description(settings: &ApplicationSettings) -> Vec<u8> {
     pairs.map(|(name, value)| format!("{name}\0{value}")).join("\0").into_bytes()
 }
 
-async fn listen(number: u64, channel: Rc<AsyncChannel>, words: Words<CrewWord>) {
+async fn listen(number: u64, channel: Rc<AsyncChannel>, messages: MessageSender<GenerationMessage>) {
     while let Ok(Some(message)) = channel.receive().await {
-        if let Some(word) = MoldWord::parse(&String::from_utf8_lossy(&message.bytes)) {
-            words.say(CrewWord::Mold { number, word });
+        if let Some(message) = TemplateMessage::parse(&String::from_utf8_lossy(&message.bytes)) {
+            messages.send(GenerationMessage::TemplateProcess { number, message });
         }
     }
-    words.say(CrewWord::Mold { number, word: MoldWord::Gone });
+    messages.send(GenerationMessage::TemplateProcess { number, message: TemplateMessage::Gone });
 }
 
-impl MoldWord {
+impl TemplateMessage {
     fn parse(text: &str) -> Option<Self> {
         let mut parts = text.splitn(3, '\0');
-        let (word, first, second) = (parts.next()?, parts.next(), parts.next());
-        Some(match word {
+        let (message, first, second) = (parts.next()?, parts.next(), parts.next());
+        Some(match message {
             "ready" => Self::Ready { pid: first.and_then(|pid| pid.parse().ok()) },
             "failed" => Self::Failed(text.split_once('\0')?.1.to_owned()),
             "forked" => Self::Forked { number: first?.parse().ok()?, pid: second?.parse().ok()? },

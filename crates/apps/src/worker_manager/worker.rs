@@ -9,16 +9,16 @@ use rustix::process::Signal;
 use serow_net::channel::{AsyncChannel, Channel};
 use tokio::task::spawn_local;
 
-use super::{Process, Words, generation::CrewWord};
-use crate::{outbox, worker_link::Link};
+use super::{MessageSender, Process, generation::GenerationMessage};
+use crate::{outbox, worker_link::WorkerLink};
 
 /// A worker process.
 #[derive(Debug)]
 pub(super) struct Worker {
-    pub(super) link: Arc<Link>,
-    /// The number of the mold that it was forked from.
-    pub(super) mold: u64,
-    /// Where it is reached as a mold, should it become one.
+    pub(super) link: Arc<WorkerLink>,
+    /// The number of the template process that it was forked from.
+    pub(super) template: u64,
+    /// Where it is reached as a template process, should it become one.
     pub(super) control: Option<Channel>,
     pub(super) pid: Option<i32>,
     process: Option<Process>,
@@ -45,23 +45,23 @@ pub(super) enum Stage {
 
 /// What a worker says of itself.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum WorkerWord {
+pub(crate) enum WorkerMessage {
     /// The application is loaded.
     Ready,
     /// It cannot be; why.
     Failed(String),
     /// It ends of its own accord: it has answered its last request, and takes no other.
     Leaving,
-    /// Its process has ended, so; its mold says that.
+    /// Its process has ended, so; its template process says that.
     Ended(String),
 }
 
 impl Worker {
-    /// One that is forked from this mold.
-    pub(super) fn new(link: Arc<Link>, mold: u64, control: Option<Channel>) -> Self {
+    /// One that is forked from this template process.
+    pub(super) fn new(link: Arc<WorkerLink>, template: u64, control: Option<Channel>) -> Self {
         Self {
             link,
-            mold,
+            template,
             control,
             pid: None,
             process: None,
@@ -96,7 +96,7 @@ impl Worker {
     }
 
     /// Its process has ended. That it would may stand unread in its socket.
-    pub(super) fn hear_last_word(&mut self) {
+    pub(super) fn read_last_message(&mut self) {
         if self.link.requests.try_receive().ok().flatten().is_some_and(|message| message.bytes == LEAVING.as_bytes()) {
             self.stage = Stage::Leaving;
         }
@@ -108,20 +108,20 @@ impl Worker {
 }
 
 /// Listens to what a worker says of itself.
-pub(super) fn listen(link: &Link, words: &Words<CrewWord>) -> std::io::Result<()> {
+pub(super) fn listen(link: &WorkerLink, messages: &MessageSender<GenerationMessage>) -> std::io::Result<()> {
     let channel = AsyncChannel::new(link.requests.try_clone()?)?;
     outbox::keep_empty(&link.outbox, link.requests.try_clone()?);
-    let (number, words) = (link.number, words.clone());
+    let (number, messages) = (link.number, messages.clone());
     spawn_local(async move {
-        while let Ok(Some(message)) = channel.receive().await {
-            let text = String::from_utf8_lossy(&message.bytes);
-            let word = match text.split_once('\0') {
-                None if text == "ready" => WorkerWord::Ready,
-                None if text == LEAVING => WorkerWord::Leaving,
-                Some(("failed", why)) => WorkerWord::Failed(why.to_owned()),
+        while let Ok(Some(packet)) = channel.receive().await {
+            let text = String::from_utf8_lossy(&packet.bytes);
+            let message = match text.split_once('\0') {
+                None if text == "ready" => WorkerMessage::Ready,
+                None if text == LEAVING => WorkerMessage::Leaving,
+                Some(("failed", why)) => WorkerMessage::Failed(why.to_owned()),
                 _ => continue,
             };
-            words.say(CrewWord::Worker { number, word });
+            messages.send(GenerationMessage::Worker { number, message });
         }
     });
     Ok(())

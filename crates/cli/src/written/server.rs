@@ -135,7 +135,7 @@ mod tests {
             assert_eq!(expected.parse::<ServerRule>().unwrap(), server);
         }
         for (text, expected) in [
-            ("", r#""" is no server"#),
+            ("", r#""" is not a server address"#),
             ("9000", r#""9000" is no server"#),
             ("a:1,weight=0", r#""a:1,weight=0" is not a server: weight "0" is not a whole number from 1 to 65535"#),
             ("a:1,max=x", r#""a:1,max=x" is not a server: max "x" is not a whole number"#),

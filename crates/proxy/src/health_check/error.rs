@@ -35,19 +35,19 @@ impl fmt::Display for CheckError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Dial(error) => error.fmt(formatter),
-            Self::TimedOut(time) => write!(formatter, "there is no answer within {time:?}"),
+            Self::TimedOut(time) => write!(formatter, "no response within {time:?}"),
             Self::Broken(broken) => broken.fmt(formatter),
-            Self::Reset(code) => write!(formatter, "the server cut the exchange off ({code:?})"),
-            Self::Refused => formatter.write_str("the server takes no requests"),
+            Self::Reset(code) => write!(formatter, "the server reset the stream ({code:?})"),
+            Self::Refused => formatter.write_str("the server accepts no requests"),
             Self::Unsendable => {
-                formatter.write_str("the check's request cannot be sent: look at its path, host and text")
+                formatter.write_str("the request of the check is invalid: correct its path, host or text")
             }
             Self::Status(found, expected) => {
                 write!(formatter, "status {} instead of ", found.as_u16())?;
                 write_ranges(formatter, expected)
             }
-            Self::Header(name, None) => write!(formatter, "the response has no field {name}"),
-            Self::Header(name, Some(value)) => write!(formatter, "the response has no field {name}: {value}"),
+            Self::Header(name, None) => write!(formatter, "the response lacks the header field {name}"),
+            Self::Header(name, Some(value)) => write!(formatter, "the response lacks the header field {name}: {value}"),
             Self::Body(text) => write!(formatter, "the body does not contain {text:?}"),
             Self::Grpc(text) => formatter.write_str(text),
         }

@@ -91,8 +91,13 @@ mod tests {
             (400, vec![], None, Some("status 400 instead of 200 to 399")),
             (200, vec![("x-alive", "yes")], header(None), None),
             (200, vec![("x-alive", "no"), ("x-alive", "yes")], header(Some("yes")), None),
-            (200, vec![("x-alive", "no")], header(Some("yes")), Some("the response has no field X-Alive: yes")),
-            (200, vec![], header(None), Some("the response has no field X-Alive")),
+            (
+                200,
+                vec![("x-alive", "no")],
+                header(Some("yes")),
+                Some("the response lacks the header field X-Alive: yes"),
+            ),
+            (200, vec![], header(None), Some("the response lacks the header field X-Alive")),
         ];
         for (status, fields, header, failure) in cases {
             let check = HttpCheck { header, ..HttpCheck::default() };

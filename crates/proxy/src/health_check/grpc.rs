@@ -36,7 +36,7 @@ pub(super) async fn ask(
                 }
             }
             ClientEvent::Data { data, .. } if body.len() + data.len() <= MAX_RESPONSE => body.extend_from_slice(&data),
-            ClientEvent::Data { .. } => return Err(CheckError::Grpc("the answer is too long".to_owned())),
+            ClientEvent::Data { .. } => return Err(CheckError::Grpc("the response is too long".to_owned())),
             ClientEvent::End { trailers, .. } => {
                 judge_code(&trailers.unwrap_or_default())?;
                 return judge(&body);
@@ -79,7 +79,9 @@ fn judge_code(headers: &Headers) -> Result<(), CheckError> {
     match headers.get_str("grpc-status") {
         None | Some("0") => Ok(()),
         Some("5") => Err(CheckError::Grpc("the server does not know the service (grpc-status 5)".to_owned())),
-        Some("12") => Err(CheckError::Grpc("the server has no grpc.health.v1.Health (grpc-status 12)".to_owned())),
+        Some("12") => {
+            Err(CheckError::Grpc("the server does not implement grpc.health.v1.Health (grpc-status 12)".to_owned()))
+        }
         Some(code) => Err(CheckError::Grpc(format!("grpc-status {code}"))),
     }
 }
@@ -87,7 +89,7 @@ fn judge_code(headers: &Headers) -> Result<(), CheckError> {
 /// `HealthCheckResponse { ServingStatus status = 1; }`
 fn judge(body: &[u8]) -> Result<(), CheckError> {
     let Some(status) = status(body) else {
-        return Err(CheckError::Grpc("the answer is not one of grpc.health.v1".to_owned()));
+        return Err(CheckError::Grpc("the response is not one of grpc.health.v1".to_owned()));
     };
     let name = match status {
         1 => return Ok(()),

@@ -224,7 +224,7 @@ impl State {
                     slot.put_loss(StreamError::Reset(code));
                 }
             }
-            ClientEvent::GoAway { code } => tracing::debug!(%code, "a server takes no more requests on a connection"),
+            ClientEvent::GoAway { code } => tracing::debug!(%code, "a server closes a connection gracefully (GOAWAY)"),
         }
     }
 

@@ -44,7 +44,7 @@ impl fmt::Display for StreamError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Reset(ErrorCode::REFUSED_STREAM) => formatter.write_str("the server refused the stream"),
-            Self::Reset(code) => write!(formatter, "the server cut the stream off: {code}"),
+            Self::Reset(code) => write!(formatter, "the server reset the stream: {code}"),
             Self::ConnectionLost(broken) => broken.fmt(formatter),
         }
     }

@@ -85,7 +85,7 @@ impl Upstream {
             kept
         });
         let names: Vec<_> = members.iter().map(|member| member.address.to_string()).collect();
-        tracing::info!(upstream = self.settings().name, "{} is at {}", named.address, names.join(", "));
+        tracing::info!(upstream = self.settings().name, "{} resolved to {}", named.address, names.join(", "));
     }
 
     fn new_member(&self, named: &ServerSettings, member: &Member, wanted: Option<Administration>) -> Arc<Server> {

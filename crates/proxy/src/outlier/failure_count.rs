@@ -105,7 +105,7 @@ impl fmt::Display for Reason {
             Self::Rate(failures, requests) => {
                 write!(formatter, "{failures} of {requests} requests failed within {} s", WINDOW.as_secs())
             }
-            Self::Trial => formatter.write_str("the request failed with which it was tried"),
+            Self::Trial => formatter.write_str("the trial request failed"),
         }
     }
 }

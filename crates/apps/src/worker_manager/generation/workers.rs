@@ -11,17 +11,17 @@ use super::{
         output,
         worker::{self, Stage, Worker},
     },
-    BridgedCrew, Phase,
-    templates::Molds,
+    BridgedGeneration, Phase,
+    templates::TemplateProcesses,
 };
 use crate::{
     settings::{Lifetime, RunSettings},
-    worker_link::Link,
+    worker_link::WorkerLink,
 };
 
-impl BridgedCrew {
+impl BridgedGeneration {
     /// Workers that are ready take requests, and those that they replace do not any more.
-    pub(super) fn put_to_work(&mut self) {
+    pub(super) fn activate_ready(&mut self) {
         for worker in self.workers.iter_mut().filter(|worker| worker.stage == Stage::Ready) {
             worker.stage = Stage::Serving;
             self.shared.join(&worker.link, self.shared.settings.run.lifetime.map(Lifetime::random));
@@ -38,53 +38,57 @@ impl BridgedCrew {
 
     /// The dead are noticed, the tired replaced, the missing started.
     pub(super) fn replace(&mut self, numbers: &mut u64) {
-        // Of the others, their molds tell.
-        let is_gone = |molds: &Molds, worker: &Worker| !molds.has(worker.mold) && worker.is_gone();
-        while let Some(place) = self.workers.iter().position(|worker| is_gone(&self.molds, worker)) {
-            self.bury(place, "ended");
+        // Of the others, their templates tell.
+        let is_gone =
+            |templates: &TemplateProcesses, worker: &Worker| !templates.has(worker.template) && worker.is_gone();
+        while let Some(place) = self.workers.iter().position(|worker| is_gone(&self.templates, worker)) {
+            self.remove_ended(place, "ended");
         }
-        self.molds.dismiss_former(|mold| self.workers.iter().any(|worker| worker.mold == mold));
+        self.templates.dismiss_former(|template| self.workers.iter().any(|worker| worker.template == template));
         if self.phase == Phase::Serving {
-            self.note_tired();
+            self.mark_for_replacement();
             self.refork();
         }
         self.fill(numbers);
     }
 
     /// Workers that are to be replaced: by their age, or their memory.
-    fn note_tired(&mut self) {
+    fn mark_for_replacement(&mut self) {
         let aged = self.shared.aged();
         let RunSettings { name, memory_limit: limit, .. } = &self.shared.settings.run;
         for worker in self.workers.iter_mut().filter(|worker| worker.stage == Stage::Serving && !worker.is_replaced) {
             let memory = limit.and_then(|limit| worker.memory().filter(|bytes| *bytes > limit));
             if let Some(bytes) = memory {
-                tracing::info!("{name} {}: replaced, with {} MB", worker.link.place, bytes >> 20);
+                tracing::info!("{name} {}: replaced, it uses {} MB", worker.link.place, bytes >> 20);
             }
             worker.is_replaced = memory.is_some() || aged.contains(&worker.link.number);
         }
     }
 
     /// Workers that take too long are ended.
-    pub(super) fn end_overdue(&self, overdue: &[Arc<Link>]) {
+    pub(super) fn kill_timed_out(&self, overdue: &[Arc<WorkerLink>]) {
         let is_overdue = |worker: &&Worker| overdue.iter().any(|link| link.number == worker.link.number);
         for worker in self.workers.iter().filter(is_overdue) {
             let RunSettings { name, timeout, .. } = &self.shared.settings.run;
-            tracing::error!("{name} {}: a request took longer than {timeout:?}; ended", worker.link.place);
+            tracing::error!("{name} {}: a request took longer than {timeout:?}; killed", worker.link.place);
             worker.signal(Signal::KILL);
         }
     }
 
     /// Workers that have nothing to finish any more and do not end are ended: some thread of theirs goes on, or what they do in
     /// the end hangs.
-    pub(super) fn end_lingering(&mut self) {
+    pub(super) fn kill_lingering(&mut self) {
         let RunSettings { name, grace, .. } = &self.shared.settings.run;
         for worker in self.workers.iter_mut().filter(|worker| worker.stage == Stage::Leaving) {
-            if self.shared.is_awaited(&worker.link) {
+            if self.shared.has_awaited_request(&worker.link) {
                 continue;
             }
             let finished = *worker.finished.get_or_insert_with(Instant::now);
             if finished.elapsed() >= *grace {
-                tracing::warn!("{name} {}: has finished and does not end within {grace:?}; ended", worker.link.place);
+                tracing::warn!(
+                    "{name} {}: did not exit within {grace:?} after its last request; killed",
+                    worker.link.place
+                );
                 worker.signal(Signal::KILL);
                 // Said once, as long as it takes.
                 worker.finished = Some(Instant::now());
@@ -97,17 +101,17 @@ impl BridgedCrew {
         if self.phase == Phase::Retired || self.backoff.is_on(Instant::now()) {
             return;
         }
-        if self.molds.is_missing() {
-            if let Err(error) = self.molds.start(&self.shared.settings, &self.words) {
-                tracing::error!("{}: the interpreter cannot be started: {error}", self.shared.settings.run.name);
+        if self.templates.is_missing() {
+            if let Err(error) = self.templates.start(&self.shared.settings, &self.messages) {
+                tracing::error!("{}: cannot start the interpreter: {error}", self.shared.settings.run.name);
                 self.pause();
             }
             return;
         }
-        while self.molds.ready().is_some() && self.is_incomplete() {
+        while self.templates.ready().is_some() && self.is_incomplete() {
             *numbers += 1;
             if let Err(error) = self.fork(*numbers) {
-                tracing::error!("{}: a worker cannot be started: {error}", self.shared.settings.run.name);
+                tracing::error!("{}: cannot start a worker: {error}", self.shared.settings.run.name);
                 return self.pause();
             }
             let interval = self.shared.settings.run.spawn_interval;
@@ -126,18 +130,18 @@ impl BridgedCrew {
     }
 
     fn fork(&mut self, number: u64) -> io::Result<()> {
-        let Some(mold) = self.molds.ready() else { return Ok(()) };
-        let (link, mut ends) = Link::new(number, self.free_place(), self.shared.threads())?;
-        worker::listen(&link, &self.words)?;
+        let Some(template) = self.templates.ready() else { return Ok(()) };
+        let (link, mut ends) = WorkerLink::new(number, self.free_place(), self.shared.threads())?;
+        worker::listen(&link, &self.messages)?;
         let mut control = None;
         if !self.shared.settings.refork_after.is_empty() {
             let (ours, theirs) = Channel::pair()?;
             (control, ends.control) = (Some(ours), Some(theirs));
         }
         let (reader, writer) = io::pipe()?;
-        mold.fork(number, link.place, &ends, std::os::fd::AsFd::as_fd(&writer))?;
+        template.fork(number, link.place, &ends, std::os::fd::AsFd::as_fd(&writer))?;
         output::log(reader.into(), &self.shared.settings.run, link.place);
-        self.workers.push(Worker::new(Arc::new(link), mold.number, control));
+        self.workers.push(Worker::new(Arc::new(link), template.number, control));
         Ok(())
     }
 
@@ -148,7 +152,7 @@ impl BridgedCrew {
     }
 
     /// A worker has ended.
-    pub(super) fn bury(&mut self, place: usize, how: &str) {
+    pub(super) fn remove_ended(&mut self, place: usize, how: &str) {
         let worker = self.workers.remove(place);
         let name = &self.shared.settings.run.name;
         match worker.stage {
@@ -156,7 +160,7 @@ impl BridgedCrew {
                 if self.phase == Phase::Serving {
                     self.shared.changes.count_replaced();
                 }
-                tracing::debug!("{name} {}: has left", worker.link.place);
+                tracing::debug!("{name} {}: exited", worker.link.place);
             }
             _ => {
                 self.shared.changes.count_death();
@@ -167,7 +171,7 @@ impl BridgedCrew {
             Stage::Leaving => {}
             Stage::Ready | Stage::Serving if worker.age() >= RESTART => {}
             Stage::Loading | Stage::Ready | Stage::Serving => {
-                self.backoff.die_young(self.shared.settings.run.processes.get(), Instant::now());
+                self.backoff.note_early_death(self.shared.settings.run.processes.get(), Instant::now());
             }
         }
         if worker.link.end() {
