@@ -1,4 +1,4 @@
-//! What this machine says of names: resolv.conf(5) and hosts(5).
+//! The resolver's configuration on this machine: resolv.conf(5) and hosts(5).
 
 use std::{
     fs,
@@ -6,17 +6,17 @@ use std::{
     time::Duration,
 };
 
-/// Whom to query, and how.
+/// Which name servers to query, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Configuration {
     pub(crate) servers: Vec<SocketAddr>,
-    /// What is put behind names that are not whole.
+    /// Domains that are appended to unqualified names.
     pub(crate) search: Vec<String>,
     /// Names with so many dots are tried as they are first.
     pub(crate) dots: usize,
     /// How long one server is waited for.
     pub(crate) timeout: Duration,
-    /// How often all of them are asked.
+    /// How often all servers are tried.
     pub(crate) attempts: u32,
     /// Whether each question begins with another server (`rotate`).
     pub(crate) rotates: bool,
@@ -25,8 +25,9 @@ pub(crate) struct Configuration {
 }
 
 impl Configuration {
-    /// Reads a resolv.conf. Lines and options that are not understood are passed over, as the C library does: `edns0` and
-    /// `trust-ad`, for one, are about what is not asked for here. `interface` says the number of a network interface.
+    /// Parses a resolv.conf. Unknown lines and options are skipped, as in the C library: `edns0` and `trust-ad`, for
+    /// example, concern features that this client does not use. `interface` maps the name of a network interface to its
+    /// index.
     pub(crate) fn parse(text: &str, interface: impl Fn(&str) -> Option<u32>) -> Self {
         let mut configuration = Self::default();
         configuration.servers.clear();
@@ -83,7 +84,7 @@ impl Configuration {
     }
 }
 
-/// What resolv.conf(5) says of those who say nothing.
+/// The defaults of resolv.conf(5).
 impl Default for Configuration {
     fn default() -> Self {
         let servers = vec![SocketAddr::from((Ipv4Addr::LOCALHOST, PORT))];
@@ -92,7 +93,7 @@ impl Default for Configuration {
     }
 }
 
-/// The address of a name server; one of a link (fe80::1%eth0) says which link (RFC 4007 §11).
+/// The address of a name server; a link-local one (fe80::1%eth0) names its interface (RFC 4007 §11).
 fn name_server(text: &str, interface: impl Fn(&str) -> Option<u32>) -> Option<SocketAddr> {
     let (address, zone) = text.split_once('%').unwrap_or((text, ""));
     Some(match address.parse().ok()? {

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-/// What is asked for.
+/// The type of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
 pub enum RecordType {
@@ -19,7 +19,7 @@ pub enum RecordType {
     Srv = 33,
 }
 
-/// A question that can be asked.
+/// A query for one record type of one name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
     /// In lower case, without the dot at the end.
@@ -27,14 +27,14 @@ pub struct Question {
     kind: RecordType,
 }
 
-/// What a name server says.
+/// The reply of a name server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
     /// This; empty where the name has nothing of the kind.
     Records(Vec<Record>),
-    /// There is no such name.
+    /// The name does not exist (NXDOMAIN).
     NoSuchName,
-    /// It is too long for a packet: to be asked for over TCP.
+    /// The reply is too long for a packet: repeat the query over TCP.
     Truncated,
     /// The server cannot or will not say; its RCODE.
     Refused(u8),
@@ -43,13 +43,13 @@ pub enum Reply {
 /// A record of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// What it says.
+    /// The content of the record.
     pub data: RecordData,
     /// For how long it holds, and all names on the way to it.
     pub ttl: Duration,
 }
 
-/// What a record says.
+/// The content of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RecordData {
     /// A or AAAA.
@@ -67,7 +67,7 @@ pub enum RecordData {
     },
 }
 
-/// A name that cannot be asked for.
+/// A name that cannot be queried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InvalidNameError;
 
@@ -142,7 +142,7 @@ impl Question {
                 let ttl = Duration::from_secs(ttl.min(own_ttl).into());
                 records.push(Record { data: self.read_data(reader)?, ttl });
             }
-            // Shorter or longer than it says, what follows would be read out of something else.
+            // A record that is shorter or longer than its length field would shift everything after it.
             if reader.at != end {
                 return None;
             }

@@ -1,4 +1,4 @@
-//! Asking name servers: over UDP, and over TCP what is too long for a packet.
+//! Queries to name servers: over UDP, and over TCP where a reply is too long for a packet.
 
 use std::{
     error::Error,
@@ -24,13 +24,14 @@ use crate::{
 pub struct ResolverSettings {
     /// Name servers instead of those that `configuration` names.
     pub servers: Vec<SocketAddr>,
-    /// Which name servers are asked, and what is put behind short names; `/etc/resolv.conf`, see resolv.conf(5).
+    /// The file that names the name servers and the search domains; `/etc/resolv.conf`, see resolv.conf(5).
     pub configuration: PathBuf,
     /// Names that are known without asking; `/etc/hosts`, see hosts(5).
     pub hosts: PathBuf,
-    /// For how long the servers of a name are kept when name servers say that it does not exist, or has no addresses any more;
-    /// 30 s, as HAProxy's `hold nx`. A container that is replaced has no name for a moment, and later its address may be
-    /// somebody else's. While name servers do not answer, or say that they cannot (SERVFAIL), servers are kept for any time.
+    /// How long the servers of a name are kept after name servers report that it does not exist or has no addresses any
+    /// more; 30 s, as HAProxy's `hold nx`. A container that is being replaced has no name for a moment, and later its
+    /// address may belong to another one. While name servers do not respond or fail (SERVFAIL), servers are kept
+    /// without limit.
     pub hold: Duration,
 }
 
@@ -41,13 +42,13 @@ impl Default for ResolverSettings {
     }
 }
 
-/// Looks up names. The files are read each time: somebody may have changed them.
+/// Looks up names. It reads the files for every lookup, because they may have changed.
 #[derive(Debug, Default)]
 pub struct Resolver {
     settings: ResolverSettings,
 }
 
-/// What a name stands for.
+/// The result of a lookup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer<T> {
     /// Never empty.
@@ -74,9 +75,9 @@ pub struct Service {
 pub enum LookupError {
     /// The name is not one of a host.
     InvalidName,
-    /// There is no such name (NXDOMAIN).
+    /// The name does not exist (NXDOMAIN).
     NoSuchName,
-    /// The name is there, and has nothing of what is asked for.
+    /// The name exists, but has no records of this type.
     NoRecords,
     /// No name server answers.
     NoResponse,
@@ -164,7 +165,7 @@ async fn query_servers(question: &Question, configuration: &Configuration) -> Re
     }
     for _ in 0..configuration.attempts {
         for server in &servers {
-            // RFC 5452 §9.2: another for each query, or whoever has seen one would know the next.
+            // RFC 5452 §9.2: a new id for each query, or an attacker who has seen one could predict the next.
             let id = random_id()?;
             let asked = async {
                 match configuration.over_tcp {
@@ -192,7 +193,7 @@ fn random_id() -> Result<u16, LookupError> {
 
 /// Asks one server.
 async fn query(server: SocketAddr, question: &Question, id: u16) -> io::Result<Reply> {
-    // A port that nobody can know beforehand: a reply that somebody else makes up does not find it (RFC 5452 §9.2).
+    // An unpredictable port: a forged reply does not reach it (RFC 5452 §9.2).
     let any: IpAddr = if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
     let socket = UdpSocket::bind((any, 0)).await?;
     socket.connect(server).await?;
@@ -261,7 +262,7 @@ impl Record {
 }
 
 impl LookupError {
-    /// Whether name servers know that there is nothing, and do not merely fail to say what there is.
+    /// Whether name servers know that there are no records, rather than failing to report them.
     #[must_use]
     pub fn is_final(&self) -> bool {
         matches!(self, Self::NoSuchName | Self::NoRecords)
@@ -293,8 +294,8 @@ impl Error for LookupError {}
 /// RFC 1035 §4.1.1: SERVFAIL.
 const SERVER_FAILURE: u8 = 2;
 
-/// What stands in files is looked at again as often.
+/// How often the files are read again.
 const FILES_TTL: Duration = Duration::from_secs(10);
 
-/// RFC 1035 §4.2.1: what is longer is truncated, unless the client says that it takes more, which this one does not.
+/// RFC 1035 §4.2.1: longer replies are truncated, unless the client announces a larger buffer, which this one does not.
 const MAX_PACKET: usize = 512;

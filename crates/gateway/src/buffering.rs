@@ -1,4 +1,5 @@
-//! Bodies of requests that are taken whole before a server is asked: in memory, and what is longer in a file without a name.
+//! Request bodies that are read completely before the request is passed on: in memory, or in an unnamed file if they
+//! are long.
 //!
 //! Slow clients then keep no server busy, and a request can be sent to several servers one after the other.
 
@@ -26,7 +27,7 @@ use crate::trailers::with_trailers;
 /// How bodies of requests are taken whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BufferSettings {
-    /// Bytes that are kept in memory; what is longer goes to a file. 64 KiB.
+    /// Bytes that are kept in memory; longer bodies go to a file. 64 KiB.
     pub memory: usize,
     /// Where such files are made; they have no name there.
     pub folder: PathBuf,
@@ -116,14 +117,14 @@ impl BufferedBody {
         match &self.content {
             BufferedContent::Memory(bytes) => bytes.clone().into(),
             BufferedContent::File(SpooledFile { file, length, .. }) => {
-                // Nobody else has this file, so there is no other version of it.
+                // Nobody else has this file open, so its content cannot change.
                 Body::file(FileRange { file: Arc::clone(file), offset: 0, length: *length, version: None })
             }
         }
     }
 }
 
-/// What has come of a body.
+/// The part of a body that has been read.
 struct Store<'a> {
     settings: &'a BufferSettings,
     /// Not in the file; never more than the settings allow.
@@ -140,7 +141,7 @@ impl Store<'_> {
         loop {
             let room = self.settings.memory.max(MIN_WRITE) - self.gathered.len();
             let (now, later) = data.split_at(room.min(data.len()));
-            // All that is to stay in memory does; a file takes what would be too much.
+            // Data up to the limit stays in memory; a file takes everything beyond.
             if later.is_empty() {
                 self.gathered.extend_from_slice(now);
                 return Ok(());
@@ -151,8 +152,8 @@ impl Store<'_> {
         }
     }
 
-    /// Puts what was gathered into the file. Mostly that is a copy to the kernel's memory, but when the disk is behind it
-    /// lasts, and other requests must not wait for that.
+    /// Writes the gathered data to the file. Usually that is a copy to the page cache, but it blocks when the disk is
+    /// slow, and other requests must not wait for that.
     async fn write(&mut self) -> Result<(), BufferError> {
         let share = self.share.get_or_insert_with(|| SpoolShare::new(&self.settings.spool));
         share.grow(self.gathered.len() as u64).map_err(|limit| BufferError::SpoolFull { limit })?;
@@ -203,7 +204,7 @@ impl SpooledFile {
 }
 
 impl BufferError {
-    /// What the client is told.
+    /// The status for the client.
     pub fn status(&self) -> StatusCode {
         match self {
             Self::Client(_) => StatusCode::BAD_REQUEST,
@@ -214,7 +215,7 @@ impl BufferError {
         }
     }
 
-    /// Says in the log what those who run this can do about it.
+    /// Logs the error with its remedy.
     pub fn log(&self, upstream: &str, settings: &BufferSettings) {
         match self {
             Self::Client(error) => tracing::debug!(upstream, %error, "request body incomplete"),
@@ -232,7 +233,7 @@ impl BufferError {
     }
 }
 
-/// What is written at a time at least, since each time costs a switch of threads.
+/// The minimum of a write, since each one costs a thread switch.
 const MIN_WRITE: usize = 16 * 1024;
 
 #[cfg(test)]

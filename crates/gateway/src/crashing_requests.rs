@@ -49,11 +49,11 @@ impl CrashingRequests {
     }
 }
 
-/// How long a request is remembered: clients that try again do so within a minute, and who mends the application does not wait
-/// for longer.
+/// How long a request is remembered: clients retry within a minute, and a fixed application should not be blocked for
+/// longer.
 const MEMORY: Duration = Duration::from_secs(60);
 
-/// How many are remembered: whoever thinks up new targets crashes two servers with each anyway.
+/// How many are remembered. A client that makes up new targets can crash two servers with each one anyway.
 const MAX_LINES: usize = 64;
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! What clients are told where no server answers: a page, JSON (RFC 9457) or a line of text, as they prefer, and clients of
-//! gRPC a status of theirs.
+//! Error responses: an HTML page, JSON (RFC 9457) or plain text, as the client prefers, and a gRPC status for gRPC
+//! clients.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ pub fn error_page(reason: impl Into<ErrorReason>, request: &Headers) -> Response
 /// Why no server answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorReason {
-    /// What this status says; 503 that all servers are busy.
+    /// The meaning of this status; for 503: all servers are busy.
     Status(StatusCode),
     /// All servers have as many requests as they may, and so has the queue.
     AllBusy,
@@ -37,7 +37,7 @@ impl From<StatusCode> for ErrorReason {
     }
 }
 
-/// As the log says it.
+/// As in the log.
 impl fmt::Display for ErrorReason {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -68,7 +68,7 @@ fn unchanged(reason: ErrorReason, request: &Headers) -> Response {
     }
 }
 
-/// As what it is written.
+/// The format of the error page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     Html,
@@ -77,7 +77,8 @@ enum Form {
 }
 
 impl Form {
-    /// What the client prefers of those it names; text, where it takes anything, since that is a program's habit.
+    /// The preferred type among those that the client names; text for clients that accept anything, which are mostly
+    /// programs.
     fn of(request: &Headers) -> Self {
         let quality = |wanted: &[&str]| {
             let members = request.list(Known::Accept).map(weighted);
@@ -120,7 +121,7 @@ impl Form {
     }
 }
 
-/// What somebody can do about it who does not run the server.
+/// A sentence for people who do not run the server.
 fn detail(reason: ErrorReason) -> &'static str {
     if reason == ErrorReason::NoServer {
         return "No server is available at the moment. Please try again later.";
@@ -158,8 +159,8 @@ fn grpc(reason: ErrorReason, content_type: &[u8]) -> Response {
 
 const GRPC: &[u8] = b"application/grpc";
 
-// The codes of gRPC, and which of them stands for which status of HTTP, in its documents `statuscodes.md` and
-// `http-grpc-status-mapping.md`; the latter knows no timeout, which is what 504 says.
+// gRPC's status codes and their mapping from HTTP statuses, from its documents `statuscodes.md` and
+// `http-grpc-status-mapping.md`; the latter has no mapping for timeouts, hence 504.
 const DEADLINE_EXCEEDED: &str = "4";
 const RESOURCE_EXHAUSTED: &str = "8";
 const UNIMPLEMENTED: &str = "12";

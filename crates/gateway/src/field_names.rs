@@ -18,8 +18,8 @@ pub enum FieldNames {
     /// lighttpd with everything that is neither letter nor digit.
     #[default]
     Unambiguous,
-    /// All that RFC 9110 §5.6.2 allows, without those that would pass for a well-known field or for one in which proxies tell of
-    /// the client.
+    /// All names that RFC 9110 §5.6.2 allows, except those that CGI would confuse with a well-known field or with one
+    /// in which proxies describe the client.
     Any,
 }
 
@@ -52,8 +52,8 @@ impl FieldNames {
     }
 }
 
-/// Which trailers of a request go on to servers. A server may merge them with the head (RFC 9110 §6.5.1), so what is dropped there is
-/// dropped here.
+/// Which trailers of a request are passed on. A server may merge them with the head (RFC 9110 §6.5.1), so the same
+/// fields are dropped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TrailerRule {
     /// Which names they may have.

@@ -1,4 +1,4 @@
-//! What servers are told of the client.
+//! Header fields that describe the client to servers: `X-Forwarded-*` and `Forwarded`.
 
 use std::{
     io::Write,
@@ -10,16 +10,17 @@ use smallvec::SmallVec;
 
 use crate::trusted_proxies::TrustedProxies;
 
-/// What servers are told of the client, and whom of those before us we believe.
+/// How servers learn about the client, and which proxies in front of us are trusted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Forwarded {
     /// In which fields.
     pub fields: ForwardedFields,
-    /// Whose word is taken for where a request came from before; that of all others is dropped.
+    /// Proxies in front of us whose `X-Forwarded-*` and `Forwarded` fields are kept; those of all other peers are
+    /// dropped.
     pub trusted: TrustedProxies,
 }
 
-/// In which fields servers are told of the client.
+/// Which fields describe the client to servers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ForwardedFields {
     /// X-Forwarded-For, X-Forwarded-Proto and X-Forwarded-Host.
@@ -29,13 +30,13 @@ pub enum ForwardedFields {
     Standard,
     /// All of these.
     Both,
-    /// None; what the client said of them is passed on where it is trusted.
+    /// None; those of a trusted proxy are passed on.
     Off,
 }
 
 impl Forwarded {
-    /// What is to be said of a request with these fields, whose host is still the one that was asked for. Fields that
-    /// [`ForwardedValues::replaces`] are to be removed before it is written.
+    /// The fields to add to a request with these headers, whose `Host` is still the client's. Remove the fields that
+    /// [`ForwardedValues::replaces`] before writing the request.
     pub fn values(&self, headers: &Headers, connection: &Connection) -> ForwardedValues {
         let peer = connection.peer();
         let trusted = self.trusted.contains(peer);
@@ -62,7 +63,7 @@ impl Forwarded {
     }
 }
 
-/// What is said of one request.
+/// The fields to add to one request.
 #[derive(Debug, Default)]
 pub struct ForwardedValues {
     trusted: bool,
@@ -83,8 +84,8 @@ impl ForwardedValues {
         self.trusted
     }
 
-    /// Whether this field of the request is replaced by what we say, or not believed. Of somebody who is not trusted that is
-    /// all such fields, also those that are not written here: servers believe what they get from us.
+    /// Whether this field of the request is replaced or dropped. For an untrusted peer that applies to all fields of
+    /// this kind, also to those that are not written here, since servers trust what they receive from us.
     #[inline]
     pub fn replaces(&self, name: &[u8], known: Option<Known>) -> bool {
         match known {
@@ -109,8 +110,8 @@ fn said(text: &Text) -> Option<&[u8]> {
     (!text.is_empty()).then_some(&text[..])
 }
 
-/// X-Forwarded-For: what stood there, and the peer. Programs that read it know addresses only, so of a unix socket, behind
-/// which is no client but a proxy of this machine, nothing is said.
+/// X-Forwarded-For: the previous value and the peer. Programs expect addresses only, so a peer at a unix socket, which
+/// is a proxy on this machine, is not added.
 fn x_for(before: &Headers, peer: Peer) -> Text {
     let Peer::Tcp(address) = peer else { return Text::new() };
     let mut value = joined(before, Known::XForwardedFor);
@@ -118,8 +119,8 @@ fn x_for(before: &Headers, peer: Peer) -> Text {
     value
 }
 
-/// The element of this hop in Forwarded, behind those that stood there (RFC 7239 §4). The port of the client is nobody's
-/// business, and who we are is in `Via`.
+/// The element for this hop in Forwarded, after the previous ones (RFC 7239 §4). The client's port is private, and
+/// `Via` names this proxy.
 fn element(before: &Headers, peer: Peer, scheme: Scheme, host: &[u8]) -> Text {
     let mut value = joined(before, Known::Forwarded);
     value.extend_from_slice(b"for=");
@@ -203,7 +204,7 @@ fn proto(scheme: Scheme) -> &'static str {
     }
 }
 
-/// What somebody is taken to have said who is not believed.
+/// The headers of an untrusted peer count as empty.
 static NOTHING: Headers = Headers::new();
 
 /// `255.255.255.255`

@@ -1,4 +1,5 @@
-//! How many lines about one server the log gets: a server that fails thousands of times a second says nothing new with each.
+//! A limit on log lines about one subject: a server that fails thousands of times a second needs no line for each
+//! failure.
 
 use std::{
     fmt,
@@ -17,7 +18,7 @@ pub struct LogLimit {
 }
 
 impl LogLimit {
-    /// Whether a line is to be written now. Says how many were left out before it.
+    /// Whether a line may be written now; reports how many lines were suppressed before it.
     pub fn admit(&self, now: Moment) -> Option<Suppressed> {
         let second = second(now);
         let take = |window: u64| match window >> 32 == second {
@@ -34,7 +35,7 @@ impl LogLimit {
         }
     }
 
-    /// What was left out, once its second is over.
+    /// The number of suppressed lines, once their second is over.
     pub fn take_suppressed(&self, now: Moment) -> Option<Suppressed> {
         if self.suppressed.load(Ordering::Relaxed) == 0 || self.window.load(Ordering::Relaxed) >> 32 == second(now) {
             return None;
@@ -86,7 +87,7 @@ impl fmt::Display for RequestSummary {
     }
 }
 
-/// Enough to see what is wrong; each line costs disk, and those who read logs time.
+/// Enough to see the cause; each line costs disk space and readers' time.
 const LINES_PER_SECOND: u64 = 10;
 
 /// A client chooses both texts, and not how long the lines of the log are.
@@ -114,7 +115,7 @@ mod tests {
             assert_eq!(limit.take_suppressed(at(start + 999)), None);
             assert_eq!(limit.admit(at(start + 999)), None);
             if start == 5_000 {
-                // The first line of the next second says it, and a sweep where there is none.
+                // The first line of the next second reports it, or a sweep if there is no such line.
                 assert_eq!(limit.admit(at(6_000)), Some(Suppressed(1_235)));
                 limit.window.store(0, Ordering::Relaxed);
             } else {

@@ -1,4 +1,4 @@
-//! Networks: peers whose word is taken.
+//! Networks in CIDR notation, for trusted proxies.
 
 use std::{
     error::Error,
@@ -87,14 +87,14 @@ impl fmt::Display for Network {
     }
 }
 
-/// Why a text is no network. The text says what to do.
+/// Why a text is not a network. The message names the remedy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NetworkError {
     /// It does not begin with an address.
     Address,
     /// An IPv4 address written as IPv6.
     MappedAddress,
-    /// Behind the slash is no number of bits that such an address has.
+    /// The number after the slash is not a valid prefix length for this kind of address.
     PrefixLength,
     /// There are bits behind the prefix, so perhaps another network was meant: this is the one that has the address.
     HostBits(IpNet),

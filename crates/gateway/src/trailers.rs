@@ -9,7 +9,7 @@ use bytes::Bytes;
 use http_body::Frame;
 use serow_message::{Body, BoxError, Headers};
 
-/// The body with these trailers behind it. Its length is not told, since in HTTP/1.1 trailers need chunks.
+/// The body followed by these trailers. Its length is unknown, since HTTP/1.1 sends trailers only with chunked bodies.
 pub fn with_trailers(body: Body, trailers: Headers) -> Body {
     Body::stream(BodyWithTrailers { body, trailers: Some(trailers) })
 }

@@ -1,4 +1,4 @@
-//! Peers whose word is taken for who the client is.
+//! Trusted proxies: peers that may say who the client is.
 
 use std::net::IpAddr;
 
@@ -6,7 +6,7 @@ use serow_message::{Connection, Headers, Known, Peer, Scheme, hop_by_hop};
 
 use crate::network::Network;
 
-/// Peers whose word is taken for where a request came from before; nobody's by default.
+/// Trusted proxies: peers whose `X-Forwarded-*` and `Forwarded` fields are honoured; none by default.
 ///
 /// ```
 /// use serow_gateway::{Network, TrustedProxies};
@@ -28,7 +28,7 @@ impl TrustedProxies {
         Network::LOCAL.into_iter().collect()
     }
 
-    /// Whether this peer's word is taken.
+    /// Whether this peer is trusted.
     #[must_use]
     pub fn contains(&self, peer: Peer) -> bool {
         match peer {
@@ -41,7 +41,8 @@ impl TrustedProxies {
         self.networks.iter().any(|network| network.contains(address))
     }
 
-    /// Whether peers tell in this field who the client is, or how it asked. Of somebody who is not trusted no such field counts.
+    /// Whether proxies describe the client, or its connection, in this field. Such fields of untrusted peers are
+    /// ignored.
     #[inline]
     #[must_use]
     pub fn is_client_field(name: &[u8], known: Option<Known>) -> bool {
@@ -54,8 +55,8 @@ impl TrustedProxies {
         }
     }
 
-    /// The client's address, as far as it can be believed: the peer's, or where that is trusted the last address of
-    /// X-Forwarded-For that is not. `None` for a program on this machine that says nothing of whom it asks for.
+    /// The client's address: the peer's, or if the peer is trusted, the last address in X-Forwarded-For that is not
+    /// itself trusted. `None` for a peer at a unix socket that sends no X-Forwarded-For.
     #[must_use]
     pub fn client_address(&self, headers: &Headers, connection: &Connection) -> Option<IpAddr> {
         let peer = match connection.peer() {
@@ -68,7 +69,7 @@ impl TrustedProxies {
         let mut client = peer;
         let named: Vec<&[u8]> = headers.list(Known::XForwardedFor).collect();
         for text in named.into_iter().rev() {
-            // Who wrote something else than an address is believed no further.
+            // Elements before an invalid one cannot be trusted.
             let Some(address) = address(text) else { break };
             client = Some(address);
             if !self.contains_address(address) {
@@ -78,8 +79,8 @@ impl TrustedProxies {
         client
     }
 
-    /// Whether the client's own connection is encrypted, as far as that can be believed: ours, or where the peer is trusted, what
-    /// X-Forwarded-Proto says first.
+    /// The scheme of the client's own connection: ours, or if the peer is trusted, the first value of
+    /// X-Forwarded-Proto.
     #[must_use]
     pub fn client_scheme(&self, headers: &Headers, connection: &Connection) -> Scheme {
         let told = headers.list(Known::XForwardedProto).next().filter(|_| self.contains(connection.peer()));

@@ -1,4 +1,4 @@
-//! Where a server is, and what it speaks, as it is written.
+//! A server's address and protocol, as text.
 
 use std::{error::Error, fmt, net::SocketAddr, path::PathBuf, str::FromStr};
 
@@ -22,7 +22,7 @@ pub struct ServerAddress {
     pub location: ServerLocation,
     /// Whether connections are encrypted.
     pub scheme: Scheme,
-    /// What it speaks; `None` where TLS agrees upon that (ALPN).
+    /// The protocol; `None` where ALPN selects it.
     pub protocol: Option<Protocol>,
 }
 
@@ -38,13 +38,13 @@ pub enum ServerLocation {
         /// The port.
         port: u16,
     },
-    /// Where the SRV records of this name say (RFC 2782): hosts, ports, weights, and who is only a backup.
+    /// At the hosts of the SRV records of this name (RFC 2782), with their ports, weights and priorities.
     Service(String),
     /// At a unix socket.
     Unix(PathBuf),
 }
 
-/// Why a text is no server's address.
+/// Why a text is not a server address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerAddressError {
     text: String,
@@ -101,7 +101,7 @@ impl ServerAddress {
         }
     }
 
-    /// What it is called in `Host`.
+    /// Its value in `Host`.
     pub(crate) fn authority(&self) -> String {
         match &self.location {
             ServerLocation::Unix(_) => "localhost".to_owned(),

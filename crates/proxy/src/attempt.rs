@@ -39,7 +39,7 @@ impl Forwarding<'_> {
                 let exchange = http2::Exchange::new(Rc::clone(&self.local.pool), lease, stream, self.until);
                 return exchange.answer(&mut self.body, &self.head).await;
             }
-            // Where there is a choice, HTTP/1.1 is what upgrades are made of.
+            // Where the protocol can be chosen, upgrades use HTTP/1.1.
             if self.head.upgrade.is_some() && server.settings().address.protocol.is_some() {
                 return Box::pin(self.attempt_tunnel(lease, &connections)).await;
             }
@@ -51,7 +51,7 @@ impl Forwarding<'_> {
         let is_reused = idle.is_some();
         let connection = match idle {
             Some(connection) => connection,
-            // What is seldom done is kept out of the way of what is not: a future is as large as its largest part.
+            // Boxed because it is rare: a future is as large as its largest branch.
             None => Box::pin(self.connect(server)).await?,
         };
         self.note_connection(!is_reused);

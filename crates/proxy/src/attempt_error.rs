@@ -10,9 +10,9 @@ use serow_message::{BoxError, StatusCode};
 pub(crate) struct AttemptError {
     /// How far it was.
     pub(crate) step: Step,
-    /// What happened.
+    /// The cause.
     pub(crate) cause: Cause,
-    /// Whether the server may have begun to do what was asked for.
+    /// Whether the server may have begun to process the request.
     pub(crate) processed: Processed,
 }
 
@@ -25,7 +25,7 @@ pub(crate) enum Step {
     Head,
 }
 
-/// Whether the server may have begun to do what was asked for (RFC 9110 §9.2.2).
+/// Whether the server may have begun to process the request (RFC 9110 §9.2.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Processed {
     /// It never saw the request, or said that it left it alone.
@@ -33,14 +33,14 @@ pub(crate) enum Processed {
     /// A connection that had been used before was closed without a word: most likely the server closed it before the
     /// request came.
     Unlikely,
-    /// Who knows.
+    /// Unknown.
     Maybe,
 }
 
-/// What happened.
+/// The cause of a failed attempt.
 #[derive(Debug)]
 pub(crate) enum Cause {
-    /// There is no connection; several may have waited for it.
+    /// No connection could be opened; several requests may have waited for it.
     Dial(Rc<DialError>),
     /// The connection is of no more use, to all that were on it.
     ConnectionLost(Rc<Broken>),
@@ -57,7 +57,7 @@ pub(crate) enum Cause {
 }
 
 impl AttemptError {
-    /// There is no connection.
+    /// No connection could be opened.
     pub(crate) fn dial(error: impl Into<Rc<DialError>>) -> Self {
         Self { step: Step::Connect, cause: Cause::Dial(error.into()), processed: Processed::Never }
     }
@@ -72,7 +72,7 @@ impl AttemptError {
         Self::of_exchange(Cause::Unsendable(why.into()), Processed::Never)
     }
 
-    /// What the client is told.
+    /// The status for the client.
     pub(crate) fn status(&self) -> StatusCode {
         match &self.cause {
             Cause::Dial(error) if matches!(**error, DialError::TimedOut(_)) => StatusCode::GATEWAY_TIMEOUT,

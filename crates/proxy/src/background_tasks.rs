@@ -1,4 +1,4 @@
-//! What goes on beside the requests: servers are checked, and names looked up again.
+//! Background tasks: health checks and DNS resolution.
 
 use std::{
     io,
@@ -15,8 +15,8 @@ use tokio::{sync::oneshot, task::spawn_local};
 
 use crate::{health_check::check_servers, names::resolve_names, upstream::Upstream};
 
-/// Checks the servers of upstreams and looks up their names, in a thread of its own, until it is dropped. What it finds is
-/// seen by all who ask the servers.
+/// Checks the servers of upstreams and resolves their names, in a thread of its own, until it is dropped. All threads
+/// see the results.
 #[derive(Debug)]
 pub struct BackgroundTasks {
     running: Option<Running>,
@@ -65,7 +65,7 @@ impl BackgroundTasks {
         };
         let thread = thread::Builder::new().name("serow-upstreams".to_owned()).spawn(work)?;
         begun.recv().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))?;
-        // Nothing is ever sent: it ends when all who look up have dropped their end.
+        // Nothing is ever sent: the channel closes when all first lookups have finished.
         let _ = looked_up.recv_timeout(PATIENCE);
         Ok(Self { running: Some(Running { stop, thread }) })
     }

@@ -28,7 +28,7 @@ pub(crate) struct CutOff {
 /// Whose fault it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Blame {
-    /// The server's: one that cuts off what it answers is left alone as one that does not answer.
+    /// The server's: a truncated response counts as a failure for ejection.
     Server,
     /// The client's as well as the server's.
     Anybody,
@@ -60,7 +60,7 @@ impl CutOff {
         Self { error: IncomingError::TimedOut, cause, blame: Blame::Server }
     }
 
-    /// Tells the client, the log and the server's counters.
+    /// Fails the body for the client, writes the log line and updates the server's counters.
     pub(crate) fn tell(self, sender: &Feeder, pool: &ThreadLocalPool, server: &Server, asked: &RequestSummary) {
         let upstream = &pool.upstream.settings().name;
         server.counters.cut.add(1);

@@ -16,7 +16,7 @@ pub(crate) struct ExchangeDeadline {
     timeouts: UpstreamTimeouts,
 }
 
-/// What the server is waited for.
+/// The step that the server has to take next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AwaitedStep {
     /// Nothing: it is the client's turn.
@@ -36,7 +36,7 @@ impl ExchangeDeadline {
         Self { waiting: AwaitedStep::Nothing, deadline, timeouts }
     }
 
-    /// Its time begins when what is waited for changes.
+    /// The deadline restarts when the awaited step changes.
     pub(crate) fn wait_for(&mut self, waiting: AwaitedStep) {
         if self.waiting == waiting {
             return;
@@ -53,7 +53,7 @@ impl ExchangeDeadline {
         self.waiting = AwaitedStep::Nothing;
     }
 
-    /// Ready when it took too long; says how long it was given.
+    /// Ready when the deadline has passed; returns the time limit.
     pub(crate) fn poll_over(&self, context: &mut Context<'_>) -> Poll<Duration> {
         match self.time() {
             Some(time) => self.deadline.poll_expired(context).map(|()| time),

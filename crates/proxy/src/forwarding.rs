@@ -53,7 +53,7 @@ pub(crate) struct Forwarding<'a> {
     failure: Option<AttemptError>,
     /// When all of it has to be over.
     pub(crate) until: Option<Instant>,
-    /// What is tried, where the log is told of it, and the latest of that.
+    /// The attempts, if the access log needs them, and the log of the current one.
     pub(crate) noted: Option<Attempts>,
     pub(crate) attempt_log: Option<AttemptLog>,
 }
@@ -68,11 +68,11 @@ pub(crate) enum Connections {
 }
 
 impl<'a> Forwarding<'a> {
-    /// What is to be sent, and to whom it may go.
+    /// Prepares the head and the body, and finds out which servers may get the request.
     ///
     /// # Errors
     ///
-    /// What is answered instead, where no server is to see the request.
+    /// The response, if the request is not forwarded.
     pub(crate) fn new(
         local: Rc<LocalUpstream>,
         settings: &'a ForwardingSettings,
@@ -121,7 +121,7 @@ impl<'a> Forwarding<'a> {
         })
     }
 
-    /// The response of a server, or one that says why there is none.
+    /// The response of a server, or an error response.
     pub(crate) async fn respond(&mut self) -> Response {
         let mut response = match self.until {
             None => self.attempts().await,
@@ -176,7 +176,7 @@ impl<'a> Forwarding<'a> {
         }
     }
 
-    /// Takes the body whole, before anybody is asked.
+    /// Buffers the body before a server is selected.
     async fn take_body(&mut self, settings: &BufferSettings) -> Result<(), StatusCode> {
         match BufferedBody::read(std::mem::take(&mut self.body).into_body(), settings).await {
             Ok(whole) => self.whole = Some(whole),
@@ -203,7 +203,7 @@ impl<'a> Forwarding<'a> {
         chosen.unwrap_or(Err(ErrorReason::AllBusy))
     }
 
-    /// What is done after an attempt that brought this.
+    /// Decides how to go on after an attempt.
     fn after(&mut self, server: &Arc<Server>, fault: Fault, processed: Processed) -> Decision {
         let is_whole = !self.has_body || self.whole.is_some() || self.body.is_whole();
         let body = if is_whole { UnsentBody::Whole } else { UnsentBody::Partial };
@@ -219,11 +219,11 @@ impl<'a> Forwarding<'a> {
             Decision::RetryElsewhere => {
                 let upstream = &self.local.upstream;
                 self.requirements.tried.push(server.number());
-                // Who is slow or at a loss is not asked the same again.
+                // A server that is slow or failing is not tried again.
                 let of_use = matches!(fault, Fault::Connect | Fault::Refused | Fault::ConnectionLost)
                     || self.local.has_another(&self.requirements);
-                // One that has crashed is not overloaded by those that leave it, and neither is the next, which is waited for.
-                // Who refused has done nothing for the request. The budget is not for either.
+                // A retry after a crash overloads neither the crashed server nor the next one, which is waited for. A
+                // server that refused the request has not worked on it. The budget does not apply to either.
                 let is_free = fault == Fault::Refused
                     || upstream.settings().crashes.is_some() && self.requirements.min_servers > 0;
                 let is_granted =
@@ -247,7 +247,7 @@ impl<'a> Forwarding<'a> {
             server.counters.failures.add(1);
         }
         self.local.upstream.note_outcome(server, outcome, self.local.now());
-        // How long a client takes for its body says nothing of the server.
+        // The time for which the client sends its body does not measure the server.
         let is_streamed = self.has_body && self.whole.is_none();
         if let Some(asked) = if is_streamed { answer.asked } else { Some(began) } {
             server.latency.note(asked.elapsed(), self.local.now());
@@ -285,7 +285,7 @@ impl<'a> Forwarding<'a> {
             (ResponseContent::Body(_), _) if is_head => {}
             (ResponseContent::Body(body), _) => response.body = body,
             (ResponseContent::Tunnel(io, lease), Some(upgrade)) => tunnel::join(upgrade, io, lease),
-            // The server changed its protocol, and nobody had asked for that: the machine refuses this before.
+            // The server switched protocols without a request for that; the state machine rejects this earlier.
             (ResponseContent::Tunnel(..), None) => return self.answer_with(StatusCode::BAD_GATEWAY),
         }
         response
@@ -297,7 +297,7 @@ impl<'a> Forwarding<'a> {
         self.answer_with(status)
     }
 
-    /// No server can be asked.
+    /// No server is available.
     fn refuse(&self, reason: ErrorReason) -> Response {
         if self.failure.is_some() {
             return self.give_up();
@@ -319,5 +319,5 @@ impl<'a> Forwarding<'a> {
     }
 }
 
-/// What a failed attempt counts for as a latency: where errors come at once, a server is not to look quick for them.
+/// The latency that counts for a failed attempt: a server that fails fast must not look fast.
 const FAILED: Duration = Duration::from_secs(1);

@@ -1,4 +1,4 @@
-//! What the checks found out about a server.
+//! The health of a server according to its checks.
 
 mod verdict;
 
@@ -13,7 +13,7 @@ use self::verdict::Verdict;
 pub(crate) use self::verdict::{Availability, Change};
 use crate::settings::{CheckSettings, CheckStart};
 
-/// What the checks say of a server; read by all threads.
+/// The health of a server according to its checks; read by all threads.
 #[derive(Debug)]
 pub(crate) struct Health {
     up: AtomicBool,
@@ -27,7 +27,7 @@ struct Record {
     failure: Option<String>,
 }
 
-/// What the checks say of a server, for people.
+/// The health of a server, for reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HealthReport {
     pub(crate) availability: Availability,
@@ -50,7 +50,7 @@ impl Health {
         self.up.load(Ordering::Relaxed)
     }
 
-    /// A check came to this; a failure is told in words.
+    /// Records the result of a check; the error is text.
     pub(crate) fn note(&self, result: Result<(), String>, settings: &CheckSettings, now: Moment) -> Option<Change> {
         let mut record = self.record();
         let change = match result {

@@ -1,7 +1,7 @@
 //! An exchange over HTTP/1.1: the request on its way to a server, and the response on its way back.
 //!
-//! Until the head of the response is there, the task of the client's connection does the work. What is left of the body then
-//! is moved by a task of its own, which hands it over piece by piece, as the client takes it.
+//! Until the head of the response has arrived, the task of the client's connection does the work. A task of its own
+//! then forwards the rest of the body, as fast as the client reads it.
 
 use std::{
     future::poll_fn,
@@ -26,7 +26,7 @@ use crate::{
     thread_local_pool::ThreadLocalPool,
 };
 
-/// An exchange that is under way.
+/// An exchange in progress.
 pub(crate) struct Exchange {
     pool: Rc<ThreadLocalPool>,
     lease: Lease,
@@ -43,13 +43,13 @@ pub(crate) struct Exchange {
     until: Option<Instant>,
 }
 
-/// What of the request is to be sent.
+/// The part of the request that has not been sent.
 enum RequestProgress {
-    /// The body, or what is left of it.
+    /// The body, or the rest of it.
     Body,
     /// All of it was handed to the connection.
     Whole,
-    /// The server takes no more; what it says about that is waited for.
+    /// The server reads no more; its response may say why.
     Refused(Broken),
 }
 
@@ -67,8 +67,8 @@ impl Exchange {
         Self { pool, lease, connection, patience, request, body, asked: None, is_reused, received_before, until }
     }
 
-    /// Sends the request, and waits for the response. The body is taken from where it is only when something of it is
-    /// wanted; interim responses go on to the client. Where there is no response, the body is given back, for another attempt.
+    /// Sends the request and waits for the response. The body is read only when the server has room for it;
+    /// informational responses go to the client. Without a response, the body is returned for another attempt.
     pub(crate) async fn response(
         &mut self,
         head: &RequestHead,
@@ -96,7 +96,7 @@ impl Exchange {
         response
     }
 
-    /// What is behind the head of the response.
+    /// The part of the response after its head.
     pub(crate) fn into_answer(
         self,
         response: ReceivedResponse,
@@ -144,8 +144,8 @@ impl Exchange {
         }
     }
 
-    /// Moves the request's body on, as far as the server takes it and the client gives it; says what is waited for then. The
-    /// error is the client's.
+    /// Sends more of the request's body, as far as the server accepts and the client provides it; returns the step to
+    /// wait for. The error is the client's.
     fn poll_send(&mut self, context: &mut Context<'_>) -> Result<AwaitedStep, BoxError> {
         loop {
             if self.connection.has_unsent() {
@@ -163,7 +163,7 @@ impl Exchange {
             match piece? {
                 Piece::Data(data) => {
                     self.connection.send_data(&data)?;
-                    // It took what there was: its time begins again.
+                    // The server accepted the data: its deadline restarts.
                     self.patience.note_progress();
                 }
                 Piece::End(trailers) => {
@@ -175,7 +175,7 @@ impl Exchange {
         }
     }
 
-    /// What a connection that broke before the response says of the request.
+    /// Classifies a connection that broke before the response.
     fn broken(&mut self, broken: Broken) -> AttemptError {
         let nothing_came = self.connection.received() == self.received_before;
         let closed = matches!(broken, Broken::Closed | Broken::Lost(_));
@@ -187,7 +187,8 @@ impl Exchange {
         AttemptError::of_exchange(Cause::ConnectionLost(cause.into()), processed)
     }
 
-    /// The body behind the head. What came along with the head is taken at once: most responses are whole by then.
+    /// The body of the response. Data that arrived together with the head is used at once: most responses are complete
+    /// by then.
     fn into_body(mut self, framing: Framing, request: &request_head::OutgoingHead) -> Result<Body, Broken> {
         let mut received = ReceivedBody::default();
         while let Some(event) = self.connection.receive_received()? {
@@ -210,7 +211,7 @@ impl Exchange {
         Ok(incoming.into())
     }
 
-    /// Hands the response over as it is asked for.
+    /// Forwards the body of the response as the client reads it.
     async fn feed(mut self, mut received: ReceivedBody, sender: Feeder, asked: RequestSummary) {
         let until = self.until;
         match forward_until(until, poll_fn(|context| self.poll_forward(&mut received, &sender, context))).await {
@@ -227,7 +228,7 @@ impl Exchange {
         context: &mut Context<'_>,
     ) -> Poll<Result<ForwardingEnd, CutOff>> {
         loop {
-            // The client may still be sending; where it fails, it will hear of it elsewhere.
+            // The client may still be sending; its errors are handled elsewhere.
             if self.poll_send(context).is_err() {
                 return Poll::Ready(Ok(ForwardingEnd::Abandoned));
             }

@@ -8,9 +8,9 @@ use crate::{attempts::AttemptLog, server::Server};
 #[derive(Debug)]
 pub(crate) struct Lease {
     server: Arc<Server>,
-    /// Whether it tries a server that was left alone.
+    /// Whether it is the trial request after an ejection.
     trial: bool,
-    /// What the log is told of it, where it is.
+    /// The attempt in the access log, if it is logged.
     attempt_log: Option<AttemptLog>,
 }
 
@@ -30,7 +30,7 @@ impl Lease {
         &self.server
     }
 
-    /// Whoever notes the request's attempt_log learns of its end.
+    /// Records the end of the request in this attempt log.
     pub(crate) fn set_attempt_log(&mut self, attempt_log: Option<AttemptLog>) {
         self.attempt_log = attempt_log;
     }

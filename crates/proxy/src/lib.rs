@@ -32,9 +32,9 @@
 //!
 //! # Who owns what
 //!
-//! An [`Upstream`] is shared by all threads: its [`Server`]s are atomics (verdict of the checks, requests under way, counters,
-//! latency), and the list of them is behind a lock that a thread takes only when its version has changed. Connections and turns
-//! belong to a thread each, so nothing on the way of a request waits for another thread.
+//! An [`Upstream`] is shared by all threads: its [`Server`]s consist of atomics (health, requests in flight, counters,
+//! latency), and their list is behind a lock that a thread takes only when its version has changed. Connections and
+//! balancing state belong to one thread each, so a request never waits for another thread.
 #![forbid(unsafe_code)]
 
 mod address;

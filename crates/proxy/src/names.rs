@@ -1,4 +1,4 @@
-//! Servers that are given by name: looked up, and looked up again for as long as the names are asked for.
+//! Servers given by name: DNS resolution, repeated as long as the name is in the upstream.
 //!
 //! | what | file |
 //! | --- | --- |
@@ -73,7 +73,7 @@ async fn resolve_forever(
     mut first: Option<Sender<()>>,
 ) {
     let (mut pace, mut members) = (Pace::default(), Vec::new());
-    // When name servers said for the first time that there is no such name.
+    // When name servers first reported that the name does not exist.
     let mut gone: Option<Instant> = None;
     loop {
         let pause = match find_members(&resolver, &settings).await {
@@ -114,10 +114,10 @@ async fn resolve_forever(
     }
 }
 
-/// What counts of a name that cannot be looked up.
+/// The addresses that stay in use while a name cannot be resolved.
 enum Kept {
     Nothing,
-    /// What was found before.
+    /// The previous ones.
     All,
     /// The same, for this long.
     AllFor(Duration),
@@ -181,5 +181,5 @@ async fn find_members_of_service(
     if members.is_empty() { Err(failure) } else { Ok(Answer { items: membership::ordered(members), ttl }) }
 }
 
-/// When a part of a service is looked up again that was not found: as often as what stands in files.
+/// When the unresolved part of a service is looked up again: as often as the hosts file.
 const SOON: Duration = Duration::from_secs(10);

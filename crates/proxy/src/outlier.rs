@@ -1,5 +1,5 @@
-//! What requests tell of a server's health: a server that fails is left alone for a while, then tried with one request at a
-//! time (a circuit breaker). The moment is an argument.
+//! Passive health checks: a server whose requests fail is ejected for a while, then tried with one request at a time (a
+//! circuit breaker). Pure: time is an argument.
 //!
 //! ```text
 //!           failure             too many failures
@@ -31,14 +31,14 @@ use self::failure_count::FailureCount;
 pub(crate) use self::failure_count::{Ejection, Reason};
 use crate::settings::PassiveSettings;
 
-/// What a request came to, for the server's health.
+/// The outcome of a request, for the server's health.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Success,
     Failure,
 }
 
-/// What requests tell of one server; changed by all threads. While all is well a success costs one load.
+/// The passive health of one server; changed by all threads. While the server is healthy, a success costs one load.
 #[derive(Debug, Default)]
 pub(crate) struct Outlier {
     phase: AtomicU8,
@@ -47,12 +47,12 @@ pub(crate) struct Outlier {
     count: Mutex<FailureCount>,
 }
 
-/// What a request changed.
+/// How a request changed the server's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EjectionChange {
-    /// The server is left alone from now on, or for longer.
+    /// The server is ejected, or its ejection is extended.
     Ejected(Ejection),
-    /// The server was left alone, and is asked again as all others.
+    /// The server is back in rotation.
     Recovered,
 }
 
@@ -63,16 +63,16 @@ enum Phase {
     Calm,
     /// One failed: all are counted for 10 s.
     Watching,
-    /// It is left alone.
+    /// It is ejected.
     Ejected,
-    /// It was left alone long enough; the next request is a trial.
+    /// The ejection is over; the next request is a trial.
     HalfOpen,
-    /// A trial is under way.
+    /// A trial is in flight.
     Trial,
 }
 
 impl Outlier {
-    /// A request came to this. The server is left alone only where `may_eject` allows it. Says what that changes.
+    /// Records the outcome of a request. The server is ejected only if `may_eject` allows it. Returns the change.
     #[inline]
     pub(crate) fn note(
         &self,
@@ -93,7 +93,7 @@ impl Outlier {
         }
     }
 
-    /// Whether the server is to be left alone.
+    /// Whether the server is ejected.
     #[inline]
     pub(crate) fn is_ejected(&self, now: Moment) -> bool {
         match self.phase() {
@@ -109,7 +109,7 @@ impl Outlier {
         }
     }
 
-    /// A request begins. Says whether it is a trial, which ends with [`Self::end_trial`].
+    /// A request begins. Returns whether it is a trial, which ends with [`Self::end_trial`].
     #[inline]
     pub(crate) fn begin_trial(&self) -> bool {
         self.phase() == Phase::HalfOpen && self.change(Phase::HalfOpen, Phase::Trial)
@@ -125,17 +125,17 @@ impl Outlier {
         self.change(Phase::Ejected, Phase::HalfOpen);
     }
 
-    /// Whether it is left alone, or tried: not asked as all others. Takes no lock.
+    /// Whether it is ejected or on trial. Takes no lock.
     pub(crate) fn is_out(&self) -> bool {
         matches!(self.phase(), Phase::Ejected | Phase::HalfOpen | Phase::Trial)
     }
 
-    /// Why it is left alone, or tried; none while it is asked as all others.
+    /// The ejection, while the server is ejected or on trial.
     pub(crate) fn ejection(&self) -> Option<Ejection> {
         if self.is_out() { self.count().ejection } else { None }
     }
 
-    /// Since when it is asked as all others, if it ever was not.
+    /// When it came back into rotation, if it was ever ejected.
     pub(crate) fn recovered(&self) -> Option<Moment> {
         let count = self.count();
         count.ejection.map(|_| count.recovered)
@@ -207,7 +207,7 @@ impl Outlier {
     }
 
     fn set(&self, phase: Phase) {
-        // Who sees an ejection sees how long it is, too.
+        // A thread that sees the ejection also sees its length.
         self.phase.store(phase as u8, Ordering::Release);
     }
 

@@ -6,7 +6,7 @@ use serow_message::{Handler, Request, Response};
 
 use crate::{forwarding::Forwarding, local_upstream::LocalUpstream, settings::ForwardingSettings, upstream::Upstream};
 
-/// Answers requests with what servers of an upstream answer.
+/// Forwards requests to the servers of an upstream.
 #[derive(Clone, Debug)]
 pub struct Proxy {
     shared: Arc<Shared>,
@@ -38,7 +38,7 @@ impl Handler for Proxy {
         // Boxed, since futures are moved several times before they are polled, and this one is large.
         Box::pin(async move {
             let local = LocalUpstream::of(&shared.upstream);
-            // Apart from the wait: what is matched would have a place of its own in the future as long as that lasts.
+            // Separate from the await: the matched value would otherwise take space in the future all the time.
             let mut forwarding = match Forwarding::new(local, &shared.forwarding, request) {
                 Ok(forwarding) => forwarding,
                 Err(refusal) => return refusal,

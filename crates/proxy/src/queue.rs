@@ -30,7 +30,7 @@ impl WaitingQueue {
         let chosen = async {
             loop {
                 let mut left = pin!(self.left.notified());
-                // Whoever leaves from now on is noticed, also before the first poll.
+                // From here on, no notification is lost, even before the first poll.
                 left.as_mut().enable();
                 match choose() {
                     Some(chosen) => return chosen,
@@ -53,7 +53,7 @@ impl WaitingQueue {
         }
     }
 
-    /// A request left a server: the one that has waited longest is told.
+    /// A request left a server: wakes the request that has waited longest.
     pub(crate) fn note_left(&self) {
         if self.waiting() > 0 {
             self.left.notify_one();

@@ -25,20 +25,20 @@ pub(crate) struct OutgoingHead {
     pub(crate) trailers: TrailerRule,
 }
 
-/// Which host is asked for.
+/// The host in requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Host {
-    /// Every server is asked for the same one.
+    /// The same for every server.
     Same,
-    /// Each server is asked for itself.
+    /// The server's own.
     OfServer,
 }
 
-/// Takes the head of a request, and makes of it what servers are asked. Its body stays.
+/// Takes the head of a request and turns it into one for servers. The body stays in the request.
 ///
-/// What is left out, beside the fields of the client's connection: `Expect`, since the server in front of us says
-/// `100 Continue` when the body is first wanted, fields of the client about other clients ([`Forwarded`]), and those whose names
-/// may be taken for others ([`FieldNames`]). Everything else passes.
+/// Besides hop-by-hop fields, it removes `Expect`, because the server in front of this handler sends `100 Continue`
+/// when the body is first read, fields of untrusted clients about the client ([`Forwarded`]), and fields with ambiguous
+/// names ([`FieldNames`]). Everything else is forwarded.
 ///
 /// [`Forwarded`]: serow_gateway::Forwarded
 /// [`FieldNames`]: serow_gateway::FieldNames
@@ -59,7 +59,7 @@ pub(crate) fn outgoing(request: &mut Request, settings: &ForwardingSettings) -> 
     let mut upgrade = request.upgrade();
     let mut headers = mem::take(&mut request.headers);
     if let Some(authority) = authority {
-        // RFC 9112 §3.2.2: what `Host` says beside an absolute target is of no account.
+        // RFC 9112 §3.2.2: `Host` does not count beside an absolute target.
         let _ = headers.replace(Known::Host, authority);
     }
     let protocols = upgrade.is_some().then(|| protocols(&headers)).flatten();
@@ -93,7 +93,7 @@ pub(crate) fn outgoing(request: &mut Request, settings: &ForwardingSettings) -> 
 }
 
 impl OutgoingHead {
-    /// The head for this server. Costs nothing where all are asked for the same host.
+    /// The head for this server. Free if all servers get the same host.
     pub(crate) fn head_for(&mut self, server: &ServerAddress) -> &RequestHead {
         if self.host == Host::OfServer {
             // An address is a valid value.
@@ -140,8 +140,8 @@ fn decide_host(headers: &mut Headers, settings: &ForwardingSettings) -> Host {
     }
 }
 
-/// Sets fields, and removes those whose value is empty. Those that say where a message ends or belong to a connection are
-/// left as they are: they follow from what is sent.
+/// Sets fields, and removes those with an empty value. Framing and hop-by-hop fields stay as they are: they follow from
+/// the message.
 pub(crate) fn apply(rules: &[(String, String)], headers: &mut Headers) {
     for (name, value) in rules {
         let known = Known::recognise(name.as_bytes());
@@ -156,7 +156,7 @@ pub(crate) fn apply(rules: &[(String, String)], headers: &mut Headers) {
     }
 }
 
-/// How many further hops a request allows, this one taken away, where it says that (RFC 9110 §7.6.2).
+/// The remaining hops after this one, if the request limits them (RFC 9110 §7.6.2).
 fn hops_left(request: &Request) -> Result<Option<u32>, StatusCode> {
     if !request.headers.contains(Known::MaxForwards) || !matches!(request.method, Method::OPTIONS | Method::TRACE) {
         return Ok(None);
@@ -164,7 +164,7 @@ fn hops_left(request: &Request) -> Result<Option<u32>, StatusCode> {
     let allowed = request.headers.get_str(Known::MaxForwards).and_then(|text| text.parse().ok());
     match allowed {
         Some(0) if request.method == Method::OPTIONS => Err(StatusCode::NO_CONTENT),
-        // What a client sends is not shown to it again: there may be cookies in it that its scripts must not see.
+        // A request is not echoed to its client: it may contain cookies that scripts must not see.
         Some(0) => Err(StatusCode::NOT_IMPLEMENTED),
         allowed => Ok(allowed.map(|hops: u32| hops - 1)),
     }

@@ -10,11 +10,11 @@ use crate::{
     settings::RetrySettings,
 };
 
-/// An attempt that did not bring what the client should get.
+/// An attempt without the response that the client should get.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FailedAttempt<'a> {
     pub(crate) fault: Fault,
-    /// Whether the server may have begun to do what was asked for.
+    /// Whether the server may have begun to process the request.
     pub(crate) processed: Processed,
     pub(crate) method: &'a Method,
     pub(crate) body: UnsentBody,
@@ -22,16 +22,16 @@ pub(crate) struct FailedAttempt<'a> {
     pub(crate) made: u32,
 }
 
-/// What was wrong.
+/// The fault of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// There is no connection.
+    /// No connection could be opened.
     Connect,
     /// The server said that it left the request alone (RFC 9113 §8.7): because it is restarted, or has as many as it takes.
     Refused,
     /// The response did not begin in time.
     TimedOut,
-    /// The connection was lost before the response, or what came was none.
+    /// The connection was lost before the response, or the response was invalid.
     ConnectionLost,
     /// A response came, with this status.
     Status(StatusCode),
@@ -48,7 +48,7 @@ pub(crate) enum UnsentBody {
     Partial,
 }
 
-/// What is done after such an attempt.
+/// How to go on after such an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Decision {
     /// Another attempt, where possible at another server. It counts: for the tries and for the budget.
@@ -56,15 +56,15 @@ pub(crate) enum Decision {
     /// The same once more, over a connection of its own: that of before had been closed while it was idle. It counts for nothing,
     /// since no server is worse for it.
     RetryOnNewConnection,
-    /// The client gets what there is.
+    /// The client gets this response, or an error.
     GiveUp,
 }
 
 impl RetrySettings {
-    /// What is done after this attempt.
+    /// How to go on after this attempt.
     ///
-    /// What no server has seen may always go to another one. What a server may have begun is repeated only where that does
-    /// the same as once: where the method is idempotent. Of a body that was partly read nothing is sent again.
+    /// A request that no server has seen may always be retried. One that a server may have begun to process is retried
+    /// only if its method is idempotent. A body that was partly read cannot be sent again.
     pub(crate) fn decide(&self, attempt: &FailedAttempt<'_>) -> Decision {
         let repeatable = attempt.processed == Processed::Never || self.all_methods || attempt.method.is_idempotent();
         if !repeatable || attempt.body == UnsentBody::Partial {
@@ -111,7 +111,7 @@ mod tests {
         Fault::Request,
     ];
 
-    /// What is decided after each fault of [`FAULTS`], for a whole body and tries that are left.
+    /// The decision after each fault of [`FAULTS`], for a complete body and remaining tries.
     const TABLE: [(&str, Processed, [Decision; 7]); 6] = [
         (
             "GET",

@@ -1,4 +1,4 @@
-//! Which servers may be asked, before the balancing chooses among them.
+//! Server selection: finds the servers that may get a request; load balancing chooses among them.
 
 use std::sync::Arc;
 
@@ -13,29 +13,29 @@ use crate::{
     settings::UpstreamSettings,
 };
 
-/// What a request wants of the selection.
+/// The requirements of a request.
 #[derive(Debug, Default)]
 pub(crate) struct Requirements {
-    /// What [`crate::Balancing::Hash`] goes by.
+    /// The key for [`crate::Balancing::Hash`].
     pub(crate) key: u64,
     /// The server that its session is at, by its number.
     pub(crate) session: Option<u64>,
     /// Whether another server will do for the session.
     pub(crate) only_session: bool,
-    /// The numbers of servers that were asked already.
+    /// The numbers of servers that were tried already.
     pub(crate) tried: SmallVec<[u64; 4]>,
-    /// How many servers must be up besides those: the request may crash the one that is asked.
+    /// How many other servers must be up: the request may crash the one that gets it.
     pub(crate) min_servers: usize,
 }
 
-/// What came of it.
+/// The result of the selection.
 #[derive(Debug)]
 pub(crate) enum Selection {
-    /// This server is asked.
+    /// This server gets the request.
     Chosen(Lease),
-    /// Those that could be asked have as many requests as they may, or are still to come.
+    /// All eligible servers are full, or there are none yet.
     Busy,
-    /// There is none that could be asked.
+    /// No server is eligible.
     Nobody,
 }
 
@@ -45,18 +45,18 @@ enum Eligibility {
     Ready,
     /// Only as long as all that are ready have room.
     Backup,
-    /// It failed so often that it is asked only where nobody else is left.
+    /// It is ejected; used only if there is no other.
     Ejected,
     /// RequestSummary already; again only where nobody else is left.
     Tried,
     /// At its limit.
     Full,
-    /// Not to be asked.
+    /// Not eligible.
     Out,
 }
 
 impl LocalUpstream {
-    /// Whether a server could be asked that was not asked yet.
+    /// Whether there is an eligible server that was not tried yet.
     pub(crate) fn has_another(&self, requirements: &Requirements) -> bool {
         let another = |server: &Arc<Server>| {
             !matches!(eligibility(server, requirements, self.now()), Eligibility::Out | Eligibility::Tried)
@@ -85,7 +85,7 @@ impl LocalUpstream {
         if servers.is_empty() && settings.waits_for_servers {
             return Selection::Busy;
         }
-        // Filled where they are: what is collected is moved, sixteen places of it.
+        // Filled in place: a collected vector would be moved, with its sixteen places.
         let mut eligibilities = SmallVec::<[Eligibility; 16]>::new();
         eligibilities.extend(servers.iter().map(|server| eligibility(server, requirements, now)));
         if requirements.min_servers > 0 {

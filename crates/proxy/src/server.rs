@@ -18,7 +18,7 @@ use crate::{
     settings::{ServerSettings, UpstreamSettings},
 };
 
-/// A server. What changes of it is shared by all threads, without a lock.
+/// A server. Its changing state is shared by all threads, without a lock.
 #[derive(Debug)]
 pub struct Server {
     /// Different for every server there has ever been in this process.
@@ -45,15 +45,15 @@ pub struct Server {
     pub(crate) warnings: LogLimit,
 }
 
-/// What those who run the servers want of one.
+/// The administrative state of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Administration {
-    /// It is asked, if it is healthy.
+    /// It gets requests if it is healthy.
     Up,
-    /// It finishes what it has, and keeps the sessions that it has; nothing else is begun there.
+    /// It finishes its requests and keeps its sessions; it gets no other requests.
     Draining,
-    /// It is not asked.
+    /// It gets no requests.
     Down,
 }
 
@@ -108,7 +108,7 @@ impl Server {
         &self.name
     }
 
-    /// What was set of it at the start.
+    /// Its initial settings.
     #[must_use]
     pub fn settings(&self) -> &ServerSettings {
         &self.settings
@@ -130,7 +130,7 @@ impl Server {
         self.weight.store(weight, Ordering::Relaxed);
     }
 
-    /// What those who run it want.
+    /// The administrative state.
     #[must_use]
     pub fn administration(&self) -> Administration {
         match self.administration.load(Ordering::Relaxed) {
@@ -140,7 +140,7 @@ impl Server {
         }
     }
 
-    /// Says what is wanted of it. One that comes up starts slowly, where that is set.
+    /// Sets the administrative state. A server that comes up starts slowly, if that is set.
     pub(crate) fn set_administration(&self, administration: Administration, now: Moment) {
         let before = self.administration.swap(administration as u8, Ordering::Relaxed);
         if before != administration as u8 {
@@ -178,7 +178,7 @@ impl Server {
         self.counters.requests.value()
     }
 
-    /// Counts a request; says whether the server may have it. In any case it is to be [discounted](Self::discount).
+    /// Counts a request; returns whether the server may get it. Either way, [`Self::discount`] must follow.
     pub(crate) fn count(&self) -> bool {
         let before = self.active.fetch_add(1, Ordering::Relaxed);
         self.settings.max_requests.is_none_or(|most| before < most)

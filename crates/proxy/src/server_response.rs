@@ -1,4 +1,4 @@
-//! What a server answered, whichever version of HTTP it speaks.
+//! The response of a server, whichever version of HTTP it speaks.
 
 use std::{collections::VecDeque, time::Instant};
 
@@ -8,17 +8,17 @@ use serow_message::{Body, Headers, Interim, ResponseHead, UpgradedIo};
 
 use crate::lease::Lease;
 
-/// What a server answered.
+/// The response of a server.
 pub(crate) struct ServerResponse {
     /// The head, as the server sent it.
     pub(crate) head: ResponseHead,
-    /// What comes behind it.
+    /// Its body, or a tunnel.
     pub(crate) content: ResponseContent,
     /// When the server had the whole of a body that was sent piece by piece, if that was before it answered.
     pub(crate) asked: Option<Instant>,
 }
 
-/// What comes behind the head of a response.
+/// The part of a response after its head.
 pub(crate) enum ResponseContent {
     /// A body.
     Body(Body),
@@ -26,7 +26,7 @@ pub(crate) enum ResponseContent {
     Tunnel(Box<dyn UpgradedIo>, Lease),
 }
 
-/// What came of a body and was not handed over.
+/// The part of a body that was received but not forwarded.
 #[derive(Default)]
 pub(crate) struct ReceivedBody {
     /// The piece in front, which mostly is the only one: a queue would be an allocation.
@@ -76,7 +76,7 @@ fn joined(first: Bytes, others: &VecDeque<Bytes>) -> Bytes {
     whole.freeze()
 }
 
-/// Interim responses that servers send for themselves stay here: 100 is answered by whoever reads the body.
+/// Forwards an informational response. Hop-by-hop fields are removed; 100 Continue is sent when the body is read.
 pub(crate) fn pass_on(interim: &Interim, head: ResponseHead) {
     let ResponseHead { status, mut headers, .. } = head;
     serow_message::hop_by_hop::remove(&mut headers);

@@ -1,4 +1,4 @@
-//! What can be set of an upstream and of the way to it.
+//! Settings of an upstream and of forwarding.
 
 mod balancing;
 mod check;
@@ -27,7 +27,7 @@ pub struct UpstreamSettings {
     pub name: String,
     /// The servers.
     pub servers: Vec<ServerSettings>,
-    /// Which of them is asked.
+    /// The load balancing algorithm.
     pub balancing: Balancing,
     /// Whether a client stays with the server that it had first.
     pub sticky: Option<StickySettings>,
@@ -37,15 +37,16 @@ pub struct UpstreamSettings {
     pub keep: KeepSettings,
     /// How requests wait while all servers are at their limits.
     pub queue: QueueSettings,
-    /// Whether requests wait likewise while there is no server at all; by default they are refused then.
+    /// Whether requests also wait while there is no server at all; by default they are refused then.
     pub waits_for_servers: bool,
     /// Within which time a server that came back gets its whole share again; zero: at once.
     pub slow_start: Duration,
-    /// When another server is asked.
+    /// When a request is retried.
     pub retries: RetrySettings,
-    /// Where servers are processes of ours: what is done with requests that they crash with. Others are not known to crash.
+    /// How requests are retried that may have crashed a server, if servers are local processes. Others are not known to
+    /// crash.
     pub crashes: Option<CrashSettings>,
-    /// What is learnt of the servers' health from requests.
+    /// Passive health checks.
     pub passive: PassiveSettings,
     /// How the servers' health is checked, if it is.
     pub check: Option<CheckSettings>,
@@ -58,15 +59,15 @@ pub struct UpstreamSettings {
 /// One server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerSettings {
-    /// Where it is, and what it speaks.
+    /// Its location and protocol.
     pub address: ServerAddress,
     /// Its share among the others: 1 by default.
     pub weight: u16,
-    /// Whether it is asked only where no other can be.
+    /// Whether it gets requests only if no other server can.
     pub backup: bool,
     /// Requests that it gets at a time, from all threads of this process; none: any number.
     pub max_requests: Option<u32>,
-    /// What session cookies call it, where they are not to tell its address.
+    /// Its name in session cookies, if they should not reveal its address.
     pub id: Option<String>,
 }
 
@@ -89,7 +90,7 @@ pub struct UpstreamTimeouts {
 pub struct KeepSettings {
     /// Idle ones for each server and thread; 64.
     pub idle: usize,
-    /// How long; 55 s, since servers close theirs after 60 or 75 s as a rule, and the one who closes first is not surprised.
+    /// How long; 55 s, since most servers close idle connections after 60 or 75 s, and the proxy should close first.
     pub idle_time: Duration,
 }
 
@@ -105,14 +106,14 @@ pub enum ProxyHeader {
 /// How requests are changed on their way.
 #[derive(Clone, Debug, Default)]
 pub struct ForwardingSettings {
-    /// The host that servers are asked for.
+    /// The host in requests to servers.
     pub host: HostSetting,
     /// CutOff from the beginning of paths that begin with it: `/a` of `/a/b` and of `/a`, but not of `/ab`. Paths are compared as
     /// routes see them: decoded, and with one slash where there are several.
     pub strip_prefix: Option<String>,
     /// Put before each path; behind it stands a slash in any case.
     pub add_prefix: Option<String>,
-    /// What servers are told of the client.
+    /// The fields that describe the client to servers.
     pub forwarded: Forwarded,
     /// Which names fields of requests may have.
     pub field_names: FieldNames,
@@ -120,7 +121,7 @@ pub struct ForwardingSettings {
     pub request_headers: Vec<(String, String)>,
     /// Fields that are set in responses; those with an empty value are removed.
     pub response_headers: Vec<(String, String)>,
-    /// Whether bodies of requests are taken whole before a server is asked.
+    /// Whether request bodies are buffered before a server is selected.
     pub buffering: Option<BufferSettings>,
     /// Whether responses have [`Attempts`](crate::Attempts) in their extensions, for the access log.
     pub note_attempts: bool,
@@ -134,7 +135,7 @@ pub struct CrashSettings {
     pub min_servers: Option<usize>,
 }
 
-/// The host that servers are asked for.
+/// The host in requests to servers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum HostSetting {
     /// As the client named it.
@@ -147,7 +148,7 @@ pub enum HostSetting {
 }
 
 impl UpstreamSettings {
-    /// An upstream of these servers, and for all else what is usual.
+    /// An upstream of these servers, with default settings.
     #[must_use]
     pub fn new(name: impl Into<String>, servers: Vec<ServerSettings>) -> Self {
         Self {

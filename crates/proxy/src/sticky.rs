@@ -23,7 +23,7 @@ pub(crate) struct Sticky {
     settings: StickySettings,
     /// The servers by their numbers.
     servers: Vec<(u64, ServerName)>,
-    /// What follows the value of a cookie that is set here.
+    /// The attributes of a cookie that is set here.
     attributes: String,
 }
 
@@ -38,8 +38,8 @@ impl Sticky {
         }
     }
 
-    /// The number of the server that a request's cookie names. `None` where there is no cookie, and where it names a server
-    /// that is no longer there: its sessions have gone with it, so the client begins anew, also without `fallback`.
+    /// The number of the server that the request's cookie names. `None` without a cookie, and if that server is gone:
+    /// its sessions are lost, so the client starts a new one, also without `fallback`.
     fn wanted(&self, headers: &Headers) -> Option<u64> {
         cookies::values(headers, &self.settings.cookie).find_map(|value| {
             let name = match self.settings.mode {
@@ -55,7 +55,7 @@ impl Sticky {
         self.settings.fallback
     }
 
-    /// Takes out of a request what is not the server's.
+    /// Removes the proxy's part of the cookie from a request.
     fn prepare(&self, headers: &mut Headers) {
         match self.settings.mode {
             StickyMode::Insert => cookies::remove(headers, &self.settings.cookie),
@@ -98,8 +98,8 @@ impl Sticky {
         let _ = headers.append(Known::SetCookie, parts.concat());
     }
 
-    /// How much of a value is not the server's. A client may have it from the time before there was a prefix; a digest can be
-    /// told from that.
+    /// The length of the proxy's part of a value. The client may have received its value before there was a prefix; a
+    /// digest is recognized by its form.
     fn prefix_length(&self, value: &[u8]) -> usize {
         let Some(end) = value.iter().position(|&byte| byte == SEPARATOR) else { return 0 };
         let is_name = self.settings.value == StickyValue::Plain || value.get(..end).is_some_and(server_name::is_digest);
@@ -123,7 +123,7 @@ fn attributes(settings: &StickySettings) -> String {
     text + "; HttpOnly; SameSite=Lax"
 }
 
-/// RFC 6265 §4.1.1: a value may stand in quotes, which are no part of what it says.
+/// RFC 6265 §4.1.1: a value may be quoted; the quotes are not part of it.
 fn unquoted(value: &[u8]) -> &[u8] {
     value.strip_prefix(b"\"").and_then(|value| value.strip_suffix(b"\"")).unwrap_or(value)
 }

@@ -1,11 +1,11 @@
-//! What all upstreams share in a thread.
+//! State that all upstreams share in a thread.
 
 use std::{cell::Cell, collections::hash_map::RandomState, hash::BuildHasher, rc::Rc};
 
 use serow_client::Buffers;
 use serow_net::{Clock, Deadlines};
 
-/// What all upstreams share in a thread: clock, deadlines and buffers.
+/// State that all upstreams share in a thread: clock, deadlines and buffers.
 pub(crate) struct ThreadContext {
     pub(crate) clock: Clock,
     pub(crate) deadlines: Deadlines,

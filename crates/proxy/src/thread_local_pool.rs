@@ -111,10 +111,10 @@ impl ThreadLocalPool {
             Err(why) => return self.upstream.note_unusable(server, why, self.now()),
         };
         let is_there = self.servers.borrow().iter().any(|other| other.number() == server.number());
-        // What begins with a PROXY header is for one client.
+        // A connection with a PROXY header is for one client only.
         if is_there && self.upstream.settings().proxy_header.is_none() {
             if connection.may_be_overrun() {
-                // What was read at the beginning of a long exchange would be too early.
+                // The clock may be stale at the end of a long exchange.
                 self.thread.clock.update();
             }
             let mut idle = self.idle.borrow_mut();
@@ -131,7 +131,7 @@ impl ThreadLocalPool {
         });
     }
 
-    /// Says how many warnings were left out, where no other came since.
+    /// Logs how many warnings were suppressed, if none followed that reported it.
     pub(crate) fn log_suppressed(&self) {
         let (upstream, now) = (&self.upstream.settings().name, self.now());
         for server in &**self.servers.borrow() {

@@ -20,7 +20,7 @@ use crate::{
     warnings::warn_of_server,
 };
 
-/// A group of servers that answer the same requests: what all threads share of it. Clones are handles to the same one.
+/// A group of servers that answer the same requests, shared by all threads. Clones are handles to the same upstream.
 #[derive(Clone, Debug)]
 pub struct Upstream {
     shared: Arc<Shared>,
@@ -36,11 +36,11 @@ struct Shared {
     named: Mutex<Vec<Arc<ServerSettings>>>,
     /// Counts the changes of the servers, so that threads look only when there is something to see.
     version: AtomicU64,
-    /// Tells of them.
+    /// Notifies of these changes.
     changed: Notify,
     room: Arc<WaitingQueue>,
     budget: Budget,
-    /// Warnings about requests that no server could be asked.
+    /// The limit for warnings about requests without an available server.
     refusals: LogLimit,
     /// Requests that crashed two servers each. Looked at when one crashes only.
     crashing: Mutex<CrashingRequests>,
@@ -119,7 +119,7 @@ impl Upstream {
         });
     }
 
-    /// Warnings about requests that no server could be asked.
+    /// The limit for warnings about requests without an available server.
     pub(crate) fn refusals(&self) -> &LogLimit {
         &self.shared.refusals
     }
@@ -155,8 +155,8 @@ impl Upstream {
         self.shared.changed.notified()
     }
 
-    /// A request to one of its servers came to this. At most half of the servers, rounded up, are left alone at once: where
-    /// more fail, the cause is hardly theirs, and the rest could not bear it.
+    /// Records the outcome of a request to one of its servers. At most half of the servers, rounded up, are ejected at
+    /// once: if more fail, the cause is probably not theirs, and the others could not take the load.
     #[inline]
     pub(crate) fn note_outcome(&self, server: &Server, outcome: Outcome, now: Moment) {
         let may_eject = || {

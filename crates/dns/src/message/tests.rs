@@ -53,7 +53,7 @@ fn replies() {
         (0x8183, 0, vec![], Some(Reply::NoSuchName)),
         (0x8182, 0, vec![], Some(Reply::Refused(2))),
         (0x8380, 0, vec![], Some(Reply::Truncated)),
-        // A question is no reply.
+        // A query is not a reply.
         (0x0100, 0, vec![], None),
         // Cut off.
         (0x8180, 1, vec![], None),

@@ -69,7 +69,7 @@ impl PartialEq for SpoolSpace {
 
 impl Eq for SpoolSpace {}
 
-/// What one body has taken; dropped, it is free again.
+/// The bytes that one body has taken; dropping it frees them.
 #[derive(Debug)]
 pub(super) struct SpoolShare {
     space: SpoolSpace,

@@ -1,4 +1,4 @@
-//! Bodies of all sizes, around the edges of what is kept in memory.
+//! Bodies of all sizes, around the limit of what is kept in memory.
 
 use std::{
     io::ErrorKind,
@@ -114,7 +114,7 @@ fn failures() {
 
 #[test]
 fn a_full_disk_is_noticed() {
-    // Whatever is written there, there is no room for.
+    // A device that rejects every write.
     let mut store = Store {
         settings: &BufferSettings { memory: 0, folder: "/nonexistent".into(), ..BufferSettings::default() },
         gathered: content(10),
@@ -137,7 +137,7 @@ fn bodies_that_would_take_more_space_together_than_is_allowed_are_refused() {
     let refused = take(200_000).unwrap_err();
     assert!(matches!(refused, BufferError::SpoolFull { limit: 300_000 }));
     assert_eq!((refused.status(), spool.used()), (StatusCode::SERVICE_UNAVAILABLE, 200_000));
-    // What stays in memory takes nothing, and neither does a body whose client leaves.
+    // Bodies in memory take no spool space, and a body whose client disconnects frees its share.
     take(64 * 1024).unwrap();
     run(BufferedBody::read(body(&content(90_000), 10_000, Some(Err(IncomingError::Disconnected))), &settings))
         .unwrap_err();

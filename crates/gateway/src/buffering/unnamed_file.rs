@@ -27,8 +27,8 @@ pub(super) fn make(folder: &Path) -> io::Result<File> {
     }
 }
 
-/// open(2): a file system without such files says that it does not support them; an old kernel takes the folder for what is
-/// to be written.
+/// open(2): a file system without unnamed files reports that it does not support them; an old kernel tries to write to
+/// the folder.
 fn is_refusal_of_kind(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::Unsupported | io::ErrorKind::IsADirectory)
 }

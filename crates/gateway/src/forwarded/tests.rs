@@ -1,4 +1,4 @@
-//! Fields of requests, and what becomes of them.
+//! Header fields of requests before and after.
 
 use std::net::SocketAddr;
 

@@ -1,4 +1,4 @@
-//! What of a request decides which server is asked.
+//! The hash of the part of a request that selects its server.
 
 use std::{
     io::{self, Write},
@@ -11,12 +11,12 @@ use serow_message::Request;
 use super::murmur::murmur2;
 use crate::{cookies, settings::HashKey};
 
-/// What a request has that lacks what is to decide: a cookie, say, or an address where it came over a unix socket.
+/// The hash of a request that lacks the selected part, such as a cookie, or an address for clients at a unix socket.
 pub(crate) const NO_KEY: u64 = u64::MAX;
 
 impl HashKey {
-    /// The value of a request as a number: the hash that Tengine's `consistent_hash` has of it, or [`NO_KEY`]. Who the client is,
-    /// those say who are trusted in that.
+    /// The hash of the selected part, as Tengine's `consistent_hash` computes it, or [`NO_KEY`]. Trusted proxies
+    /// determine the client's address.
     pub(crate) fn of(&self, request: &Request, forwarded: &Forwarded) -> u64 {
         match self {
             Self::Client => {

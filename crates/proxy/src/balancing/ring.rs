@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::{Candidate, hash_key::NO_KEY, murmur::murmur2, random::Random};
 use crate::server::Server;
 
-/// Servers have points on a ring; a request goes to the server of the first point at its own place or behind it. The points are
-/// those of Tengine's `consistent_hash`, so who comes from there keeps what their servers have cached.
+/// Servers have points on a ring; a request goes to the server of the first point at or after its own position. The
+/// points are those of Tengine's `consistent_hash`, so that a migration from Tengine keeps the servers' caches warm.
 ///
 /// Two things differ. Where that server cannot be asked, the next point of one that can be decides, in the same direction
 /// always (Tengine's search for the nearest goes backwards at the beginning of the ring). And a server that has far more than

@@ -1,4 +1,4 @@
-//! What becomes of a request when a server that is a process of ours has crashed with it.
+//! Requests whose server, a local process, crashes.
 
 use std::sync::Arc;
 
@@ -32,8 +32,8 @@ impl Forwarding<'_> {
         self.crashes.is_innocent = self.local.upstream.settings().crashes.is_some() && server.has_just_crashed();
     }
 
-    /// Decides what is done after a failed attempt, where it may have been a crash: that costs this request its second try at
-    /// least, and perhaps the first.
+    /// Decides how to go on after a failed attempt that may have been a crash: the request gets at most one more
+    /// attempt.
     pub(super) fn after_crash(
         &mut self,
         server: &Arc<Server>,
@@ -51,7 +51,7 @@ impl Forwarding<'_> {
             }
             (Decision::RetryOnNewConnection, ..) => {
                 self.crashes.lost = Some(Arc::clone(server));
-                // The same one says whether it is there.
+                // The next attempt at the same server shows whether it still runs.
                 self.requirements.session = Some(server.number());
                 decision
             }

@@ -1,4 +1,4 @@
-//! What the checks of one server come to. Pure: the moment is an argument.
+//! The availability of one server according to its checks. Pure: time is an argument.
 //!
 //! ```text
 //!   CheckStart::Down                     CheckStart::Up, or no checks
@@ -15,7 +15,7 @@ use serow_net::Moment;
 
 use crate::settings::{CheckSettings, CheckStart};
 
-/// What the checks of one server come to.
+/// The availability of one server according to its checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Verdict {
     availability: Availability,
@@ -32,13 +32,13 @@ pub(super) struct Verdict {
 pub(crate) enum Availability {
     /// It waits for its first good checks.
     Starting,
-    /// It is asked.
+    /// It gets requests.
     Up,
-    /// It is not asked.
+    /// It gets no requests.
     Down,
 }
 
-/// What a check changed.
+/// How a check changed the availability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
     CameUp,
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
     use crate::settings::CheckKind;
 
-    /// Checks, one a second (`+` good, `-` failed), and what they come to: how the server stands, both counts, and since when.
+    /// Checks, one a second (`+` passed, `-` failed), and the result: the availability, both counts, and since when.
     #[test]
     fn verdicts() {
         use Availability::{Down, Starting, Up};

@@ -63,7 +63,7 @@ fn dialer(server: &Server, upstream: &UpstreamSettings, settings: &CheckSettings
     };
     let encryption = match (address.scheme, &upstream.encryption) {
         (Scheme::Https, Some(connector)) => {
-            // What is written out as text is HTTP/1.1, and gRPC is HTTP/2: nothing else may be agreed upon.
+            // Raw requests are HTTP/1.1 and gRPC is HTTP/2: ALPN must not select anything else.
             let connector = protocol.map_or_else(|| connector.clone(), |protocol| connector.offering(&[protocol]));
             // One that knows no ALPN speaks HTTP/1.1.
             let protocol = protocol.filter(|protocol| *protocol == Protocol::Http2);
@@ -74,7 +74,7 @@ fn dialer(server: &Server, upstream: &UpstreamSettings, settings: &CheckSettings
     Dialer { destination, encryption, patience: settings.timeout }
 }
 
-/// What the connection speaks: what TLS agreed upon, or what the server's address says.
+/// The protocol of the connection: selected by ALPN, or given in the server's address.
 fn spoken(wire: &Wire, protocol: Option<Protocol>, check: &HttpCheck) -> Protocol {
     if check.send.is_some() {
         return Protocol::Http1;

@@ -9,7 +9,7 @@ use serow_message::StatusCode;
 /// Why a check failed.
 #[derive(Debug)]
 pub(super) enum CheckError {
-    /// There is no connection.
+    /// No connection could be opened.
     Dial(DialError),
     /// It took too long, all of it.
     TimedOut(Duration),
@@ -19,7 +19,7 @@ pub(super) enum CheckError {
     Reset(ErrorCode),
     /// The server takes no requests on a new connection.
     Refused,
-    /// The request cannot be said: the fault of who set it.
+    /// The request is invalid: the settings are wrong.
     Unsendable,
     /// The response has another status than it should.
     Status(StatusCode, Vec<RangeInclusive<u16>>),
@@ -27,7 +27,7 @@ pub(super) enum CheckError {
     Header(String, Option<String>),
     /// A text is not in the body.
     Body(String),
-    /// `grpc.health.v1.Health` says something else than SERVING.
+    /// `grpc.health.v1.Health` reports another status than SERVING.
     Grpc(String),
 }
 

@@ -1,11 +1,11 @@
-//! What is looked at of a response: its status, its fields, its body.
+//! The expected response of a check: status, header fields, body.
 
 use serow_message::ResponseHead;
 
 use super::error::CheckError;
 use crate::settings::HttpCheck;
 
-/// What is still to be seen of a response.
+/// The part of the expectation that is not met yet.
 pub(super) struct Expectation<'a> {
     check: &'a HttpCheck,
     /// As much of the body as has come, and is looked at.
@@ -64,7 +64,7 @@ impl<'a> Expectation<'a> {
     }
 }
 
-/// Bytes of a body that are looked at: a page that says how a server is is smaller, and one that never ends fills no memory.
+/// The maximum of a body that is searched: status pages are smaller, and an endless one must not fill the memory.
 const MAX_BODY: usize = 64 * 1024;
 
 #[cfg(test)]
@@ -117,7 +117,7 @@ mod tests {
             ("alive", &[], false),
             ("", &[], true),
             ("alive", &[&long[..MAX_BODY - 5], "alive"], true),
-            // Beyond what is looked at.
+            // Beyond the searched part.
             ("alive", &[&long[..MAX_BODY - 4], "alive"], false),
         ];
         for (text, pieces, good) in cases {

@@ -1,4 +1,4 @@
-//! A check of `grpc.health.v1.Health`: one string is asked, one number answered, so both messages are written here by hand.
+//! A check by `grpc.health.v1.Health`: the messages have one field each, so they are encoded and decoded by hand.
 
 use std::rc::Rc;
 
@@ -74,7 +74,7 @@ fn question(service: &str) -> Bytes {
     framed.freeze()
 }
 
-/// gRPC's own status; 0 is good, and where none is told the answer decides.
+/// The gRPC status; 0 is good. Without one, the message decides.
 fn judge_code(headers: &Headers) -> Result<(), CheckError> {
     match headers.get_str("grpc-status") {
         None | Some("0") => Ok(()),
@@ -101,7 +101,7 @@ fn judge(body: &[u8]) -> Result<(), CheckError> {
     Err(CheckError::Grpc(format!("health {name} instead of SERVING")))
 }
 
-/// The number in the answer; `None` where it is no such message. Fields that are not known are passed over.
+/// The number in the response; `None` if the message is invalid. Unknown fields are skipped.
 fn status(body: &[u8]) -> Option<u64> {
     let (prefix, mut message) = body.split_first_chunk::<5>()?;
     let [0, length @ ..] = *prefix else { return None };
@@ -168,7 +168,7 @@ mod tests {
         let cases: [(&[u8], Option<u64>); 12] = [
             (b"\0\0\0\0\x02\x08\x01", Some(1)),
             (b"\0\0\0\0\x02\x08\x02", Some(2)),
-            // What is not said is 0.
+            // The default is 0.
             (b"\0\0\0\0\0", Some(0)),
             (b"\0\0\0\0\x03\x08\x81\x01", Some(129)),
             (b"\0\0\0\0\x07\x12\x03abc\x08\x01", Some(1)),

@@ -1,4 +1,4 @@
-//! A check over HTTP: one request on a connection of its own, and what comes back.
+//! A check over HTTP: one request on a connection of its own, and its response.
 
 use std::{future::poll_fn, rc::Rc, task::Poll};
 
@@ -15,10 +15,10 @@ use super::{
 };
 use crate::settings::HttpCheck;
 
-/// What is asked, and what the server is called.
+/// The request, and the server's name.
 pub(super) struct Question<'a> {
     pub(super) check: &'a HttpCheck,
-    /// What it is called where the check says nothing else.
+    /// The server's name, unless the check sets a host.
     pub(super) authority: String,
     pub(super) scheme: Scheme,
 }
@@ -115,7 +115,7 @@ impl Exchange {
         Ok(Self { connection })
     }
 
-    /// The next event. What it asks to be sent is sent meanwhile.
+    /// The next event. Meanwhile, pending output is sent.
     pub(super) async fn receive(&mut self) -> Result<ClientEvent, CheckError> {
         let event = poll_fn(|context| {
             let event = self.connection.poll_receive(context, monotonic());
@@ -134,5 +134,5 @@ impl Exchange {
     }
 }
 
-/// Who asks, for the servers' logs.
+/// The user agent, for the servers' logs.
 pub(super) const AGENT: &str = "serow-check";

@@ -93,12 +93,12 @@ fn first_pause(place: usize, of: usize, interval: Duration) -> Duration {
     (interval / of).min(PACE).saturating_mul(place)
 }
 
-/// A tenth less to a tenth more, as a number between 0 and `u64::MAX` says.
+/// Varies the interval by up to a tenth, by a random number.
 fn around(interval: Duration, random: u64) -> Duration {
     interval.mul_f64(0.9 + 0.2 * (random as f64 / u64::MAX as f64))
 }
 
-/// Between the first checks of two servers: a hundred a second are no burden.
+/// The pause between the first checks of two servers: a hundred a second are not a burden.
 const PACE: Duration = Duration::from_millis(10);
 
 #[cfg(test)]
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
     use crate::{BackgroundTasks, CheckKind, ServerSettings, UpstreamSettings};
 
-    /// Nobody listens there, so that a check says at once that the server is down.
+    /// A server whose port is closed, so that a check fails at once.
     fn refusing(upstream: &Upstream, port: u16) -> Arc<Server> {
         let address = std::net::SocketAddr::from(([127, 0, 0, 1], port));
         let settings = ServerSettings::new(address.to_string().parse().unwrap());
@@ -134,7 +134,7 @@ mod tests {
         wait_until(|| !first.health.is_up());
         upstream.change_servers(|_| vec![Arc::clone(&second)]);
         wait_until(|| !second.health.is_up());
-        // The check that was under way is given up, and there is no other.
+        // The running check is cancelled, and no other follows.
         let fall = first.health.report().fall;
         let seen = second.health.report().fall;
         wait_until(|| second.health.report().fall > seen + 5);

@@ -1,4 +1,4 @@
-//! A connection: what its exchanges share, and the task that receives and sends for all of them.
+//! A connection: the state that its exchanges share, and the task that receives and sends for all of them.
 
 use std::{
     cell::RefCell,
@@ -83,7 +83,7 @@ impl Connection {
         let length = body.length().map_or(BodyLength::Unknown, BodyLength::Known);
         let (id, request) = match body.as_bytes() {
             _ if protocol.is_some() => {
-                // Who does not know yet whether it may has to wait for that.
+                // Whether the server allows it is not known before its settings arrive.
                 link.allows_extended_connect().ok_or(OpenError::WouldBlock)?;
                 (link.begin(head, BodyLength::Unknown, asking)?, RequestProgress::Head)
             }
@@ -139,7 +139,7 @@ impl Connection {
         }
     }
 
-    /// Begins no more requests; those that are under way go on.
+    /// Starts no more requests; those in flight continue.
     pub(super) fn begin_shutdown(&self) {
         let mut state = self.state.borrow_mut();
         state.link.begin_shutdown();
@@ -161,7 +161,7 @@ impl State {
         }
         self.link.handle_timeout(since_beginning(now));
         if let Err(broken) = self.receive(context, since_beginning(now)) {
-            // What is to be told the server, as far as the kernel takes it.
+            // Sends the error to the server, as far as the socket has room.
             let _ = self.link.poll_flush(context);
             return Poll::Ready(Err(broken));
         }
@@ -188,7 +188,7 @@ impl State {
         }
     }
 
-    /// Takes what has come, and no more at once than lets the others of the thread have their turn.
+    /// Receives data, but not so much at once that other tasks of the thread would starve.
     fn receive(&mut self, context: &mut Context<'_>, now: Duration) -> Result<(), Broken> {
         let most = self.link.received() + RECEIVED_AT_ONCE;
         while let Poll::Ready(event) = self.link.poll_receive(context, now) {
@@ -228,7 +228,7 @@ impl State {
         }
     }
 
-    /// Tells those whose piece has been written that there is room for the next.
+    /// Wakes the exchanges whose last piece has been written and that may send the next one.
     fn wake_wanting(&mut self) {
         while let Some(stream) = self.link.next_wanting() {
             if let Some(slot) = self.slot(stream) {

@@ -25,12 +25,12 @@ use crate::{
     thread_local_pool::ThreadLocalPool,
 };
 
-/// The connections of one thread to one server. The first that has room takes a request; another is opened where none has,
-/// by a task of its own, so that it does not matter which of those who wait for it give up.
+/// The connections of one thread to one server. The first one with room takes a request; if none has room, a task opens
+/// another one, so that waiting requests may be cancelled at any time.
 pub(crate) struct Connections {
     server: Arc<Server>,
     open: RefCell<Vec<Rc<Connection>>>,
-    /// What the server agreed to speak the last time, where it may choose.
+    /// The protocol that ALPN selected last.
     agreed: Cell<Option<Protocol>>,
     is_dialing: Cell<bool>,
     failure: RefCell<Option<LastFailure>>,
@@ -61,7 +61,7 @@ impl Connections {
         }
     }
 
-    /// What the server speaks; `None` where that is still to be agreed upon.
+    /// The protocol of the server; `None` until ALPN has selected it.
     pub(crate) fn protocol(&self) -> Option<Protocol> {
         self.server.settings().address.protocol.or(self.agreed.get())
     }
@@ -129,12 +129,12 @@ impl Connections {
     /// Opens a connection, if there may be another.
     fn dial_if_needed(self: &Rc<Self>, pool: &Rc<ThreadLocalPool>) {
         let open = self.open.borrow().len();
-        // Those who came before have their turn; or the server has not said yet what it allows.
+        // Earlier requests have their turn first; or the server's settings have not arrived yet.
         if self.has_room() || self.open.borrow().iter().any(|connection| connection.is_untold()) {
             return;
         }
         let failed = self.failure.borrow().as_ref().is_some_and(|failure| pool.now().since(failure.at) < PAUSE);
-        // Where there is one at least, those who wait do so for it.
+        // With at least one connection, waiting requests wait for that one.
         if open >= MAX_CONNECTIONS || open > 0 && failed || self.is_dialing.replace(true) {
             return;
         }
@@ -165,11 +165,11 @@ impl Connections {
         let time = if keep.idle == 0 { MIN_IDLE_TIME } else { keep.idle_time.max(MIN_IDLE_TIME) };
         connection.run(&pool.thread, time, || self.pass_on()).await;
         self.open.borrow_mut().retain(|other| !Rc::ptr_eq(other, &connection));
-        // Somebody may have to open another.
+        // Wakes a waiting request, which may open another connection.
         self.room.notify_one();
     }
 
-    /// Whether HTTP/2 is spoken on this connection; remembers what was agreed upon.
+    /// Whether the connection speaks HTTP/2; remembers the selected protocol.
     fn speaks_http2(&self, wire: &Wire) -> bool {
         let said = self.server.settings().address.protocol;
         let agreed = || wire.session().and_then(TlsSession::protocol).unwrap_or(Protocol::Http1);
@@ -178,7 +178,7 @@ impl Connections {
         protocol == Protocol::Http2
     }
 
-    /// Those who wait for a connection hear of it, and those who come later do not.
+    /// Fails the requests that wait for a connection now, but not later ones.
     fn note_failure(&self, error: DialError, at: Moment) {
         let number = self.failures() + 1;
         self.failure.replace(Some(LastFailure { error: Rc::new(error), at, number }));
@@ -189,7 +189,7 @@ impl Connections {
         self.failure.borrow().as_ref().map_or(0, |failure| failure.number)
     }
 
-    /// Lets the next of those who wait look for room, if there is any.
+    /// Wakes the next waiting request if there is room.
     fn pass_on(&self) {
         if self.waiting.get() > 0 && self.has_room() {
             self.room.notify_one();

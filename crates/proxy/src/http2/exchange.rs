@@ -1,7 +1,7 @@
 //! An exchange over HTTP/2: the request on its way to a server, and the response on its way back.
 //!
-//! Until the head of the response is there, the task of the client's connection does the work. What is left of both bodies
-//! then is moved by a task of its own.
+//! Until the head of the response has arrived, the task of the client's connection does the work. A task of its own
+//! then forwards the rest of both bodies.
 
 use std::{
     future::poll_fn,
@@ -30,7 +30,7 @@ use crate::{
     thread_local_pool::ThreadLocalPool,
 };
 
-/// An exchange that is under way.
+/// An exchange in progress.
 pub(crate) struct Exchange {
     pool: Rc<ThreadLocalPool>,
     lease: Lease,
@@ -63,8 +63,7 @@ impl Exchange {
         Ok(ServerResponse { head, content: ResponseContent::Body(self.into_body(body, length, request)), asked })
     }
 
-    /// Waits for the server to agree to the tunnel that was asked for. Where it does not, its response is an answer like any
-    /// other.
+    /// Waits for the server to accept the tunnel. If it declines, its response is forwarded like any other.
     pub(crate) async fn agreement(mut self, request: &OutgoingHead) -> Result<ServerResponse, AttemptError> {
         let response = poll_fn(|context| {
             self.stream.watch(context);
@@ -112,10 +111,10 @@ impl Exchange {
         over.map(|time| Err(AttemptError::of_exchange(Cause::TimedOut(time), Processed::Maybe)))
     }
 
-    /// Moves the request's body on; says what is waited for then. The error is the client's.
+    /// Sends more of the request's body; returns the step to wait for. The error is the client's.
     fn poll_send(&mut self, body: &mut RequestBody, context: &mut Context<'_>) -> Result<AwaitedStep, BoxError> {
         if self.stream.wants_data() {
-            // The server took what there was.
+            // The server accepted the data.
             self.patience.note_progress();
         }
         match self.stream.poll_send(body, context) {
@@ -129,7 +128,7 @@ impl Exchange {
         }
     }
 
-    /// The body behind the head. Most responses are whole by now; what is left of others is moved by a task.
+    /// The body of the response. Most responses are complete by now; a task forwards the rest of others.
     fn into_body(mut self, request: RequestBody, length: Option<u64>, head: &OutgoingHead) -> Body {
         self.patience.wait_for(AwaitedStep::Nothing);
         if let Some(received) = self.stream.take_whole() {
@@ -143,7 +142,7 @@ impl Exchange {
         incoming.into()
     }
 
-    /// Hands the response over as it is asked for.
+    /// Forwards the body of the response as the client reads it.
     async fn feed(mut self, mut request: RequestBody, sender: Feeder, asked: RequestSummary) {
         let until = self.until;
         match forward_until(until, poll_fn(|context| self.poll_forward(&mut request, &sender, context))).await {
@@ -161,7 +160,7 @@ impl Exchange {
     ) -> Poll<Result<ForwardingEnd, CutOff>> {
         self.stream.watch(context);
         loop {
-            // The client may still be sending; where it fails, it will hear of it elsewhere.
+            // The client may still be sending; its errors are handled elsewhere.
             if self.poll_send(request, context).is_err() {
                 return Poll::Ready(Ok(ForwardingEnd::Abandoned));
             }
@@ -211,7 +210,7 @@ impl Exchange {
                 }
             }
         });
-        // The client has its response, so whatever comes of this is nothing to tell.
+        // The client has its response, so errors are ignored.
         let _ = forward_until(until, sending).await;
     }
 }

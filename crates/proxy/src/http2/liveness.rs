@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serow_net::Moment;
 
-/// What is known of the server at the other end.
+/// The state of the peer.
 ///
 /// ```text
 ///                    nothing for SILENCE: a PING          the answer, and nothing else
@@ -26,20 +26,20 @@ pub(super) struct Liveness {
 enum Stage {
     /// No stream is open.
     Idle,
-    /// What comes shows that the server is there.
+    /// Received data shows that the server is alive.
     Listening,
-    /// It was asked.
+    /// A PING was sent.
     StreamRequest,
     /// It is there, and has nothing to say.
     Sure,
 }
 
-/// What is to be done.
+/// The action to take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// Nothing; to be looked at again after this time, or when something comes.
     Wait(Duration),
-    /// The server is asked whether it is there.
+    /// Send a PING.
     Ask,
     /// It is not.
     Dead,
@@ -52,7 +52,7 @@ impl Liveness {
         Self { stage: Stage::Idle, since: now, received: 0 }
     }
 
-    /// What is to be done now, when so many bytes have come in all; connections without streams are kept for this time.
+    /// The action to take after this many received bytes; connections without streams are kept for this time.
     pub(super) fn judge(&mut self, received: u64, is_active: bool, keep: Duration, now: Moment) -> Verdict {
         let news = received - self.received;
         let next = match self.stage {
@@ -87,15 +87,15 @@ impl Liveness {
     }
 }
 
-/// Until a connection with open streams is asked; 30 s: half of what a response may take by default, so that those who wait
-/// on a connection that is gone still hear of it in time.
+/// The time until a silent connection with open streams gets a PING; 30 s: half of the default response timeout, so
+/// that requests on a dead connection fail in time.
 const SILENCE: Duration = Duration::from_secs(30);
 
 /// How long the answer may take; 10 s, with lost packets and a busy server.
 const ANSWER: Duration = Duration::from_secs(10);
 
-/// Until a server that was there and has said nothing since is asked again. gRPC's servers take more than two PING within
-/// five minutes, with no data in between, for an attack.
+/// The time until a silent server that has answered a PING gets another one. gRPC servers treat more than two PINGs
+/// within five minutes without data as an attack.
 const NEXT_PING: Duration = Duration::from_secs(330);
 
 /// RFC 9113 §4.1, §6.7.

@@ -1,4 +1,4 @@
-//! What has come of a response and nobody has taken yet: the task of the connection puts it in, the exchange takes it out.
+//! The received part of a response: the task of the connection fills it, the exchange empties it.
 
 use std::{
     cell::RefCell,
@@ -14,7 +14,7 @@ use serow_message::{Headers, Interim};
 
 use crate::server_response::{ReceivedBody, pass_on};
 
-/// What has come of one response.
+/// The received part of one response.
 #[derive(Default)]
 pub(super) struct Slot {
     state: RefCell<State>,
@@ -50,7 +50,7 @@ impl fmt::Display for StreamError {
     }
 }
 
-/// What comes next of a body.
+/// The next part of a body.
 pub(super) enum Next {
     Piece(Bytes),
     End(Option<Headers>),
@@ -112,7 +112,7 @@ impl Slot {
         self.state.borrow_mut().head.take()
     }
 
-    /// What has come of the body, if all of it has.
+    /// The received body, if it is complete.
     pub(super) fn take_whole(&self) -> Option<ReceivedBody> {
         let mut state = self.state.borrow_mut();
         state.received.end.is_some().then(|| std::mem::take(&mut state.received))

@@ -30,7 +30,7 @@ pub(crate) struct Stream {
     received_before: Option<u64>,
 }
 
-/// What of the request has been given to the connection.
+/// The part of the request that was passed to the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RequestProgress {
     /// All of it at once.
@@ -100,7 +100,7 @@ impl Stream {
         self.connection.send_data(self.id, piece)
     }
 
-    /// The head of the response, if it has come; the error says why it will not.
+    /// The head of the response, if it has arrived; the error explains why it will not.
     pub(super) fn take_head(&self) -> Result<Option<ReceivedResponse>, AttemptError> {
         match self.slot.take_head() {
             Some(head) => Ok(Some(head)),
@@ -115,7 +115,7 @@ impl Stream {
         Some(received)
     }
 
-    /// What comes next of the body. A piece is taken for used.
+    /// The next part of the body. Its bytes count as consumed.
     pub(super) fn next(&self) -> Next {
         let next = self.slot.next();
         if let Next::Piece(piece) = &next {

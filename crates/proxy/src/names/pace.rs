@@ -10,13 +10,14 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// There is an answer that holds for so long. Says how long to wait, and whether it is news that there is one.
+    /// A lookup succeeded, with this TTL. Returns the pause until the next one, and whether lookups had failed before.
     pub(super) fn handle_answer(&mut self, lifetime: Duration) -> (Duration, bool) {
         let before = std::mem::take(&mut self.failures);
         (lifetime.clamp(MIN_PAUSE, MAX_PAUSE), before > 0)
     }
 
-    /// There is none. Says how long to wait, each time twice as long, and whether that is news.
+    /// A lookup failed. Returns the pause until the next one, which doubles each time, and whether this is the first
+    /// failure.
     pub(super) fn handle_failure(&mut self) -> (Duration, bool) {
         let pause = MIN_PAUSE.saturating_mul(1 << self.failures.min(16)).min(MAX_PAUSE);
         self.failures = self.failures.saturating_add(1);
@@ -24,10 +25,10 @@ impl Pace {
     }
 }
 
-/// Answers that hold for no time at all are common; asking for each once a second is no burden.
+/// A TTL of 0 is common; one query a second is not a burden.
 const MIN_PAUSE: Duration = Duration::from_secs(1);
 
-/// Whoever moves a server does not want to wait for longer than this, and looking up costs nothing.
+/// An upper limit for the delay after a server has moved.
 const MAX_PAUSE: Duration = Duration::from_secs(300);
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What is counted of a server's failures, and when they are too many.
+//! The failures of a server, and the decision when there are too many.
 
 use std::{fmt, time::Duration};
 
@@ -6,7 +6,7 @@ use serow_net::Moment;
 
 use crate::settings::PassiveSettings;
 
-/// Why and for how long a server is left alone.
+/// The reason and the length of an ejection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ejection {
     pub(crate) reason: Reason,
@@ -14,7 +14,7 @@ pub(crate) struct Ejection {
     pub(crate) length: Duration,
 }
 
-/// Why a server is left alone.
+/// The reason for an ejection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reason {
     /// So many requests failed in a row.
@@ -25,7 +25,7 @@ pub(crate) enum Reason {
     Trial,
 }
 
-/// What is counted of one server.
+/// The counters of one server.
 #[derive(Debug)]
 pub(super) struct FailureCount {
     failures_in_a_row: u32,
@@ -63,7 +63,7 @@ impl FailureCount {
         self.failures = self.failures.saturating_add(1);
     }
 
-    /// Why the server is to be left alone, if it is.
+    /// The reason to eject the server, if there is one.
     pub(super) fn reason(&self, settings: &PassiveSettings) -> Option<Reason> {
         if self.failures_in_a_row >= settings.failures {
             return Some(Reason::Row(self.failures_in_a_row));
@@ -113,7 +113,8 @@ impl fmt::Display for Reason {
 /// From the first failure on requests are counted for so long; Envoy's `interval` and Hystrix's rolling window are 10 s as well.
 const WINDOW: Duration = Duration::from_secs(10);
 
-/// Of fewer requests a rate says nothing; Hystrix's `requestVolumeThreshold`. (Half of them is its `errorThresholdPercentage`.)
+/// With fewer requests, a rate is meaningless; Hystrix's `requestVolumeThreshold`. (One half is its
+/// `errorThresholdPercentage`.)
 const MIN_REQUESTS: u32 = 20;
 
 /// An ejection is at most so many times as long as the first; Envoy's `max_ejection_time`, 300 s, is to its

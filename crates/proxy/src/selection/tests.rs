@@ -1,4 +1,4 @@
-//! Who may be asked, with servers in every state.
+//! Server selection, with servers in every state.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -10,7 +10,7 @@ use crate::{
     outlier::Outcome,
 };
 
-/// What a server is.
+/// The state of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Up,
@@ -27,7 +27,7 @@ enum State {
 
 use State::{Backup, Down, Draining, Ejected, Full, Tried, Unwell, Up, Weightless};
 
-/// Who may be chosen: places, or none for one of two reasons.
+/// The possible choices: places, or none for one of two reasons.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Found {
     Servers(BTreeSet<usize>),
@@ -82,7 +82,7 @@ fn put(server: &Arc<Server>, state: State, now: Moment) -> Option<Lease> {
     None
 }
 
-/// Who is chosen in many requests like this.
+/// The choices for many requests of this kind.
 fn select(states: &[State], session: Option<usize>, only_session: bool) -> Found {
     let (upstream, _leases) = upstream(states);
     let number = |place: usize| upstream.servers()[place].number();

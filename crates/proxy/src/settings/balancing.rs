@@ -6,18 +6,18 @@ pub enum Balancing {
     /// In turns, in proportion to the weights.
     #[default]
     RoundRobin,
-    /// The one with the fewest requests under way, in proportion to the weights.
+    /// The server with the fewest requests in flight, in proportion to the weights.
     LeastRequests,
-    /// The better of two chosen at random: by measured latency and requests under way.
+    /// The better of two random servers, by measured latency and requests in flight.
     Latency,
     /// The same one for the same value of a request, as long as it is there.
     Hash(HashKey),
 }
 
-/// What of a request decides.
+/// The part of a request that selects its server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum HashKey {
-    /// The client's address, without its port; that which a trusted peer names ([`serow_gateway::Forwarded::trusted`]).
+    /// The client's address, without its port; trusted proxies may name it ([`serow_gateway::Forwarded::trusted`]).
     #[default]
     Client,
     /// The path, without the query.

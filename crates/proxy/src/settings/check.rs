@@ -1,11 +1,11 @@
-//! Active checks: what can be set of them.
+//! Settings of active health checks.
 
 use std::time::Duration;
 
 /// How servers are checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckSettings {
-    /// What is done.
+    /// The kind of check.
     pub kind: CheckKind,
     /// From one check to the next; 5 s. Each is up to a tenth earlier or later, so that many proxies do not check at once.
     pub interval: Duration,
@@ -15,13 +15,13 @@ pub struct CheckSettings {
     pub rise: u32,
     /// Failed checks in a row after which a server that was up is down; 3.
     pub fall: u32,
-    /// What servers are before they were checked.
+    /// The state of servers before their first checks.
     pub start: CheckStart,
     /// Another port than the one for requests. Unix sockets have none.
     pub port: Option<u16>,
 }
 
-/// What a check does.
+/// The kind of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CheckKind {
     /// Opens a connection, TLS included.
@@ -37,30 +37,30 @@ pub enum CheckKind {
 pub struct HttpCheck {
     /// The path of a GET.
     pub path: String,
-    /// The host that is asked for; the server's own where there is none.
+    /// The value of `Host`; the server's own by default.
     pub host: Option<String>,
     /// The whole request as it is sent, over a connection of its own, instead of the GET.
     pub send: Option<String>,
     /// Which statuses are good; 200 to 399.
     pub expect: Vec<std::ops::RangeInclusive<u16>>,
-    /// What the body must contain within its first 64 KiB.
+    /// A text that the first 64 KiB of the body must contain.
     pub body: Option<String>,
     /// A header field that must be there, with its value where one is given.
     pub header: Option<(String, Option<String>)>,
 }
 
-/// What servers are before they were checked.
+/// The state of servers before their first checks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CheckStart {
     /// Good.
     #[default]
     Up,
-    /// Not asked until checks were good.
+    /// Out of rotation until checks pass.
     Down,
 }
 
 impl CheckSettings {
-    /// Checks of this kind, and for all else what is usual.
+    /// Checks of this kind, with default settings.
     #[must_use]
     pub fn new(kind: CheckKind) -> Self {
         Self {

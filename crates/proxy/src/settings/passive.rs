@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-/// When a server is left alone for what happened to requests.
+/// When failed requests eject a server.
 ///
-/// Where `failures` is not 0, it is also left alone when half of at least 20 requests failed within 10 s.
+/// If `failures` is not 0, a server is also ejected when half of at least 20 requests fail within 10 s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PassiveSettings {
     /// Requests in a row that failed (no connection, no response, or one of status 502, 503 and 504); 3, none: never.

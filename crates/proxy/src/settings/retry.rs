@@ -1,4 +1,4 @@
-//! When another attempt is made: what can be set of that.
+//! Settings of retries.
 
 use serow_message::StatusCode;
 
@@ -11,14 +11,14 @@ pub struct RetrySettings {
     pub on_connect: bool,
     /// Where the response did not begin in time.
     pub on_timeout: bool,
-    /// Where the connection was lost before the response, or what came was none.
+    /// Where the connection was lost before the response, or the response was invalid.
     pub on_broken: bool,
     /// Where the response has one of these.
     pub on_status: Vec<StatusCode>,
     /// Whether requests are sent again whose method is not idempotent (RFC 9110 §9.2.2), too.
     pub all_methods: bool,
-    /// Retries in per cent of the requests of the last seconds; 20, as Envoy and Finagle have it. Servers that are overloaded are
-    /// not asked several times as much.
+    /// Retries in per cent of the requests of the last seconds; 20, as in Envoy and Finagle. It keeps retries from
+    /// multiplying the load of overloaded servers.
     pub budget: u32,
 }
 

@@ -1,4 +1,4 @@
-//! Session cookies: what can be set of them.
+//! Settings of session cookies.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use std::time::Duration;
 pub struct StickySettings {
     /// The name of the cookie; `route`.
     pub cookie: String,
-    /// Who sets it.
+    /// How the cookie is set.
     pub mode: StickyMode,
     /// How servers are called in it.
     pub value: StickyValue,
@@ -17,11 +17,11 @@ pub struct StickySettings {
     pub path: String,
     /// Its attribute Max-Age.
     pub max_age: Option<Duration>,
-    /// Whether another server is asked where the client's own cannot be; otherwise the answer is 503.
+    /// Whether another server is used if the client's own cannot be; otherwise the response is 503.
     pub fallback: bool,
 }
 
-/// Who sets the cookie.
+/// How the cookie is set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StickyMode {
     /// The proxy; servers do not see it.
@@ -36,8 +36,8 @@ pub enum StickyMode {
 /// How servers are called in the cookie.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StickyValue {
-    /// By a digest of what [`Self::Plain`] says. It hides addresses from who only looks: anybody can make the digests of all
-    /// addresses of a network and compare. Where that matters, give the servers an `id`.
+    /// By a digest of the [`Self::Plain`] value. It hides addresses only superficially: anyone can compute the digests
+    /// of all addresses of a network and compare. Where that matters, give the servers an `id`.
     #[default]
     Hashed,
     /// By their `id`, or their address.

@@ -43,7 +43,7 @@ fn hashed(text: &str) -> String {
     })
 }
 
-/// What may not stand in a value (RFC 6265 §4.1.1), and what would end the name there, is percent-encoded.
+/// Percent-encodes characters that are invalid in a value (RFC 6265 §4.1.1) or end the name.
 fn escaped(text: &str) -> String {
     text.bytes().fold(String::new(), |mut name, byte| {
         match byte {
