@@ -53,7 +53,7 @@ impl Place {
                 let left = left - length as u64;
                 *self = if left > 0 { Self::Data(left) } else { Self::Gap };
             } else {
-                *self = self.step(*byte).ok_or("a body that is not in chunks, as its Transfer-Encoding says")?;
+                *self = self.step(*byte).ok_or("the body is not chunked, though its Transfer-Encoding says so")?;
                 rest = behind;
             }
         }

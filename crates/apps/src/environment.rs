@@ -16,21 +16,21 @@ mod wsgi;
 
 use std::{borrow::Cow, fmt::Write, net::SocketAddr};
 
+use serow_gateway::TrustedProxies;
 use serow_message::{Headers, KnownHeader, Request, Scheme, Version, percent};
-use serow_proxy::Trust;
 use smallvec::SmallVec;
 
 use self::client::Client;
 use crate::{
+    messages::{self, PLAIN, TICKET_LENGTH, WEBSOCKET, WITH_BODY, WITH_FILE, WITH_STREAM},
     pool::Ticket,
     program::Interface,
     settings::ApplicationSettings,
     upload::Upload,
-    words::{self, PLAIN, TICKET_LENGTH, WEBSOCKET, WITH_BODY, WITH_FILE, WITH_STREAM},
 };
 
 /// Writes the packet of a request. A body that is a file does not stand in it.
-pub(crate) fn lay_out(
+pub(crate) fn encode_request(
     settings: &ApplicationSettings,
     request: &Request,
     upload: &Upload,
@@ -45,7 +45,7 @@ pub(crate) fn lay_out(
         Upload::Later => WITH_STREAM,
         Upload::WebSocket => WEBSOCKET,
     };
-    words::write_ticket(kind, thread, ticket, &mut packet);
+    messages::write_ticket(kind, thread, ticket, &mut packet);
     let has_length = matches!(kind, WITH_BODY | WITH_FILE);
     if has_length {
         packet.extend_from_slice(b"00000000");
@@ -183,7 +183,7 @@ impl<'a> Facts<'a> {
     /// Whether applications see such a field.
     fn is_shown(&self, name: &[u8], known: Option<KnownHeader>) -> bool {
         let is_safe = known.is_some() || !name.contains(&b'_') && !name.eq_ignore_ascii_case(b"proxy");
-        is_safe && (self.client.is_believed || !Trust::concerns(name, known))
+        is_safe && (self.client.is_believed || !TrustedProxies::is_client_field(name, known))
     }
 }
 

@@ -146,7 +146,7 @@ mod tests {
             ),
             (
                 &["proxy", "http://a:9000/api"],
-                "UPSTREAM: \"http://a:9000/api\" is a server with a path; what is put before paths is said by --add-prefix",
+                "UPSTREAM: \"http://a:9000/api\" is a server address with a path; set --add-prefix to put a prefix before paths",
             ),
             (&["-x"], "there is no option -x; see serow files --help"),
             (&["a", "b"], r#""b" is one argument too many; see serow files --help"#),

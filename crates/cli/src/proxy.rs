@@ -1,7 +1,7 @@
 //! `serow proxy`: hands requests to other servers until it is told to stop.
 
 use serow_net::process::forbid_tracing;
-use serow_proxy::{Proxy, Upkeep, Upstream};
+use serow_proxy::{BackgroundTasks, Proxy, Upstream};
 
 use crate::{
     error_log,
@@ -17,7 +17,7 @@ pub(crate) fn serve(settings: ProxySettings) -> Result<(), Failure> {
     forbid_tracing().map_err(Failure::System)?;
     let served = upstream.servers.iter().map(|server| server.address.to_string()).collect::<Vec<_>>().join(", ");
     let upstream = Upstream::new(upstream);
-    let _upkeep = Upkeep::start(vec![upstream.clone()]).map_err(Failure::System)?;
+    let _background_tasks = BackgroundTasks::start(vec![upstream.clone()]).map_err(Failure::System)?;
     let proxy = Proxy::new(upstream.clone(), forwarding);
     Serving::bind(server)?.serve(proxy, Served { name: &served, upstreams: vec![upstream], ..Served::default() })
 }

@@ -88,7 +88,11 @@ fn what_is_not_there_is_said() {
     let cases: [(&[&str], String, i32); 9] = [
         (&["down", "app", address], "there is no upstream app; there are upstream".to_owned(), 1),
         (&["down", "upstream", "x"], format!("upstream upstream: there is no server x; there are {address}"), 1),
-        (&["add", "upstream", address], format!("upstream upstream: {address} is there already"), 1),
+        (
+            &["add", "upstream", address],
+            format!("upstream upstream: {address} is already a server of this upstream"),
+            1,
+        ),
         (
             &["add", "upstream", "9000"],
             r#""9000" is no server: write its host too, as in 127.0.0.1:9000"#.to_owned(),

@@ -26,7 +26,7 @@ pub(crate) fn shorten(headers: &mut Headers, name: &str, length: impl Fn(&[u8]) 
     change(headers, name, |value| Some(value.get(length(value)..).unwrap_or(value)));
 }
 
-/// Replaces the values of the cookies of this name that a response sets; what is behind them stays.
+/// Replaces the values of the cookies of this name that a response sets; their attributes stay.
 pub(crate) fn replace_set(headers: &mut Headers, name: &str, new: impl Fn(&[u8], &mut Vec<u8>)) {
     let is_ours = |line: &[u8]| Cookie::of_set(line).is_some_and(|cookie| cookie.name == name.as_bytes());
     if !headers.get_all(KnownHeader::SetCookie).any(is_ours) {
@@ -56,7 +56,7 @@ struct Cookie<'a> {
 }
 
 impl<'a> Cookie<'a> {
-    /// RFC 6265 §4.2.1. What has no equals sign has no name, and is nobody's.
+    /// RFC 6265 §4.2.1. A pair without an equals sign has no name and is ignored.
     fn of_pair(pair: &'a [u8]) -> Option<Self> {
         let equals = pair.iter().position(|&byte| byte == b'=')?;
         let (name, value) = pair.split_at_checked(equals)?;
@@ -76,8 +76,8 @@ fn pairs(field: &[u8]) -> impl Iterator<Item = &[u8]> {
     field.split(|&byte| byte == b';').map(<[u8]>::trim_ascii).filter(|pair| !pair.is_empty())
 }
 
-/// Writes the cookies of a request anew, if there is one of this name: with the new value, or not at all. What stood in lines of
-/// its own stays there (RFC 9113 §8.2.3).
+/// Rewrites the cookies of a request if there is one of this name: with the new value, or without the cookie. Separate
+/// lines stay separate (RFC 9113 §8.2.3).
 fn change(headers: &mut Headers, name: &str, new: impl for<'a> Fn(&'a [u8]) -> Option<&'a [u8]>) {
     if value(headers, name).is_none() {
         return;
@@ -207,7 +207,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// Whatever clients and servers send: what is not asked for stays, and in its order.
+        /// Property: whatever clients and servers send, other cookies stay, in their order.
         #[test]
         fn others_stay(given in vec("[ax=;~\" \t\u{e4}-]{0,12}", 0..5), cut in 0..5_usize) {
             let given: Vec<_> = given.iter().map(|line| line.trim().to_owned()).collect();

@@ -1,5 +1,5 @@
-//! WebSocket to servers that speak HTTP/2 (RFC 8441), where the client has asked for it as over HTTP/1.1 (RFC 6455): that is
-//! how requests show it, whichever version they came by.
+//! WebSocket to servers that speak HTTP/2 (RFC 8441). Requests have the form of HTTP/1.1 (RFC 6455), whichever version
+//! the client uses.
 
 use serow_message::{Headers, KnownHeader, Method, RequestHead, ResponseHead, StatusCode, websocket};
 

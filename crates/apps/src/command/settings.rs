@@ -3,7 +3,7 @@
 use std::{env, ffi::OsString, num::NonZero, os::unix::ffi::OsStrExt, path::PathBuf};
 
 use rustix::fs::{Access, access};
-use serow_proxy::FieldNames;
+use serow_gateway::FieldNames;
 
 use crate::settings::RunSettings;
 

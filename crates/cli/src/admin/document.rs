@@ -108,9 +108,9 @@ fn application(report: &ApplicationReport) -> Value {
     json!({
         "name": report.name,
         "wanted": report.wanted,
-        "workers": report.census.workers,
-        "busy": report.census.busy,
-        "waiting": report.census.queued,
+        "workers": report.counts.workers,
+        "busy": report.counts.busy,
+        "waiting": report.counts.queued,
         "requests": report.requests,
         "replaced": report.replaced,
         "deaths": report.deaths,
@@ -139,7 +139,7 @@ fn server(report: &ServerReport) -> Value {
         "weight": report.weight,
         "backup": report.backup,
         "active": report.active,
-        "max": report.most_requests,
+        "max": report.max_requests,
         "requests": report.requests,
         "failures": report.failures,
         "retries": report.retries,
@@ -182,7 +182,7 @@ mod tests {
         let program = Program {
             interface: Interface::Rack,
             application: "config.ru".into(),
-            interpreter: Interpreter::written(["ruby"]),
+            interpreter: Interpreter::from_command(["ruby"]),
         };
         vec![Application::new(ApplicationSettings::new("app", program, "/".into()), 1).report()]
     }

@@ -5,7 +5,7 @@ use std::{io, mem, path::Path, process::ExitCode, sync::Arc, thread};
 use serow::{Address, BoundServer, ListenOptions};
 use serow_apps::Workers;
 use serow_net::process::{Credentials, become_user, forbid_tracing};
-use serow_proxy::{SpoolSpace, Upkeep};
+use serow_proxy::{BackgroundTasks, SpoolSpace};
 use serow_supervisor::master::{GenerationSetup, Parent, Terms, WantedListener};
 
 use super::orders::ServerOrders;
@@ -51,7 +51,7 @@ struct Generation {
     /// Whether it can open only the files that it needs.
     sandbox: SandboxState,
     /// Looks after the servers that are asked.
-    upkeep: Upkeep,
+    background_tasks: BackgroundTasks,
     /// The workers of the applications.
     workers: Vec<Workers>,
 }
@@ -90,15 +90,16 @@ impl Generation {
             server = server.access_log(move || log.for_worker());
         }
         // Its thread begins as the user: the system gives rights up for one thread at a time.
-        let upkeep = Upkeep::start(configuration.upstreams.clone()).map_err(|error| Failure::System(error).line())?;
+        let background_tasks =
+            BackgroundTasks::start(configuration.upstreams.clone()).map_err(|error| Failure::System(error).line())?;
         let workers = run_applications(&configuration.applications)?;
         // The servers of names are known by now.
         Wish::fulfil_remembered(&overrides, &configuration.upstreams);
-        Ok(Self { configuration, admin, server, log, sandbox, upkeep, workers })
+        Ok(Self { configuration, admin, server, log, sandbox, background_tasks, workers })
     }
 
     fn serve(self, parent: Parent) -> Result<(), Failure> {
-        let Self { configuration, admin, server, log, sandbox, upkeep, workers } = self;
+        let Self { configuration, admin, server, log, sandbox, background_tasks, workers } = self;
         let Configuration { server: settings, router, upstreams, applications, sites, reload_grace, .. } =
             configuration;
         let sandbox = Arc::new(sandbox);
@@ -118,7 +119,7 @@ impl Generation {
         };
         let final_report = parent.ready(terms, orders).map_err(Failure::System)?;
         let outcome = encryption::run(settings.encryption, server, router);
-        drop(upkeep);
+        drop(background_tasks);
         drop(workers);
         log.finish();
         final_report.send(sources.document());

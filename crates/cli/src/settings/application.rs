@@ -66,7 +66,7 @@ pub(crate) fn application(
         Some(words) if words.trim().is_empty() => {
             return Err(Contradiction::new("interpreter", "`interpreter` is nothing: write a command, as in ruby"));
         }
-        Some(words) => Interpreter::written(words.split_whitespace()),
+        Some(words) => Interpreter::from_command(words.split_whitespace()),
         None => Interpreter::of(interface, &folder),
     };
     let program = Program { interface, application, interpreter };

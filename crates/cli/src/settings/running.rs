@@ -20,7 +20,7 @@ pub(super) fn run_as_written(
     run.processes = written.processes.and_then(|count| NonZero::new(count.in_memory())).unwrap_or(run.processes);
     run.timeout = written.app_timeout.0;
     run.start_timeout = written.start_timeout.0;
-    run.queue = QueueSettings { length: written.queue.in_memory(), patience: written.queue_timeout.0 };
+    run.queue = QueueSettings { length: written.queue.in_memory(), timeout: written.queue_timeout.0 };
     run.lifetime = lifetime(written)?;
     run.trusted = written.trust.iter().map(|network| network.0).collect();
     run.spawn_interval = written.spawn_interval.0;

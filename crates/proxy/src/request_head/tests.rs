@@ -1,11 +1,11 @@
-//! What clients ask, and what servers are asked.
+//! Requests of clients, and the resulting requests to servers.
 
 use std::net::SocketAddr;
 
 use serow_message::{Body, Connection, Peer, PendingUpgrade, Scheme, Target};
 
 use super::*;
-use crate::forwarded::{Forwarded, ForwardedFields};
+use serow_gateway::{Forwarded, ForwardedFields};
 
 type Fields = &'static [(&'static str, &'static str)];
 
@@ -26,7 +26,7 @@ fn request(line: &str, version: Version, fields: &[(&str, &str)]) -> Request {
     Request::new(head, Body::empty(), Connection::new(peer, None, Scheme::Http))
 }
 
-/// Settings under which nothing is told of clients, so that cases say only what they are about.
+/// Settings that add nothing about the client, so that each case shows only its own subject.
 fn silent() -> ForwardingSettings {
     let forwarded = Forwarded { fields: ForwardedFields::Off, ..Forwarded::default() };
     ForwardingSettings { forwarded, ..ForwardingSettings::default() }
