@@ -154,4 +154,13 @@ impl fmt::Display for DialError {
     }
 }
 
-impl Error for DialError {}
+impl Error for DialError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            // Their messages are the inner error's.
+            Self::Connect(error) | Self::Tls(error) | Self::Certificate(error) => error.source(),
+            Self::ServerName(error) => error.source(),
+            Self::Protocol(_) | Self::TimedOut(_) => None,
+        }
+    }
+}

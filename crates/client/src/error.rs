@@ -48,4 +48,13 @@ impl fmt::Display for ClientError {
     }
 }
 
-impl Error for ClientError {}
+impl Error for ClientError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Lost(error) | Self::Unsent(error) => Some(error),
+            Self::Http1(error) => Some(error),
+            Self::Http2(error) => Some(error),
+            Self::Closed | Self::Truncated => None,
+        }
+    }
+}

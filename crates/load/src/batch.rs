@@ -146,7 +146,14 @@ impl fmt::Display for BatchError {
     }
 }
 
-impl Error for BatchError {}
+impl Error for BatchError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Text(error) => Some(error),
+            Self::Method(_) | Self::Path(_) | Self::Field(_) | Self::Incomplete => None,
+        }
+    }
+}
 
 /// Bytes of a head that somebody wants to send: whatever fits into the memory.
 const MOST: usize = 1 << 30;

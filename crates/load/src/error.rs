@@ -45,7 +45,16 @@ impl fmt::Display for LoadError {
     }
 }
 
-impl Error for LoadError {}
+impl Error for LoadError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::System(error) => Some(error),
+            Self::Script(error) => error.source(),
+            Self::ScriptRequest(error) => Some(error),
+            Self::NotHttp { .. } => None,
+        }
+    }
+}
 
 impl From<ScriptError> for LoadError {
     fn from(error: ScriptError) -> Self {

@@ -35,7 +35,18 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            // Their messages are the inner error's.
+            Self::Address(error) => error.source(),
+            Self::Bind(error) => error.source(),
+            Self::Tls(error) => error.source(),
+            Self::System(error) => Some(error),
+            Self::InRuntime => None,
+        }
+    }
+}
 
 impl From<AddressError> for Error {
     fn from(error: AddressError) -> Self {

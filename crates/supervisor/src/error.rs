@@ -91,4 +91,22 @@ impl fmt::Display for SupervisorError {
     }
 }
 
-impl Error for SupervisorError {}
+impl Error for SupervisorError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Bind(_, error)
+            | Self::Place(_, _, error)
+            | Self::File(_, _, error)
+            | Self::Signal(_, error)
+            | Self::System(_, error) => Some(error),
+            Self::Unknown(_)
+            | Self::Path(..)
+            | Self::Running(..)
+            | Self::NotRunning(_)
+            | Self::NoProcess(_)
+            | Self::NoGeneration(_)
+            | Self::NotStarted(..)
+            | Self::Ended(_) => None,
+        }
+    }
+}

@@ -126,7 +126,15 @@ impl fmt::Display for MasterError {
     }
 }
 
-impl std::error::Error for MasterError {}
+impl std::error::Error for MasterError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::PidFile(error) => error.source(),
+            Self::System(error) => Some(error),
+            Self::NotStarted(_) => None,
+        }
+    }
+}
 
 impl From<io::Error> for MasterError {
     fn from(error: io::Error) -> Self {

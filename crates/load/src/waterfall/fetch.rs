@@ -194,7 +194,16 @@ impl fmt::Display for FetchError {
     }
 }
 
-impl Error for FetchError {}
+impl Error for FetchError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Request(error) => error.source(),
+            Self::System(error) => Some(error),
+            Self::Connection(error) => error.source(),
+            Self::NotHttp2(_) | Self::Mute | Self::Interrupted => None,
+        }
+    }
+}
 
 /// Bytes of an answer that is none that are shown: a status line.
 const SHOWN: usize = 60;
