@@ -1,4 +1,4 @@
-//! A timer that is as fine as the kernel's clock: tokio's has steps of a millisecond.
+//! A timer with the resolution of the kernel's clock: tokio's has steps of a millisecond.
 
 use std::{
     io,
@@ -13,7 +13,7 @@ use rustix::time::{
 };
 use tokio::io::{Interest, unix::AsyncFd};
 
-/// A timer (timerfd_create(2)) in a tokio runtime. It rings once, when it was set to.
+/// A timer (timerfd_create(2)) in a tokio runtime. It rings once, at the time that was set.
 #[derive(Debug)]
 pub struct Alarm {
     timer: AsyncFd<OwnedFd>,
@@ -24,7 +24,7 @@ impl Alarm {
     ///
     /// # Errors
     ///
-    /// When the process may open no more descriptors.
+    /// When the process cannot open more descriptors.
     ///
     /// # Panics
     ///
@@ -37,7 +37,7 @@ impl Alarm {
         Ok(Self { timer })
     }
 
-    /// Rings at this moment of [`monotonic`], at once if it has passed, and no longer when it was to before.
+    /// Rings at this moment of [`monotonic`], at once if it has passed; replaces the earlier setting.
     ///
     /// # Errors
     ///

@@ -36,17 +36,17 @@ pub struct Channel {
     socket: OwnedFd,
 }
 
-/// What came through a channel.
+/// A received message.
 #[derive(Debug)]
 pub struct Message {
-    /// What was sent; never empty.
+    /// The bytes; never empty.
     pub bytes: Vec<u8>,
-    /// What was sent along. Programs that are executed do not inherit them.
+    /// The descriptors. Programs that are executed do not inherit them.
     pub descriptors: Vec<OwnedFd>,
 }
 
 impl Channel {
-    /// Both ends of a new one. Programs that are executed do not inherit them.
+    /// Both ends of a new channel. Programs that are executed do not inherit them.
     ///
     /// # Errors
     ///
@@ -70,7 +70,7 @@ impl Channel {
     ///
     /// # Errors
     ///
-    /// `EAGAIN` where the other end has not taken what was sent before: this never waits. `EPIPE` where it is closed,
+    /// `EAGAIN` if the other end has not received earlier messages: this never blocks. `EPIPE` where it is closed,
     /// `EMSGSIZE` where the message is longer than the socket's buffer (some 200 KB).
     pub fn send(&self, message: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
         if message.is_empty() || descriptors.len() > MAX_DESCRIPTORS {
@@ -91,7 +91,7 @@ impl Channel {
         Ok(())
     }
 
-    /// Waits for the next message; nothing once the other end is closed and all has been taken.
+    /// Waits for the next message; none once the other end is closed and all messages have been received.
     ///
     /// # Errors
     ///
@@ -100,7 +100,7 @@ impl Channel {
         self.receive_with(RecvFlags::empty())
     }
 
-    /// As [`Self::receive`], without waiting: `EAGAIN` where there is nothing yet.
+    /// As [`Self::receive`], without waiting: `EAGAIN` if there is no message yet.
     ///
     /// # Errors
     ///
@@ -109,9 +109,9 @@ impl Channel {
         self.receive_with(RecvFlags::DONTWAIT)
     }
 
-    /// Receives the next message into this buffer and says its length; 0 once the other end is closed and all has been taken.
-    /// One call of the kernel, for those who know how long messages are; descriptors that were sent along are closed. Never
-    /// waits: `EAGAIN` where there is nothing yet.
+    /// Receives the next message into this buffer and returns its length; 0 once the other end is closed and all messages have
+    /// been received. A single system call, for callers that know the length of messages; closes descriptors that come along.
+    /// Never blocks: `EAGAIN` if there is no message yet.
     ///
     /// # Errors
     ///
@@ -132,7 +132,7 @@ impl Channel {
         Self::inherited(&self.socket)
     }
 
-    /// Nothing more is received but what is here already, whoever still holds the other end.
+    /// Only messages that have already arrived are received from now on, even if the other end is still open.
     pub fn shut(&self) {
         // It may be shut already.
         let _ = rustix::net::shutdown(&self.socket, rustix::net::Shutdown::Both);
@@ -161,7 +161,7 @@ impl Channel {
     }
 }
 
-/// A channel whose messages are waited for in a runtime of tokio.
+/// A channel in a tokio runtime.
 #[derive(Debug)]
 pub struct AsyncChannel {
     channel: AsyncFd<Channel>,
@@ -184,7 +184,7 @@ impl AsyncChannel {
         Ok(Self { channel })
     }
 
-    /// Registers a channel that is waited for only when there is no room to send.
+    /// Registers a channel that waits only for room to send.
     ///
     /// # Errors
     ///
@@ -199,13 +199,13 @@ impl AsyncChannel {
         Ok(Self { channel })
     }
 
-    /// Registers it no more.
+    /// Deregisters the channel.
     pub fn into_channel(self) -> Channel {
         self.channel.into_inner()
     }
 
-    /// Waits until there is room, and has this closure send, which is asked again after `EAGAIN`. For channels that were
-    /// registered [for that](Self::for_sending).
+    /// Waits until there is room, and calls this closure to send; calls it again after `EAGAIN`. For channels that were
+    /// registered [for sending](Self::for_sending).
     ///
     /// # Errors
     ///
@@ -223,7 +223,7 @@ impl AsyncChannel {
         self.channel.get_ref().send(message, descriptors)
     }
 
-    /// Waits for the next message; nothing once the other end is closed and all has been taken.
+    /// Waits for the next message; none once the other end is closed and all messages have been received.
     ///
     /// # Errors
     ///
@@ -232,7 +232,7 @@ impl AsyncChannel {
         self.channel.async_io(Interest::READABLE, Channel::try_receive).await
     }
 
-    /// Waits until something has come, and has it received by this closure, which is asked again after `EAGAIN`.
+    /// Waits until a message has come, and calls this closure to receive it; calls it again after `EAGAIN`.
     ///
     /// # Errors
     ///

@@ -8,7 +8,7 @@ use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
 ///
 /// # Errors
 ///
-/// When the process may open no more descriptors.
+/// When the process cannot open more descriptors.
 pub fn thread_runtime() -> io::Result<LocalRuntime> {
     Builder::new_current_thread()
         .enable_all()

@@ -15,12 +15,12 @@ use crate::monotonic;
 
 /// Deadlines shorter than this are precise.
 ///
-/// Whoever writes 2 s means two seconds, and of the limits that are meant for strangers on slow lines (10 s and more, by
-/// default) nobody notices half a second. What a precise one costs more is a look at the clock, 20 ns.
+/// A user who configures 2 s expects two seconds, but nobody notices half a second of the timeouts for slow clients (10 s and
+/// more, by default). A precise deadline costs a clock read more, 20 ns.
 pub const PRECISE_BELOW: Duration = Duration::from_secs(PRECISE_SECONDS);
 pub(super) const PRECISE_SECONDS: u64 = 4;
 
-/// What the precise deadlines of a thread share.
+/// State that the precise deadlines of a thread share.
 pub(super) struct Precision {
     source: Box<dyn Fn() -> Duration>,
     /// Time in which the thread did not run, and nobody could answer in time.
@@ -50,12 +50,12 @@ impl Precision {
         Self { source: Box::new(source), stalled: Cell::default(), earliest: Cell::new(NEVER) }
     }
 
-    /// The time that counts.
+    /// The time, without the time in which the thread did not run.
     fn now(&self) -> Duration {
         (self.source)().saturating_sub(self.stalled.get())
     }
 
-    /// When what is set now is due; says as well whether it is before all others.
+    /// When a deadline that is set now is due; also returns whether it is the earliest.
     pub(super) fn due_after(&self, after: Duration) -> (Due, bool) {
         let due = nanoseconds(self.now() + after);
         let is_first = due < self.earliest.get();
@@ -105,7 +105,7 @@ impl PreciseChunk {
         }
     }
 
-    /// Calls `expire` for the places that are due, of those that `is_precise` is true for; says before when no other is.
+    /// Calls `expire` for the places that are due, of those that `is_precise` is true for; returns before when no other is due.
     pub(super) fn expire(&self, now: Due, is_precise: impl Fn(usize) -> bool, expire: impl Fn(usize)) -> Due {
         let Some(times) = self.times.get() else { return NEVER };
         if times.earliest.get() > now {

@@ -1,4 +1,4 @@
-//! The TLS of a connection, between its socket and those above.
+//! The TLS of a connection, between its socket and the protocol above.
 
 use std::{
     io,
@@ -11,7 +11,7 @@ use serow_tls::{MAX_RECORD_PLAINTEXT, TlsError, TlsSession, UnexpectedProtocol};
 use super::make_room;
 use crate::{Buffers, More, Socket};
 
-/// A TLS session with its buffers, which it has only while there is something in them.
+/// A TLS session with its buffers, which it has only while they are not empty.
 pub(super) struct Encryption {
     session: TlsSession,
     /// Received and not decrypted yet: a part of a record.
@@ -22,12 +22,12 @@ pub(super) struct Encryption {
     sealed: Vec<u8>,
     /// How much of that has been sent.
     sent: usize,
-    /// Whether some of that is the session's own: then whoever receives sees to it, and nobody else knows of it.
+    /// Whether some of that is the session's own, which only the receiving side sends.
     answers: bool,
     /// Bytes handed to the kernel before those.
     sent_before: u64,
     record_length: usize,
-    /// What broke the session, while what came before it has not been asked for again.
+    /// The error of the session, until the plaintext before it has been received.
     failed: Option<io::Error>,
 }
 
@@ -53,7 +53,7 @@ impl Encryption {
     }
 
     /// Whether the handshake has begun and is not complete.
-    pub(super) fn is_within_handshake(&self) -> bool {
+    pub(super) fn is_handshaking(&self) -> bool {
         self.received_in_all > 0 && !self.session.is_established()
     }
 
@@ -75,7 +75,7 @@ impl Encryption {
         self.record_length = length;
     }
 
-    /// Ready when the handshake is complete and all of ours has left; what comes behind it stays where it is.
+    /// Ready when the handshake is complete and all of ours has left; bytes after it stay where they are.
     pub(super) fn poll_handshake(
         &mut self,
         socket: &Socket,
@@ -94,7 +94,7 @@ impl Encryption {
             if ready!(self.poll_fill(socket, context, buffers))? == 0 {
                 let error = io::Error::new(
                     io::ErrorKind::UnexpectedEof,
-                    "the peer ended the connection within TLS's handshake",
+                    "the peer closed the connection during the TLS handshake",
                 );
                 return Poll::Ready(Err(error));
             }
@@ -102,7 +102,7 @@ impl Encryption {
         self.poll_flush(socket, context)
     }
 
-    /// Receives until there is plaintext; answers what belongs to the session itself.
+    /// Receives until there is plaintext; sends the session's own answers.
     pub(super) fn poll_receive(
         &mut self,
         socket: &Socket,
@@ -122,7 +122,7 @@ impl Encryption {
                     if input.len() == before {
                         return Poll::Ready(Err(error));
                     }
-                    // What came before the bad record is as good as if it had come alone.
+                    // Plaintext before the bad record is as valid as if it had come alone.
                     self.failed = Some(error);
                 }
                 if input.len() > before {
@@ -147,7 +147,7 @@ impl Encryption {
         Poll::Ready(Ok(count))
     }
 
-    /// Sends what the session has appended of its own since there were so many bytes: a handshake's answer, and the alert of
+    /// Sends what the session itself has appended after the first `sealed_before` bytes: flights of a handshake, and the alert of
     /// a failed one. What the kernel does not take now leaves later.
     fn answer<T>(
         &mut self,
@@ -161,13 +161,13 @@ impl Encryption {
         }
         self.answers |= self.sealed.len() > sealed_before;
         let sending = self.send_answers(socket, context);
-        // What went wrong first is why the rest did.
+        // The first error is the cause.
         let outcome = outcome.map_err(io::Error::other)?;
         sending.map(|()| outcome)
     }
 
-    /// Sends what is waiting if some of it is the session's own. Only then: the rest has somebody who waits for it, whom the
-    /// socket would no longer wake (a tunnel's halves may be in two tasks).
+    /// Sends what is waiting if some of it is the session's own. Only then: for the rest another task may wait (a tunnel has two
+    /// halves), which the socket would no longer wake.
     fn send_answers(&mut self, socket: &Socket, context: &mut Context<'_>) -> io::Result<()> {
         if self.answers
             && let Poll::Ready(Err(error)) = self.poll_flush(socket, context)
@@ -177,7 +177,7 @@ impl Encryption {
         Ok(())
     }
 
-    /// Encrypts pieces, once what was encrypted before has left, and sends what the kernel takes of it.
+    /// Encrypts pieces, once earlier output has left, and sends as much as the kernel takes.
     pub(super) fn poll_send(
         &mut self,
         socket: &Socket,
@@ -228,14 +228,14 @@ impl Encryption {
         }
     }
 
-    /// Says that nothing more comes, behind all that was encrypted; ready when that has been sent.
+    /// Sends a close_notify after all that was encrypted; ready when that has left.
     pub(super) fn poll_close(&mut self, socket: &Socket, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.session.close(&mut self.sealed);
         self.poll_flush(socket, context)
     }
 }
 
-/// What nginx says as well: whoever typed http:// for https:// sees why there is no page.
+/// As nginx: a user who typed http:// for https:// sees why there is no page.
 const PLAIN_HTTP: &[u8] = b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain; charset=utf-8\r\n\
     content-length: 59\r\nconnection: close\r\n\r\n400 Bad Request: this port speaks TLS; ask for https://...\n";
 
@@ -265,7 +265,7 @@ mod tests {
 
     use super::*;
 
-    /// Sent again and again, until nobody takes it.
+    /// Sent repeatedly, until the buffers are full.
     static PIECE: [u8; 50_000] = [7; 50_000];
 
     /// A client, with what it does after the handshake.
@@ -304,7 +304,7 @@ mod tests {
         poll_fn(|context| encryption.poll_receive(socket, context, input, &buffers)).await
     }
 
-    /// Whoever says that it sends no more, and waits for an answer, is not waited for: its side of the socket stays open.
+    /// A client that sends close_notify and waits for an answer gets it, though its side of the socket stays open.
     #[test]
     fn close_notify_ends_the_input_while_the_socket_is_open() {
         let answer = with_client(

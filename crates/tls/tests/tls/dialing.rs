@@ -98,7 +98,7 @@ fn a_server_without_tls_is_an_error() {
     for line in [
         "the peer speaks HTTP, not TLS: use http://, or its port for https",
         "the peer does not speak TLS",
-        "the peer ended the connection within TLS's handshake",
+        "the peer closed the connection during the TLS handshake",
     ] {
         let Err(error) = run(dial(&destination, &connector)) else { panic!("{line}") };
         assert_eq!(error.to_string(), line);
