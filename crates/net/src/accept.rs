@@ -55,8 +55,8 @@ impl Acceptor {
     ///
     /// Outside a tokio runtime with I/O enabled.
     pub fn new(listener: Listener) -> io::Result<Self> {
-        // SAFETY: the socket is a private field that nothing ever replaces, so a listener has the same descriptor, open,
-        // for as long as it lives; and the `AsyncFd` owns it.
+        // SAFETY: the socket is a private field that nothing ever replaces, so a listener has the same descriptor,
+        // open, for as long as it lives; and the `AsyncFd` owns it.
         let listener = unsafe { AsyncFd::register_with_interest(listener, Interest::READABLE) }?;
         Ok(Self { listener })
     }

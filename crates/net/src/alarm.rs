@@ -31,8 +31,8 @@ impl Alarm {
     /// Outside a tokio runtime with I/O enabled.
     pub fn new() -> io::Result<Self> {
         let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC)?;
-        // SAFETY: the descriptor is a private field that nothing ever replaces, so it is the same one, open, for as long as
-        // the `AsyncFd` lives, which owns it.
+        // SAFETY: the descriptor is a private field that nothing ever replaces, so it is the same one, open, for as
+        // long as the `AsyncFd` lives, which owns it.
         let timer = unsafe { AsyncFd::register_with_interest(timer, Interest::READABLE) }?;
         Ok(Self { timer })
     }
@@ -68,8 +68,8 @@ impl Alarm {
     }
 }
 
-/// The time since some moment before the program began, exactly (`CLOCK_MONOTONIC`): for measuring what takes microseconds,
-/// where [`Clock`](crate::Clock) is too coarse. Costs some 20 ns.
+/// The time since some moment before the program began, exactly (`CLOCK_MONOTONIC`): for measuring what takes
+/// microseconds, where [`Clock`](crate::Clock) is too coarse. Costs some 20 ns.
 #[must_use]
 #[inline]
 pub fn monotonic() -> Duration {

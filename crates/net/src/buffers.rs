@@ -29,7 +29,8 @@ impl Buffers {
     #[inline]
     pub fn give_input(&self, mut buffer: BytesMut) {
         buffer.clear();
-        // Requests that were split off take room from the buffer; it is reclaimed when half is gone, not for each request.
+        // Requests that were split off take room from the buffer; it is reclaimed when half is gone, not for each
+        // request.
         if buffer.capacity() >= INPUT_LENGTH / 2 || buffer.try_reclaim(INPUT_LENGTH) {
             let mut kept = self.input.borrow_mut();
             if kept.len() < MAX_KEPT && buffer.capacity() <= 2 * INPUT_LENGTH {
@@ -44,7 +45,8 @@ impl Buffers {
         self.output.borrow_mut().pop().unwrap_or_else(|| Vec::with_capacity(OUTPUT_LENGTH))
     }
 
-    /// An empty output buffer for large writes, as of bodies in frames or records: one that has grown before, if there is one.
+    /// An empty output buffer for large writes, as of bodies in frames or records: one that has grown before, if there
+    /// is one.
     #[inline]
     pub fn take_large_output(&self) -> Vec<u8> {
         self.large_output.borrow_mut().pop().unwrap_or_else(|| self.take_output())

@@ -16,8 +16,8 @@ use rustix::{
 };
 use tokio::io::{Interest, unix::AsyncFd};
 
-/// One end of a pair of connected unix sockets (SOCK_SEQPACKET): what is sent arrives whole, in order, with the descriptors
-/// that were sent along.
+/// One end of a pair of connected unix sockets (SOCK_SEQPACKET): what is sent arrives whole, in order, with the
+/// descriptors that were sent along.
 ///
 /// ```
 /// # use std::os::fd::AsFd;
@@ -56,8 +56,8 @@ impl Channel {
         Ok((Self { socket: one }, Self { socket: other }))
     }
 
-    /// The end that the parent process gave this one in the place of a descriptor, such as its standard input. The descriptor
-    /// stays as it is; it may be closed.
+    /// The end that the parent process gave this one in the place of a descriptor, such as its standard input. The
+    /// descriptor stays as it is; it may be closed.
     ///
     /// # Errors
     ///
@@ -109,9 +109,9 @@ impl Channel {
         self.receive_with(RecvFlags::DONTWAIT)
     }
 
-    /// Receives the next message into this buffer and returns its length; 0 once the other end is closed and all messages have
-    /// been received. A single system call, for callers that know the length of messages; closes descriptors that come along.
-    /// Never blocks: `EAGAIN` if there is no message yet.
+    /// Receives the next message into this buffer and returns its length; 0 once the other end is closed and all
+    /// messages have been received. A single system call, for callers that know the length of messages; closes
+    /// descriptors that come along. Never blocks: `EAGAIN` if there is no message yet.
     ///
     /// # Errors
     ///
@@ -178,8 +178,8 @@ impl AsyncChannel {
     ///
     /// Outside a tokio runtime with I/O enabled.
     pub fn new(channel: Channel) -> io::Result<Self> {
-        // SAFETY: the descriptor is a private field of `Channel` that nothing ever replaces, so it is the same one, open, for
-        // as long as the `AsyncFd` lives, which owns it.
+        // SAFETY: the descriptor is a private field of `Channel` that nothing ever replaces, so it is the same one,
+        // open, for as long as the `AsyncFd` lives, which owns it.
         let channel = unsafe { AsyncFd::register_with_interest(channel, Interest::READABLE) }?;
         Ok(Self { channel })
     }
@@ -276,59 +276,4 @@ pub const MAX_DESCRIPTORS: usize = 128;
 const LOWEST_DESCRIPTOR: RawFd = 3;
 
 #[cfg(test)]
-mod tests {
-    use std::{fs::File, io::ErrorKind, io::Read};
-
-    use super::*;
-
-    #[test]
-    fn messages_arrive_whole_and_in_order() {
-        let (one, other) = Channel::pair().unwrap();
-        let long = vec![7; 100_000];
-        one.send(b"a", &[]).unwrap();
-        one.send(&long, &[]).unwrap();
-        assert_eq!(other.receive().unwrap().unwrap().bytes, b"a");
-        assert_eq!(other.try_receive().unwrap().unwrap().bytes, long);
-        assert_eq!(other.try_receive().unwrap_err().kind(), ErrorKind::WouldBlock);
-        drop(other);
-        assert_eq!(one.send(b"a", &[]).unwrap_err().kind(), ErrorKind::BrokenPipe);
-        assert!(one.receive().unwrap().is_none());
-    }
-
-    #[test]
-    fn descriptors_are_the_same_files() {
-        let (one, other) = Channel::pair().unwrap();
-        let file = File::open("/proc/self/comm").unwrap();
-        one.send(b"many", &vec![file.as_fd(); MAX_DESCRIPTORS]).unwrap();
-        one.send(b"none", &[]).unwrap();
-        let mut descriptors = other.receive().unwrap().unwrap().descriptors;
-        assert_eq!(descriptors.len(), MAX_DESCRIPTORS);
-        let mut text = String::new();
-        File::from(descriptors.remove(0)).read_to_string(&mut text).unwrap();
-        assert!(!text.is_empty());
-        assert!(other.receive().unwrap().unwrap().descriptors.is_empty());
-    }
-
-    #[tokio::test]
-    async fn receiving_waits_for_a_message() {
-        let (one, other) = Channel::pair().unwrap();
-        let other = AsyncChannel::new(other).unwrap();
-        let receiving = other.receive();
-        one.send(b"a", &[]).unwrap();
-        assert_eq!(receiving.await.unwrap().unwrap().bytes, b"a");
-        other.send(b"b", &[]).unwrap();
-        assert_eq!(one.receive().unwrap().unwrap().bytes, b"b");
-        assert_eq!(other.try_receive().unwrap_err().kind(), ErrorKind::WouldBlock);
-        drop(one);
-        assert!(other.receive().await.unwrap().is_none());
-    }
-
-    #[test]
-    fn sending_to_a_full_channel_does_not_block() {
-        let (one, _other) = Channel::pair().unwrap();
-        let sent = (0..10_000).take_while(|_| one.send(&[0; 1000], &[]).is_ok()).count();
-        assert!((10..10_000).contains(&sent), "{sent}");
-        assert_eq!(one.send(&[0; 1000], &[]).unwrap_err().kind(), ErrorKind::WouldBlock);
-        assert_eq!(one.send(b"", &[]).unwrap_err().kind(), ErrorKind::InvalidInput);
-    }
-}
+mod tests;

@@ -11,14 +11,15 @@ use rustix::time::{ClockId, Timespec, clock_getres, clock_gettime};
 
 /// The time for all connections of one thread.
 ///
-/// Reading it is a memory read. [`update`](Self::update) reads the kernel's clocks, once after each wait for events; between
-/// two updates time stands still. (tokio's `on_thread_unpark` is called at that moment;
-/// it wants the clock in a thread-local.)
+/// Reading it is a memory read. [`update`](Self::update) reads the kernel's clocks, once after each wait for events;
+/// between two updates time stands still. (tokio's `on_thread_unpark` is called at that moment; it wants the clock in a
+/// thread-local.)
 ///
 /// The clocks read are the coarse ones (`CLOCK_REALTIME_COARSE`, `CLOCK_MONOTONIC_COARSE`) where their resolution is 10
 /// ms or better, which is checked when the clock is made: the kernel only copies out what its last tick noted, instead
 /// of reading hardware, and even where the hardware's clock needs a system call (some virtual machines) these do not.
-/// They are also the clock that file systems stamp modification times with, so a file never seems to be from the future.
+/// They are also the clock that file systems stamp modification times with, so a file never seems to be from the
+/// future.
 ///
 /// It belongs to one thread; share it there in an `Rc`.
 pub struct Clock {

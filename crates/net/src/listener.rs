@@ -23,9 +23,9 @@ pub struct ListenOptions {
     /// How many connections may wait to be accepted, for each socket. The kernel silently lowers it to the sysctl
     /// `net.core.somaxconn`. An inherited socket keeps the length that its opener chose.
     pub backlog: u32,
-    /// Listen beside other processes that share the port (SO_REUSEPORT, same user), such as the version of this
-    /// program that is about to be replaced; the kernel distributes the connections among all. Without it, a second start
-    /// fails because the port is in use. It has no effect on unix sockets and descriptors. `serow-reuse-port` drains such a
+    /// Listen beside other processes that share the port (SO_REUSEPORT, same user), such as the version of this program
+    /// that is about to be replaced; the kernel distributes the connections among all. Without it, a second start fails
+    /// because the port is in use. It has no effect on unix sockets and descriptors. `serow-reuse-port` drains such a
     /// port without losing a connection.
     pub share: bool,
     /// Permission bits of the unix socket's file, such as `0o660`; without it, what the umask leaves of `0o777`.
@@ -91,8 +91,8 @@ impl Listener {
         .map_err(|cause| BindError::new(address, cause))
     }
 
-    /// Divides the sockets of one address, which another process opened and passed on, among `workers` threads (at least
-    /// one): each socket belongs to a thread, and each thread has a socket.
+    /// Divides the sockets of one address, which another process opened and passed on, among `workers` threads (at
+    /// least one): each socket belongs to a thread, and each thread has a socket.
     ///
     /// # Errors
     ///
@@ -127,8 +127,8 @@ impl Listener {
         self.shared
     }
 
-    /// Marks a listener whose opener shared the port with other processes ([`ListenOptions::share`]). It has no effect on a unix
-    /// socket.
+    /// Marks a listener whose opener shared the port with other processes ([`ListenOptions::share`]). It has no effect
+    /// on a unix socket.
     #[must_use]
     pub fn shared_with_others(self) -> Self {
         Self { shared: matches!(self.address, Address::Tcp(_)), ..self }

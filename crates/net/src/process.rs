@@ -13,7 +13,8 @@ use rustix::{
 };
 use tokio::io::{Interest, unix::AsyncFd};
 
-/// Moves a descriptor to this number. Programs that are executed do not inherit it, until its close-on-exec flag is cleared.
+/// Moves a descriptor to this number. Programs that are executed do not inherit it, until its close-on-exec flag is
+/// cleared.
 ///
 /// What the parent process left open at the number is closed.
 ///
@@ -55,8 +56,8 @@ pub enum Side {
 ///
 /// # Errors
 ///
-/// `EBUSY` in a process with several threads, of which the child would have only one, and locks that no thread releases;
-/// otherwise those of fork(2).
+/// `EBUSY` in a process with several threads, of which the child would have only one, and locks that no thread
+/// releases; otherwise those of fork(2).
 pub fn fork() -> io::Result<Side> {
     require_one_thread()?;
     // SAFETY: there is no other thread, so the child has all that the parent has, and may go on with any of it.
@@ -67,13 +68,13 @@ pub fn fork() -> io::Result<Side> {
     }
 }
 
-/// Drops privileges permanently: the process gets the rights of this user and these groups, of which the first is the group of
-/// files it creates.
+/// Drops privileges permanently: the process gets the rights of this user and these groups, of which the first is the
+/// group of files it creates.
 ///
 /// # Errors
 ///
-/// `EBUSY` in a process with several threads, of which the others would keep their rights (credentials belong to threads, to
-/// the kernel); `EPERM` where this is not root; `EINVAL` without a group.
+/// `EBUSY` in a process with several threads, of which the others would keep their rights (credentials belong to
+/// threads, to the kernel); `EPERM` where this is not root; `EINVAL` without a group.
 pub fn become_user(user: u32, groups: &[u32]) -> io::Result<()> {
     require_one_thread()?;
     let user = Uid::from_raw(user);
@@ -86,9 +87,9 @@ pub fn become_user(user: u32, groups: &[u32]) -> io::Result<()> {
     Ok(())
 }
 
-/// Keeps other processes of the same user, such as the applications that it starts, from tracing this one and reading its
-/// memory, where the keys of TLS are (PR_SET_DUMPABLE, prctl(2)). It leaves no core dump from then on. Programs that it
-/// executes can be traced again.
+/// Keeps other processes of the same user, such as the applications that it starts, from tracing this one and reading
+/// its memory, where the keys of TLS are (PR_SET_DUMPABLE, prctl(2)). It leaves no core dump from then on. Programs
+/// that it executes can be traced again.
 ///
 /// # Errors
 ///
@@ -121,8 +122,8 @@ impl Credentials {
     }
 }
 
-/// Unblocks all signals: the mask is inherited from the parent process, and a blocked signal never arrives. For this thread,
-/// and those that it starts.
+/// Unblocks all signals: the mask is inherited from the parent process, and a blocked signal never arrives. For this
+/// thread, and those that it starts.
 ///
 /// # Errors
 ///

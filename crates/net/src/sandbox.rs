@@ -86,8 +86,8 @@ impl Sandbox {
         rules.map(Self).map_err(|error| Unrestricted::Failed(io_error(&error)))
     }
 
-    /// Restricts this process for good, and all that it starts. Programs that it executes get no other rights by set-user-ID
-    /// bits (PR_SET_NO_NEW_PRIVS, prctl(2)).
+    /// Restricts this process for good, and all that it starts. Programs that it executes get no other rights by
+    /// set-user-ID bits (PR_SET_NO_NEW_PRIVS, prctl(2)).
     ///
     /// # Errors
     ///
@@ -119,8 +119,8 @@ fn io_error(error: &(dyn std::error::Error + 'static)) -> io::Error {
     number.map_or_else(|| io::Error::other(error.to_string()), io::Error::from_raw_os_error)
 }
 
-/// The newest interface whose rights about files are used, as far as the kernel has them: Linux 6.10, with ioctl(2) on devices.
-/// Interface 9 is the first that would restrict connecting to unix sockets.
+/// The newest interface whose rights about files are used, as far as the kernel has them: Linux 6.10, with ioctl(2) on
+/// devices. Interface 9 is the first that would restrict connecting to unix sockets.
 const NEWEST: ABI = ABI::V5;
 
 impl fmt::Display for Restriction {

@@ -60,14 +60,14 @@ impl Socket {
     /// Outside a tokio runtime with I/O enabled.
     pub fn new(descriptor: OwnedFd) -> io::Result<Self> {
         let interest = Interest::READABLE | Interest::WRITABLE;
-        // SAFETY: the descriptor is a private field that nothing ever replaces, so it is the same one, open, for as long as
-        // the `AsyncFd` lives, which owns it.
+        // SAFETY: the descriptor is a private field that nothing ever replaces, so it is the same one, open, for as
+        // long as the `AsyncFd` lives, which owns it.
         let descriptor = unsafe { AsyncFd::register_with_interest(descriptor, interest) }?;
         Ok(Self { descriptor })
     }
 
-    /// Receives into the free room of the buffer; 0 is the end of the input. `prepare` is called when there may be something
-    /// to receive, and must make room.
+    /// Receives into the free room of the buffer; 0 is the end of the input. `prepare` is called when there may be
+    /// something to receive, and must make room.
     ///
     /// # Errors
     ///
@@ -138,8 +138,8 @@ impl Socket {
         })
     }
 
-    /// Sends as many bytes of a file as the kernel takes, without copying them, and moves the offset; 0 is the end of the
-    /// file.
+    /// Sends as many bytes of a file as the kernel takes, without copying them, and moves the offset; 0 is the end of
+    /// the file.
     ///
     /// # Errors
     ///
@@ -255,8 +255,8 @@ impl Socket {
         Ok(rustix::net::shutdown(self.descriptor.get_ref(), Shutdown::Write)?)
     }
 
-    /// Makes closing the socket reset the connection (SO_LINGER of 0, socket(7)), so that the peer notices the truncation. A unix
-    /// socket has no resets and just closes.
+    /// Makes closing the socket reset the connection (SO_LINGER of 0, socket(7)), so that the peer notices the
+    /// truncation. A unix socket has no resets and just closes.
     pub fn reset_on_close(&self) {
         // A socket that refuses this is gone already.
         let _ = rustix::net::sockopt::set_socket_linger(self.descriptor.get_ref(), Some(Duration::ZERO));
@@ -315,8 +315,8 @@ fn read_tcp_info(_: &OwnedFd) -> io::Result<TcpInfo> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// The most bytes of a file in one call, during which the other connections of the thread wait. A megabyte takes a tenth of
-/// a millisecond.
+/// The most bytes of a file in one call, during which the other connections of the thread wait. A megabyte takes a
+/// tenth of a millisecond.
 const MAX_AT_ONCE: usize = 1 << 20;
 
 #[cfg(test)]

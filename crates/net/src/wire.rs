@@ -68,8 +68,8 @@ impl Wire {
         self.encryption.as_ref().is_some_and(|encryption| encryption.has_received())
     }
 
-    /// Whether input that has ended was truncated: TLS ends with an alert (close_notify, RFC 8446 §6.1), which an attacker on the
-    /// path cannot forge.
+    /// Whether input that has ended was truncated: TLS ends with an alert (close_notify, RFC 8446 §6.1), which an
+    /// attacker on the path cannot forge.
     #[must_use]
     pub fn is_truncated(&self) -> bool {
         self.session().is_some_and(|session| !session.is_closed_by_peer())
@@ -81,8 +81,8 @@ impl Wire {
         self.sent + self.encryption.as_ref().map_or(0, |encryption| encryption.sent())
     }
 
-    /// Bytes received and decrypted so far, encryption included: the offset in the connection of the next record, or of the next
-    /// byte, without TLS.
+    /// Bytes received and decrypted so far, encryption included: the offset in the connection of the next record, or of
+    /// the next byte, without TLS.
     #[must_use]
     pub fn received(&self) -> u64 {
         self.received + self.encryption.as_ref().map_or(0, |encryption| encryption.understood())
@@ -94,9 +94,9 @@ impl Wire {
         &self.socket
     }
 
-    /// Ready when the session is established and the flights of its handshake have left. Data that the peer has sent after
-    /// its own flights may have been received by then ([`Self::has_undecrypted`]), and comes with [`Self::poll_receive`]. A
-    /// caller that receives anyway, as servers do, may leave this out.
+    /// Ready when the session is established and the flights of its handshake have left. Data that the peer has sent
+    /// after its own flights may have been received by then ([`Self::has_undecrypted`]), and comes with
+    /// [`Self::poll_receive`]. A caller that receives anyway, as servers do, may leave this out.
     ///
     /// # Errors
     ///

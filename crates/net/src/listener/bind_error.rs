@@ -81,8 +81,8 @@ impl fmt::Display for BindError {
                 let program = env::current_exe().unwrap_or_else(|_| "PROGRAM".into());
                 write!(
                     formatter,
-                    "{address} needs a privilege, as all ports below 1024 do; choose a higher port, or grant it once with: \
-                     sudo setcap cap_net_bind_service=+ep {}",
+                    "{address} needs a privilege, as all ports below 1024 do; choose a higher port, or grant it once \
+                     with: sudo setcap cap_net_bind_service=+ep {}",
                     program.display()
                 )
             }

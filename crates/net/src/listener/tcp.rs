@@ -97,9 +97,9 @@ fn cause(errno: Errno, address: SocketAddr) -> Cause {
 }
 
 /// Without a bound the kernel takes up to 4 MB for each peer that does not read: a thousand of them cost 4 GB and three
-/// seconds of processor time, and were cut off at four times the time for bodies, since the queue kept moving. With this
-/// one they cost 0.4 s and are cut off in time, and 64 clients that fetch 1 MB each cost a quarter less. Half of it saves
-/// nothing more and takes wake-ups from clients that fetch 100 MB.
+/// seconds of processor time, and were cut off at four times the time for bodies, since the queue kept moving. With
+/// this one they cost 0.4 s and are cut off in time, and 64 clients that fetch 1 MB each cost a quarter less. Half of
+/// it saves nothing more and takes wake-ups from clients that fetch 100 MB.
 #[cfg(target_os = "linux")]
 const MAX_UNSENT: u32 = 256 * 1024;
 

@@ -101,8 +101,8 @@ impl Drop for SocketFile {
     }
 }
 
-/// Identifies a file. File systems reuse the inode numbers of removed files, so it includes the modification time, which is the
-/// time of creation, since nothing is ever written to a socket's file.
+/// Identifies a file. File systems reuse the inode numbers of removed files, so it includes the modification time,
+/// which is the time of creation, since nothing is ever written to a socket's file.
 #[derive(Debug, PartialEq, Eq)]
 struct Identity {
     device: u64,

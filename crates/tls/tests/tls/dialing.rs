@@ -130,7 +130,7 @@ fn data_with_the_last_flight_is_received() {
     }
 }
 
-/// Whoever is not believed hears why.
+/// A rejected server receives the reason as an alert.
 #[test]
 fn an_untrusted_server_gets_an_alert() {
     let (site, other) = (Site::new(), Site::with(Authority::named("another"), &[]));
