@@ -20,7 +20,8 @@ use rustix::{
 
 use crate::{Address, process::place};
 
-/// The sockets that this process inherited, by the protocol of Server::Starter or systemd; none where it inherited none.
+/// The sockets that this process inherited, by the protocol of Server::Starter or systemd; none where it inherited
+/// none.
 #[must_use]
 pub fn addresses() -> Vec<Address> {
     addresses_of(|name| env::var(name).ok(), process::id())
@@ -52,8 +53,8 @@ pub fn remove_variables(command: &mut Command) {
     }
 }
 
-/// Sets the variables that tell a command of one socket, which it finds as descriptor [`FIRST_DESCRIPTOR`]; `name` is its
-/// port, as in `127.0.0.1:8080`, or its path. See [`take_from_standard_input`] for how the socket gets there.
+/// Sets the variables that tell a command of one socket, which it finds as descriptor [`FIRST_DESCRIPTOR`]; `name` is
+/// its port, as in `127.0.0.1:8080`, or its path. See [`take_from_standard_input`] for how the socket gets there.
 pub fn describe_socket(command: &mut Command, name: &str, generation: u64) {
     describe_sockets(command, &format!("{name}={FIRST_DESCRIPTOR}"), &[name.replace(':', "-")], generation);
 }
@@ -68,8 +69,8 @@ pub fn describe_sockets(command: &mut Command, ports: &str, names_from_first: &[
     }
 }
 
-/// Moves standard input to descriptor [`FIRST_DESCRIPTOR`], where the next program inherits it as a socket, if `LISTEN_FDS`
-/// announces one; standard input then reads nothing.
+/// Moves standard input to descriptor [`FIRST_DESCRIPTOR`], where the next program inherits it as a socket, if
+/// `LISTEN_FDS` announces one; standard input then reads nothing.
 ///
 /// # Errors
 ///

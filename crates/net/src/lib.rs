@@ -1,4 +1,4 @@
-//! Sockets, clocks and timers: the only part of Serow that touches the kernel, and the only one with `unsafe`.
+//! Sockets, clocks and timers: the system calls of the server. This is its only crate with `unsafe` code.
 
 mod accept;
 mod address;

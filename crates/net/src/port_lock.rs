@@ -11,8 +11,8 @@ use tokio::time::{Instant, sleep};
 /// The lock on a shared address, held until it is dropped: two processes that drain the same address at the same time
 /// would direct new connections to each other and lose them.
 ///
-/// It is a name in the abstract namespace of unix sockets (unix(7)), whose scope is that of ports, the network namespace;
-/// and the kernel releases it when the process dies. Only processes of one user share an address.
+/// It is a name in the abstract namespace of unix sockets (unix(7)), whose scope is that of ports, the network
+/// namespace; and the kernel releases it when the process dies. Only processes of one user share an address.
 #[derive(Debug)]
 pub struct PortLock {
     _name: OwnedFd,

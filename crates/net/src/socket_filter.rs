@@ -1,5 +1,6 @@
-//! Classic BPF programs on sockets: those that choose the socket of a reuseport group, and those that drop packets before
-//! a socket sees them. Neither needs a privilege. `serow-reuse-port` writes the programs; here are the system calls.
+//! Classic BPF programs on sockets: those that choose the socket of a reuseport group, and those that drop packets
+//! before a socket sees them. Neither needs a privilege. `serow-reuse-port` writes the programs; here are the system
+//! calls.
 
 use std::{
     io,
@@ -12,8 +13,8 @@ use rustix::io::Errno;
 /// One instruction of a program; `libc` has its operation codes.
 pub type Instruction = sock_filter;
 
-/// Attaches a program that chooses the socket of the group for each new connection (SO_ATTACH_REUSEPORT_CBPF, socket(7),
-/// Linux 4.5).
+/// Attaches a program that chooses the socket of the group for each new connection (SO_ATTACH_REUSEPORT_CBPF,
+/// socket(7), Linux 4.5).
 ///
 /// # Errors
 ///
@@ -83,8 +84,8 @@ fn attach(socket: BorrowedFd<'_>, option: c_int, program: &[Instruction]) -> io:
 
 fn set<T>(socket: BorrowedFd<'_>, option: c_int, value: &T) -> io::Result<()> {
     let length = size_of::<T>() as socklen_t;
-    // SAFETY: the kernel reads `length` bytes, which is what the value has, and of a `sock_fprog` its instructions, which
-    // live as long as the call (`attach`).
+    // SAFETY: the kernel reads `length` bytes, which is what the value has, and of a `sock_fprog` its instructions,
+    // which live as long as the call (`attach`).
     let result = unsafe {
         libc::setsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, option, std::ptr::from_ref(value).cast(), length)
     };

@@ -32,7 +32,7 @@ fn long(raw: &[u8], offset: usize) -> u64 {
     raw.get(offset..).and_then(<[u8]>::first_chunk).map_or(0, |bytes| u64::from_ne_bytes(*bytes))
 }
 
-/// How much of the structure is asked for; the kernel fills in as much as it knows. The last field read ends at 232.
+/// The requested length of the structure; the kernel fills in as much as it knows. The last field read ends at 232.
 pub(crate) const LENGTH: usize = 232;
 
 /// The first bit field of its byte.

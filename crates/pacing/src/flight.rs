@@ -1,29 +1,31 @@
 //! How much may be on the way to the client, sent and unsent, when less urgent bytes are next.
 //!
 //! The first window of a connection, ten segments, is a second of a link with 128 kbit/s, and the windows after it fill
-//! whatever queue the link has: seconds, often. A response that becomes urgent waits for all of it. So while less urgent
-//! bytes are sent, a *ceiling* on unsent and unacknowledged bytes holds them back:
+//! whatever queue the link has: seconds, often. A response that becomes urgent waits for all of it. So while less
+//! urgent bytes are sent, a *ceiling* on unsent and unacknowledged bytes holds them back:
 //!
 //! * Not even that much was ever delivered, so the rate is not known: [`FIRST_SEGMENTS`].
-//! * Round trips are hardly longer than the shortest: twice what fits on the path, and two segments. So the ceiling nearly
-//!   doubles with each round trip, like TCP's own window, as long as no queue grows. In the beginning "hardly" is a third,
-//!   since the first flights leave in one burst each, and queue up for that reason alone.
+//! * Round trips are hardly longer than the shortest: twice what fits on the path, and two segments. So the ceiling
+//!   nearly doubles with each round trip, like TCP's own window, as long as no queue grows. In the beginning "hardly"
+//!   is a third, since the first flights leave in one burst each, and queue up for that reason alone.
 //! * A queue has grown: what fits on the path, and [`QUEUE_TIME`] of the rate, and two segments, since the client
 //!   acknowledges every other segment. Whatever the ceiling keeps off the path stays with us, where the more urgent
 //!   overtakes it.
 //!
-//! Where the last of these is above [`MAX_CEILING`], there is no ceiling. Paths with round trips under [`SHORT_PATH`] have none.
+//! Where the last of these is above [`MAX_CEILING`], there is no ceiling. Paths with round trips under [`SHORT_PATH`]
+//! have none.
 //!
 //! # The trade-off
 //!
-//! When the queue is not ours, but that of another transfer over the same link which fills it until packets are lost, the
-//! ceiling does not make it shorter: it only gives our share away, as every delay-based congestion control does (RFC 6817
-//! wants it so for LEDBAT). A link that became slower, or whose round trips vary much (mobile networks), looks the same.
-//! A client that called a response less urgent wants it behind its *other* responses of ours, not behind everybody's. So
-//! when the ceiling has held for [`PROOF_TIME`] and round trips are still clearly longer than it allows for, it is
-//! *lifted* for [`LIFTED_TIME`], in which the kernel's congestion control alone decides and the rate is measured again. On
-//! such a path we get nine tenths of our share, and priorities act on the unsent bytes only. The kernel's BBR would be the
-//! better answer, but not every kernel has it, and it is not ours to choose for a whole connection.
+//! When the queue is not ours, but that of another transfer over the same link which fills it until packets are lost,
+//! the ceiling does not make it shorter: it only gives our share away, as every delay-based congestion control does
+//! (RFC 6817 wants it so for LEDBAT). A link that became slower, or whose round trips vary much (mobile networks),
+//! looks the same. A client that called a response less urgent wants it behind its *other* responses of ours, not
+//! behind everybody's. So when the ceiling has held for [`PROOF_TIME`] and round trips are still clearly longer than it
+//! allows for, it is *lifted* for [`LIFTED_TIME`], in which the kernel's congestion control alone decides and the rate
+//! is measured again. On such a path we get nine tenths of our share, and priorities act on the unsent bytes only. The
+//! kernel's BBR would be the better answer, but not every kernel has it, and it is not ours to choose for a whole
+//! connection.
 
 use core::time::Duration;
 
@@ -153,8 +155,8 @@ const FIRST_SEGMENTS: u32 = 4;
 /// Two on the way and one that waits for its acknowledgement.
 const MIN_SEGMENTS: u32 = 3;
 
-/// The queue that we let stand, in microseconds of the rate. Round trips vary by less than this on most paths without any
-/// queue; LEDBAT's is at most 100 ms (RFC 6817 §2.5).
+/// The queue that we let stand, in microseconds of the rate. Round trips vary by less than this on most paths without
+/// any queue; LEDBAT's is at most 100 ms (RFC 6817 §2.5).
 const QUEUE_TIME: u64 = 60_000;
 
 /// The highest ceiling in bytes, h2o's bound too. Above it the link has 5 Mbit/s or more, and its queue is drained in a

@@ -5,8 +5,8 @@ use core::time::Duration;
 
 /// How often which delays were seen, from a microsecond to two minutes.
 ///
-/// One thread records, any thread reads. The memory is fixed, 3 KiB. A quantile is the upper end of its class, so it is up
-/// to 6.25 % too high and never too low.
+/// One thread records, any thread reads. The memory is fixed, 3 KiB. A quantile is the upper end of its class, so it is
+/// up to 6.25 % too high and never too low.
 #[derive(Debug)]
 pub struct DelayHistogram {
     classes: [AtomicU64; CLASSES],

@@ -1,10 +1,11 @@
-//! How many bytes to hand to the kernel, and when: so few that urgent bytes do not wait behind others, and so many that the
-//! link never runs dry.
+//! How many bytes to hand to the kernel, and when: so few that urgent bytes do not wait behind others, and so many that
+//! the link never runs dry.
 //!
-//! Priorities among responses gain nothing when the kernel has already taken a megabyte of the least urgent one. What it has
-//! taken is in two places: *unsent*, in the socket, and *in flight*, which on a slow link means in a queue before it.
-//! [`Pacer`] always bounds the first, and the second for bytes that the client itself gave a lower urgency
-//! ([`Demand::LessUrgent`]). It does no I/O and reads no clock: the caller passes the time and the kernel's [`TcpInfo`].
+//! Priorities among responses gain nothing when the kernel has already taken a megabyte of the least urgent one. What
+//! it has taken is in two places: *unsent*, in the socket, and *in flight*, which on a slow link means in a queue
+//! before it. [`Pacer`] always bounds the first, and the second for bytes that the client itself gave a lower urgency
+//! ([`Demand::LessUrgent`]). It does no I/O and reads no clock: the caller passes the time and the kernel's
+//! [`TcpInfo`].
 //!
 //! ```text
 //!  Pacer ── allowance ──▶ │ unsent │ ──congestion window──▶ │ queue │═══link═══▶ client
@@ -14,17 +15,17 @@
 //!
 //! # The unsent bytes
 //!
-//! The kernel sends when acknowledgements come, two segments for each, without us; between two of our turns it lives on the
-//! unsent bytes. So there are [`UNSENT_TIME`] of them at the rate at which the path delivers, at least a segment, so that
-//! there is something to wake us for, and at most [`MAX_UNSENT`]. The same number is the socket's low-water mark: the
-//! kernel wakes us at half of it. On a slow link a segment leaves when the client acknowledges two, so what becomes urgent
-//! waits for two segments' time at most.
+//! The kernel sends when acknowledgements come, two segments for each, without us; between two of our turns it lives on
+//! the unsent bytes. So there are [`UNSENT_TIME`] of them at the rate at which the path delivers, at least a segment,
+//! so that there is something to wake us for, and at most [`MAX_UNSENT`]. The same number is the socket's low-water
+//! mark: the kernel wakes us at half of it. On a slow link a segment leaves when the client acknowledges two, so what
+//! becomes urgent waits for two segments' time at most.
 //!
-//! [`MAX_UNSENT`] is what the listeners set for every connection, against thousands of peers that read nothing. It stays
-//! the bound where there is nothing to choose, in HTTP/1 and with [`Pacing::Off`]; pacing only ever goes below it. A path
-//! so fast that it would go above (65 MB/s) is *open*: nothing can be gained, the kernel takes what it wants, and TCP_INFO
-//! is read a hundred times a second at most. On the loopback device neither time nor throughput can be told from those
-//! without pacing.
+//! [`MAX_UNSENT`] is what the listeners set for every connection, against thousands of peers that read nothing. It
+//! stays the bound where there is nothing to choose, in HTTP/1 and with [`Pacing::Off`]; pacing only ever goes below
+//! it. A path so fast that it would go above (65 MB/s) is *open*: nothing can be gained, the kernel takes what it
+//! wants, and TCP_INFO is read a hundred times a second at most. On the loopback device neither time nor throughput can
+//! be told from those without pacing.
 //!
 //! What the congestion window lets out at once does not count: an allowance is the window's room and the unsent bytes.
 //!
@@ -252,8 +253,8 @@ impl Pacer {
         })
     }
 
-    /// A record can be deciphered when all of it has arrived, so it is one packet while the client waits for the first of
-    /// a response, and on slow links no more than what is unsent at a time.
+    /// A record can be deciphered when all of it has arrived, so it is one packet while the client waits for the first
+    /// of a response, and on slow links no more than what is unsent at a time.
     fn record(&self) -> usize {
         let segment = if self.path.segment == 0 { USUAL_SEGMENT } else { self.path.segment };
         if self.since_idle < FIRST_BYTES {

@@ -21,7 +21,8 @@ impl Path {
         self.round_trip = info.round_trip;
         self.shortest_round_trip = info.shortest_round_trip;
         self.delivered = info.acknowledged;
-        // A measurement can be low for reasons that pass (a lost packet, a late acknowledgement) and is seldom too high.
+        // A measurement can be low for reasons that pass (a lost packet, a late acknowledgement) and is seldom too
+        // high.
         self.rate = info.rate.max(self.rate - self.rate / FORGETTING);
     }
 

@@ -1,7 +1,7 @@
-//! A link and a kernel that do as they are told: what pacing costs and gains, without a network.
+//! A simulated link and kernel: the costs and gains of pacing, without a network.
 //!
-//! The kernel's window doubles with each round trip, up to what the link and its queue hold, where a real one would lose
-//! packets; the client acknowledges every other segment, or one after 40 ms.
+//! The kernel's window doubles with each round trip, up to what the link and its queue hold, where a real one would
+//! lose packets; the client acknowledges every other segment, or one after 40 ms.
 
 use alloc::collections::VecDeque;
 use core::time::Duration;

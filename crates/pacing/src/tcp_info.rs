@@ -2,15 +2,16 @@
 
 /// A reading of TCP_INFO.
 ///
-/// Everything but the names is the kernel's (`struct tcp_info` in linux/tcp.h). Fields that an older kernel lacks are 0.
+/// Everything but the names is the kernel's (`struct tcp_info` in linux/tcp.h). Fields that an older kernel lacks are
+/// 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpInfo {
     /// The payload of a full segment, in bytes: without headers and without TCP's options (`tcpi_snd_mss`).
     pub segment: u32,
     /// The smoothed round-trip time in microseconds (`tcpi_rtt`).
     pub round_trip: u32,
-    /// The shortest round trip of the last five minutes in microseconds (`tcpi_min_rtt`, net.ipv4.tcp_min_rtt_wlen); 0 if it is
-    /// unknown.
+    /// The shortest round trip of the last five minutes in microseconds (`tcpi_min_rtt`, net.ipv4.tcp_min_rtt_wlen); 0
+    /// if it is unknown.
     pub shortest_round_trip: u32,
     /// The congestion window, in segments (`tcpi_snd_cwnd`).
     pub window: u32,

@@ -1,24 +1,22 @@
-//! The PROXY protocol, versions 1 and 2: how a proxy announces the addresses of the client for which it connects. The parser
-//! is here, the writer in `write.rs`; both are pure.
+//! The PROXY protocol, versions 1 and 2: how a proxy announces the addresses of the client for which it connects. The
+//! parser is here, the writer in `write.rs`; both are pure.
 //!
 //! The source of every rule here is HAProxy's `doc/proxy-protocol.txt`, called "the specification" below.
 //!
-//! The protocol must not be detected: any client that can connect could claim any address, so a listener either expects the
-//! header on every connection (and only proxies can reach it) or on none (specification §2).
+//! The protocol must not be detected: any client that can connect could claim any address, so a listener either expects
+//! the header on every connection (and only proxies can reach it) or on none (specification §2).
 
 #![no_std]
 #![forbid(unsafe_code)]
 
 extern crate alloc;
 
+mod error;
 mod write;
 
-use core::{
-    error::Error,
-    fmt,
-    net::{Ipv4Addr, Ipv6Addr, SocketAddr},
-};
+use core::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
+pub use self::error::ProxyProtocolError;
 pub use self::write::{write_version_1, write_version_2};
 
 /// What the header says about the connection.
@@ -34,8 +32,8 @@ pub enum Header {
         /// The address the client had connected to.
         destination: SocketAddr,
     },
-    /// The proxy connects for a client without a TCP address (`UNKNOWN`, `UNSPEC`, a unix socket, UDP): the connection's own
-    /// addresses hold.
+    /// The proxy connects for a client without a TCP address (`UNKNOWN`, `UNSPEC`, a unix socket, UDP): the
+    /// connection's own addresses hold.
     Unknown,
 }
 
@@ -226,51 +224,6 @@ fn check_tlvs(mut tlvs: &[u8]) -> Result<(), ProxyProtocolError> {
     }
     Ok(())
 }
-
-/// Why bytes are not a PROXY header. It is the peer's fault, or the peer is not a proxy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ProxyProtocolError {
-    /// The first bytes belong to neither version.
-    NotProxyProtocol,
-    /// The line of version 1 is malformed, ends in something other than CR LF, or exceeds 107 bytes.
-    Line,
-    /// The binary header has this version instead of 2.
-    Version(u8),
-    /// The binary header has this command, neither LOCAL (0) nor PROXY (1).
-    Command(u8),
-    /// The binary header has this unassigned byte of family and transport.
-    Family(u8),
-    /// The binary header claims this many bytes, more than [`MAX_HEADER_LENGTH`].
-    TooLong(usize),
-    /// The binary header is shorter than the addresses of its family.
-    AddressesCut,
-    /// The TLVs of the binary header do not fill it exactly.
-    TlvCut,
-}
-
-impl fmt::Display for ProxyProtocolError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotProxyProtocol => {
-                formatter.write_str("the peer sent no PROXY protocol header; is it a proxy that is set to send one?")
-            }
-            Self::Line => formatter.write_str("the peer sent a malformed line of PROXY protocol version 1"),
-            Self::Version(version) => write!(formatter, "the peer speaks PROXY protocol version {version}, not 1 or 2"),
-            Self::Command(command) => write!(formatter, "the peer sent the unknown PROXY protocol command {command}"),
-            Self::Family(family) => write!(formatter, "the peer sent the unknown PROXY protocol family {family:#04x}"),
-            Self::TooLong(length) => {
-                write!(
-                    formatter,
-                    "the peer sent a PROXY protocol header of {length} bytes, more than {MAX_HEADER_LENGTH}"
-                )
-            }
-            Self::AddressesCut => formatter.write_str("the peer sent a PROXY protocol header too short for its family"),
-            Self::TlvCut => formatter.write_str("the peer sent a PROXY protocol header with a malformed extension"),
-        }
-    }
-}
-
-impl Error for ProxyProtocolError {}
 
 /// The most bytes a header may have, so that a peer cannot make the server buffer 64 KB before its first request.
 ///

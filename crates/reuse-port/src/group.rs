@@ -36,7 +36,8 @@ impl Group {
         Self { address, sockets: Vec::new(), layout: None, lock: None }
     }
 
-    /// Adds a socket, unless it is a duplicate of another; the kernel closes it when this and all other duplicates are closed.
+    /// Adds a socket, unless it is a duplicate of another; the kernel closes it when this and all other duplicates are
+    /// closed.
     ///
     /// # Errors
     ///
@@ -79,7 +80,7 @@ impl Group {
                 }
                 Ok(None) => {}
                 Err(error) => {
-                    tracing::debug!(address = %self.address, %error, "cannot redirect new connections to the other processes");
+                    tracing::debug!(address = %self.address, %error, "cannot redirect new connections");
                     break;
                 }
             }
@@ -114,8 +115,8 @@ impl Group {
         }
     }
 
-    /// Closes one socket after the other, while new connections are directed to sockets whose numbers do not change. Only
-    /// with the last one the group is without a program for an instant.
+    /// Closes one socket after the other, while new connections are directed to sockets whose numbers do not change.
+    /// Only with the last one the group is without a program for an instant.
     fn close_in_order(&mut self) {
         let Some(mut layout) = self.layout.take() else { return };
         let mut sockets: Vec<_> = std::mem::take(&mut self.sockets).into_iter().map(Some).collect();

@@ -1,7 +1,7 @@
 //! Pending handshakes: connections that belong to a listening socket already, and that cannot be accepted yet.
 //!
-//! The kernel lists them over NETLINK_SOCK_DIAG (sock_diag(7)), as for `ss state syn-recv`. Unlike /proc/net/tcp, this takes no
-//! longer with a hundred thousand other connections.
+//! The kernel lists them over NETLINK_SOCK_DIAG (sock_diag(7)), as for `ss state syn-recv`. Unlike /proc/net/tcp, this
+//! takes no longer with a hundred thousand other connections.
 
 use std::{
     collections::HashSet,

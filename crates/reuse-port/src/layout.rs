@@ -3,7 +3,8 @@
 /// The sockets of a group in the order of their numbers: which of them are this process's.
 ///
 /// The kernel numbers them as they join, and when one closes, the last takes its number (`reuseport_detach_sock` in
-/// net/core/sock_reuseport.c). So a socket that another process closes changes other numbers too; one that joins does not.
+/// net/core/sock_reuseport.c). So a socket that another process closes changes other numbers too; one that joins does
+/// not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     /// For each number, the index of this process's socket; none for those of others.
@@ -30,8 +31,8 @@ impl Layout {
         self.places.iter().flatten().count()
     }
 
-    /// The numbers that belong to other processes both before and after the next of ours closes. If the others have a single
-    /// socket, there may be none; then the number that is right before.
+    /// The numbers that belong to other processes both before and after the next of ours closes. If the others have a
+    /// single socket, there may be none; then the number that is right before.
     pub(crate) fn stable_others(&self) -> Vec<u32> {
         let mut others = self.others();
         let last = self.places.len().saturating_sub(1);

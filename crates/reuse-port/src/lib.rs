@@ -1,18 +1,21 @@
 //! Drains a port that other processes share (SO_REUSEPORT), so that a server stops without losing a connection.
 //!
-//! Each socket of a reuseport group has its own queues: a connection belongs to the socket that received its SYN. When a socket
-//! closes, the kernel drops the connections in its queue, and those whose handshake is not complete. [`PortDrain`] therefore:
+//! Each socket of a reuseport group has its own queues: a connection belongs to the socket that received its SYN. When
+//! a socket closes, the kernel drops the connections in its queue, and those whose handshake is not complete.
+//! [`PortDrain`] therefore:
 //!
-//! 1. Redirects new connections to the sockets of the other processes, by a BPF program on the group ([`program`]). For that
-//!    it finds out which numbers in the group are this process's sockets ([`probe`], [`layout`]).
-//! 2. Waits, while the server continues to accept, until the handshakes that began before are complete ([`handshakes`]) and
-//!    no new connection comes. If one does, the group has changed meanwhile, and step 1 starts again.
+//! 1. Redirects new connections to the sockets of the other processes, by a BPF program on the group (`program.rs`).
+//!    For that it finds out which numbers in the group are this process's sockets (`probe.rs`, `layout.rs`).
+//! 2. Waits, while the server continues to accept, until the handshakes that began before are complete
+//!    (`handshakes.rs`) and no new connection comes. If one does, the group has changed meanwhile, and step 1 starts
+//!    again.
 //! 3. Drops the SYNs that arrive nevertheless; their clients retransmit them a second later, to another socket.
-//! 4. Closes the sockets once the server has accepted what was queued, in an order in which no connection is directed to one
-//!    of them.
+//! 4. Closes the sockets once the server has accepted what was queued, in an order in which no connection is directed
+//!    to one of them.
 //!
-//! Afterwards the kernel distributes connections among the remaining sockets as before. Only one process at a time drains an
-//! address ([`PortLock`](serow_net::PortLock)). The system calls are in [`socket_filter`](serow_net::socket_filter).
+//! Afterwards the kernel distributes connections among the remaining sockets as before. Only one process at a time
+//! drains an address ([`PortLock`](serow_net::PortLock)). The system calls are in
+//! [`socket_filter`](serow_net::socket_filter).
 #![forbid(unsafe_code)]
 
 mod group;
@@ -34,8 +37,8 @@ use self::group::Group;
 
 /// Drains the ports that a server shares with other processes.
 ///
-/// It holds duplicates of the sockets, so that it closes them last. Dropping it closes them at any time and restores the group;
-/// but without [`Self::begin`] and [`Self::finish`] connections are lost.
+/// It holds duplicates of the sockets, so that it closes them last. Dropping it closes them at any time and restores
+/// the group; but without [`Self::begin`] and [`Self::finish`] connections are lost.
 #[derive(Debug)]
 pub struct PortDrain {
     groups: Vec<Group>,
@@ -71,9 +74,9 @@ impl PortDrain {
         Ok(Self { groups, listeners: listeners_dropped, drained })
     }
 
-    /// Redirects new connections to the other processes, then notifies the listeners ([`Listener::port_drained`]). The server
-    /// must continue to accept until then; `accepted` returns how many connections it has accepted so far. This takes 60 ms if
-    /// no client is slow, at most `limit`, and no time if no other process shares the ports.
+    /// Redirects new connections to the other processes, then notifies the listeners ([`Listener::port_drained`]). The
+    /// server must continue to accept until then; `accepted` returns how many connections it has accepted so far. This
+    /// takes 60 ms if no client is slow, at most `limit`, and no time if no other process shares the ports.
     ///
     /// # Panics
     ///
@@ -83,8 +86,8 @@ impl PortDrain {
         self.drained.send_replace(true);
     }
 
-    /// Notifies the listeners that they may stop accepting, and closes these duplicates: another process accepts on the same
-    /// sockets, and gets what is queued.
+    /// Notifies the listeners that they may stop accepting, and closes these duplicates: another process accepts on the
+    /// same sockets, and gets what is queued.
     pub fn hand_over(self) {
         self.drained.send_replace(true);
     }

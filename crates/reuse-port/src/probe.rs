@@ -20,13 +20,13 @@ use crate::{
     program::{self, Dropped},
 };
 
-/// Finds the numbers of our sockets in their group, which has `size` sockets and listens on `address`; none if the result is
-/// contradictory, as when another process joins or leaves meanwhile.
+/// Finds the numbers of our sockets in their group, which has `size` sockets and listens on `address`; none if the
+/// result is contradictory, as when another process joins or leaves meanwhile.
 ///
-/// The kernel does not tell a process these numbers. So this selects one number after the other and opens a connection from
-/// this machine: our own sockets drop its SYN, and count that; the others accept it, and see a client that disconnects at
-/// once. No other connection is lost meanwhile. It takes some 30 µs for each number, and leaves a program attached that the
-/// caller must replace.
+/// The kernel does not tell a process these numbers. So this selects one number after the other and opens a connection
+/// from this machine: our own sockets drop its SYN, and count that; the others accept it, and see a client that
+/// disconnects at once. No other connection is lost meanwhile. It takes some 30 µs for each number, and leaves a
+/// program attached that the caller must replace.
 ///
 /// # Errors
 ///
@@ -56,8 +56,8 @@ enum Owner {
     Unknown,
 }
 
-/// Probes until all of ours are found. They joined one after the other, so they are nearly always adjacent, and first or
-/// last: few of the others' are probed.
+/// Probes until all of ours are found. They joined one after the other, so they are nearly always adjacent, and first
+/// or last: few of the others' are probed.
 fn look(
     sockets: &[OwnedFd],
     size: usize,
@@ -151,8 +151,8 @@ fn open(source: SocketAddr) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// All of 127.0.0.0/8 is this machine. Not 127.0.0.1, on which another server may listen, beside the group that listens on all
-/// addresses.
+/// All of 127.0.0.0/8 is this machine. Not 127.0.0.1, on which another server may listen, beside the group that listens
+/// on all addresses.
 const LOOPBACK: Ipv4Addr = Ipv4Addr::new(127, 83, 87, 1);
 
 /// For a machine that is very busy.

@@ -1,13 +1,13 @@
-//! Classic BPF programs: those that select the socket of a reuseport group, and those that drop packets before a socket sees
-//! them.
+//! Classic BPF programs: those that select the socket of a reuseport group, and those that drop packets before a socket
+//! sees them.
 
 use std::{io, os::fd::AsFd};
 
 use libc::c_int;
 use serow_net::socket_filter::{self, Instruction};
 
-/// From now on each new connection of the socket's group goes to a random one of the sockets with these numbers. If a number
-/// does not exist in the group, and without numbers, the kernel distributes by hash, as without a program.
+/// From now on each new connection of the socket's group goes to a random one of the sockets with these numbers. If a
+/// number does not exist in the group, and without numbers, the kernel distributes by hash, as without a program.
 ///
 /// # Errors
 ///
@@ -21,8 +21,8 @@ pub(crate) fn redirect(socket: impl AsFd, targets: &[u32]) -> io::Result<()> {
 pub(crate) enum Dropped {
     /// SYNs from this port of our own machine.
     ProbeFrom(u16),
-    /// All SYNs. A client retransmits one after a second (RFC 6298 §2.1), and the kernel selects a socket again. Handshakes
-    /// that have begun are not affected.
+    /// All SYNs. A client retransmits one after a second (RFC 6298 §2.1), and the kernel selects a socket again.
+    /// Handshakes that have begun are not affected.
     NewConnections,
 }
 

@@ -33,7 +33,8 @@ fn count(table: impl BufRead, address: SocketAddr) -> io::Result<usize> {
     Ok(count)
 }
 
-/// `0100007F:1F90`, or four such words for IPv6: each is the hexadecimal of a native number with the bytes in network order.
+/// `0100007F:1F90`, or four such words for IPv6: each is the hexadecimal of a native number with the bytes in network
+/// order.
 fn parse(text: &str) -> Option<(IpAddr, u16)> {
     let (ip, port) = text.split_once(':')?;
     let port = u16::from_str_radix(port, 16).ok()?;

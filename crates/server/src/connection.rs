@@ -191,7 +191,7 @@ async fn receive<H: Handler, T>(
                 Poll::Ready(Ok(1..)) => {}
                 Poll::Ready(Ok(0)) => return Poll::Ready(Err(Ended::Quietly("the client left"))),
                 Poll::Ready(Err(broken)) => return Poll::Ready(Err(Ended::TransportError(broken))),
-                Poll::Pending if was_silent && worker.is_draining() && !transport.wire.is_within_handshake() => {
+                Poll::Pending if was_silent && worker.is_draining() && !transport.wire.is_handshaking() => {
                     let parted = transport.poll_drain_grace(context);
                     return parted.map(|()| Err(Ended::Quietly("the server stops")));
                 }

@@ -12,8 +12,8 @@ use crate::{
     ClientCertificates, TlsSettings, TlsSettingsError, authorities, certificates::CertificateStore, provider::provider,
 };
 
-/// What all connections of a server share. Clones share it too, ticket keys included: any worker resumes the sessions of any
-/// other.
+/// What all connections of a server share. Clones share it too, ticket keys included: any worker resumes the sessions
+/// of any other.
 #[derive(Clone, Debug)]
 pub struct TlsAcceptor {
     pub(crate) config: Arc<ServerConfig>,
@@ -23,8 +23,8 @@ pub struct TlsAcceptor {
 }
 
 impl TlsAcceptor {
-    /// Reads the certificates. From here on handshakes check their files, at most once a second, and reload those that have
-    /// changed. If a new file cannot be used, the error log says so and the previous certificate stays in use.
+    /// Reads the certificates. From here on handshakes check their files, at most once a second, and reload those that
+    /// have changed. If a new file cannot be used, the error log says so and the previous certificate stays in use.
     ///
     /// # Errors
     ///
@@ -69,6 +69,6 @@ fn verifier(
     builder.build().map_err(|error| TlsSettingsError::Authorities(path.clone(), error.to_string()))
 }
 
-/// Tickets after a handshake of TLS 1.3: browsers open a second connection at times, and a ticket is used once (RFC 8446
-/// §C.4). OpenSSL, nginx and rustls send 2.
+/// Tickets after a handshake of TLS 1.3: browsers open a second connection at times, and a ticket is used once (RFC
+/// 8446 §C.4). OpenSSL, nginx and rustls send 2.
 const TICKETS: usize = 2;

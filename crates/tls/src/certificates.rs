@@ -71,7 +71,8 @@ impl CertificateStore {
         })
     }
 
-    /// Checks the files, unless that was done within the last second. Handshakes at the same time use the current certificates.
+    /// Checks the files, unless that was done within the last second. Handshakes at the same time use the current
+    /// certificates.
     pub(crate) fn reload_if_due(&self, now: Instant) {
         let mut watch = match self.watch.try_lock() {
             Ok(watch) => watch,
@@ -137,8 +138,8 @@ impl WatchedFiles {
         }
     }
 
-    /// A certificate is often written a moment before its key. If the second check finds the same versions, it is a mistake,
-    /// and logged once.
+    /// A certificate is often written a moment before its key. If the second check finds the same versions, it is a
+    /// mistake, and logged once.
     fn note_broken(&mut self, versions: Versions, error: &TlsSettingsError) {
         match &mut self.broken {
             Some(broken) if broken.versions == versions => {

@@ -9,9 +9,9 @@ use crate::{CertificateFiles, Protocol, TlsVersions};
 pub struct TlsClientSettings {
     /// How servers' certificates are verified.
     pub trust: Trust,
-    /// The application protocols to offer (ALPN), the most preferred first. A server that supports ALPN and none of these
-    /// refuses the connection (RFC 7301 §3.2); without ALPN nothing is negotiated, and the caller decides. An empty list
-    /// offers none.
+    /// The application protocols to offer (ALPN), the most preferred first. A server that supports ALPN and none of
+    /// these refuses the connection (RFC 7301 §3.2); without ALPN nothing is negotiated, and the caller decides. An
+    /// empty list offers none.
     pub protocols: Vec<Protocol>,
     /// The allowed versions.
     pub versions: TlsVersions,
@@ -29,8 +29,8 @@ pub enum Trust {
     System,
     /// By the authorities in this file (PEM).
     File(PathBuf),
-    /// Not at all: neither name, nor dates, nor signatures. An attacker on the path can read and change everything. For tests
-    /// and measurements of one's own servers.
+    /// Not at all: neither name, nor dates, nor signatures. An attacker on the path can read and change everything. For
+    /// tests and measurements of one's own servers.
     Unchecked,
 }
 

@@ -9,16 +9,16 @@ use crate::{
     provider::provider, verifier::verifier,
 };
 
-/// What all connections of a client share. Clones share it too, including the sessions to resume, which are behind a lock:
-/// threads that make thousands of connections a second should have a connector each.
+/// What all connections of a client share. Clones share it too, including the sessions to resume, which are behind a
+/// lock: threads that make thousands of connections a second should have a connector each.
 #[derive(Clone, Debug)]
 pub struct TlsConnector {
     pub(crate) config: Arc<ClientConfig>,
 }
 
 impl TlsConnector {
-    /// Reads the authorities and the certificate. The certificate is reloaded when its files change, as a server's is; the
-    /// authorities are not.
+    /// Reads the authorities and the certificate. The certificate is reloaded when its files change, as a server's is;
+    /// the authorities are not.
     ///
     /// # Errors
     ///
@@ -55,5 +55,6 @@ impl TlsConnector {
     }
 }
 
-/// Servers whose sessions are kept; with more of them, the least recently used is forgotten. The number is rustls' default.
+/// Servers whose sessions are kept; with more of them, the least recently used is forgotten. The number is rustls'
+/// default.
 const SERVERS: usize = 256;

@@ -18,8 +18,9 @@ pub(crate) struct FloodLimits {
 
 impl FloodLimits {
     /// Each costs processor time and carries no data, so a flood of them is an attack. The numbers are BoringSSL's
-    /// (`kMaxWarningAlerts`, `kMaxKeyUpdates`, `kMaxEmptyRecords`), which browsers and servers share; a second attempt to
-    /// renegotiate after a refusal is one too many. A ticket costs as much as a key update; servers send two to four.
+    /// (`kMaxWarningAlerts`, `kMaxKeyUpdates`, `kMaxEmptyRecords`), which browsers and servers share; a second attempt
+    /// to renegotiate after a refusal is one too many. A ticket costs as much as a key update; servers send two to
+    /// four.
     pub(crate) const NEW: Self =
         Self { warnings: 4, key_updates: 32, tickets: 32, empty_records: 32, renegotiations: 1 };
 

@@ -58,8 +58,8 @@ impl Handshake {
         self.send_queued(&mut [], sealed);
     }
 
-    /// Takes whole records of the handshake from the front of `received`; returns whether it is complete. Bytes after its
-    /// last record are left.
+    /// Takes whole records of the handshake from the front of `received`; returns whether it is complete. Bytes after
+    /// its last record are left.
     pub(crate) fn receive(&mut self, received: &mut BytesMut, sealed: &mut Vec<u8>) -> Result<bool, TlsError> {
         if !self.begun && !received.is_empty() {
             check_first_bytes(received, self.connection.side())?;
@@ -70,8 +70,8 @@ impl Handshake {
             let rest = &received[self.seen.min(received.len())..];
             let Some(header) = RecordHeader::of(rest) else { return Ok(false) };
             let whole = HEADER_LENGTH + header.length();
-            // The library sees a partial record once, for its header, which it may refuse. Not more often: it tries again to
-            // decrypt what it cannot (early data, RFC 8446 §4.2.10), and only so many times.
+            // The library sees a partial record once, for its header, which it may refuse. Not more often: it tries
+            // again to decrypt what it cannot (early data, RFC 8446 §4.2.10), and only so many times.
             let shown = rest.len().min(whole);
             let is_whole = shown == whole;
             if !is_whole && std::mem::replace(&mut self.seen_header, true) {
@@ -100,8 +100,8 @@ impl Handshake {
     ///
     /// # Errors
     ///
-    /// When the session was resumed and the client's certificate is no longer valid (`sealed` then has the alert), and when
-    /// the library's keys cannot be used.
+    /// When the session was resumed and the client's certificate is no longer valid (`sealed` then has the alert), and
+    /// when the library's keys cannot be used.
     pub(crate) fn into_traffic(self, sealed: &mut Vec<u8>) -> Result<Traffic, TlsError> {
         let accepted = self.check_resumed_client();
         let connection = self.connection.state();
@@ -130,8 +130,8 @@ impl Handshake {
         Ok(traffic)
     }
 
-    /// Verifies the certificate of a client that resumes a session: the library did so when the session began, which may be
-    /// long ago, since each resumption renews the ticket.
+    /// Verifies the certificate of a client that resumes a session: the library did so when the session began, which
+    /// may be long ago, since each resumption renews the ticket.
     fn check_resumed_client(&self) -> Result<(), CertificateError> {
         let connection = self.connection.state();
         let resumed = connection.handshake_kind() == Some(HandshakeKind::Resumed);
@@ -177,7 +177,8 @@ impl Handshake {
     }
 }
 
-/// RFC 8446 §5.1: the first byte is the type `handshake`, the second the major version. A server may also send an alert.
+/// RFC 8446 §5.1: the first byte is the type `handshake`, the second the major version. A server may also send an
+/// alert.
 fn check_first_bytes(received: &[u8], side: Side) -> Result<(), TlsError> {
     match (received, side) {
         ([] | [HANDSHAKE] | [HANDSHAKE, 3, ..], _) | ([ALERT] | [ALERT, 3, ..], Side::Client) => Ok(()),
@@ -192,7 +193,7 @@ fn check_first_bytes(received: &[u8], side: Side) -> Result<(), TlsError> {
 const HANDSHAKE: u8 = 22;
 const ALERT: u8 = 21;
 
-/// Bytes of records that are kept for an incomplete message. The library accepts messages of up to 64 KiB; and as much again
-/// for the overhead of their fragments. Without a limit, a message in fragments of one byte, each in a record full of padding,
-/// would take 16 KiB for each of its bytes.
+/// Bytes of records that are kept for an incomplete message. The library accepts messages of up to 64 KiB; and as much
+/// again for the overhead of their fragments. Without a limit, a message in fragments of one byte, each in a record
+/// full of padding, would take 16 KiB for each of its bytes.
 const MAX_HANDSHAKE_BUFFER: usize = 128 * 1024;

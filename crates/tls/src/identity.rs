@@ -76,8 +76,8 @@ impl Identity {
     }
 }
 
-/// Whether this looks like a successful response, and not an error response or an HTML page: a SEQUENCE of this length that
-/// begins with the status `successful` (RFC 6960 §4.2.1). Clients verify the rest.
+/// Whether this looks like a successful response, and not an error response or an HTML page: a SEQUENCE of this length
+/// that begins with the status `successful` (RFC 6960 §4.2.1). Clients verify the rest.
 fn is_ocsp_response(der: &[u8]) -> bool {
     let content = match der {
         [0x30, length @ 0..=0x7f, content @ ..] if content.len() == usize::from(*length) => content,

@@ -1,6 +1,8 @@
-//! TLS 1.2 and 1.3 for servers and clients, without I/O: bytes in, bytes out. The caller owns the socket and moves them.
+//! TLS 1.2 and 1.3 for servers and clients, without I/O: bytes in, bytes out. The caller owns the socket and moves
+//! them.
 //!
-//! rustls makes the handshake; the record layer after it is this crate's own, and decrypts records where they were received.
+//! rustls makes the handshake; the record layer after it is this crate's own, and decrypts records where they were
+//! received.
 //!
 //! ```no_run
 //! use bytes::BytesMut;

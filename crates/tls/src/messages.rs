@@ -4,7 +4,8 @@ use rustls::{AlertDescription, HandshakeType};
 
 use crate::{record::MAX_RECORD_PLAINTEXT, side::Side};
 
-/// Incoming messages. They may be fragmented across records (RFC 8446 §5.1); this keeps the beginning of an incomplete one.
+/// Incoming messages. They may be fragmented across records (RFC 8446 §5.1); this keeps the beginning of an incomplete
+/// one.
 #[derive(Default)]
 pub(crate) struct Messages {
     bytes: Vec<u8>,
@@ -52,8 +53,8 @@ impl Messages {
     ///
     /// # Errors
     ///
-    /// The alert to send, for another message, one that is too long, or bytes after a key update, which would have the old
-    /// keys.
+    /// The alert to send, for another message, one that is too long, or bytes after a key update, which would have the
+    /// old keys.
     pub(crate) fn next(&mut self, side: Side) -> Result<Option<Message>, AlertDescription> {
         let Some(kind) = self.bytes.first().map(|first| HandshakeType::from(*first)) else { return Ok(None) };
         let max_length = match (kind, side) {
@@ -85,6 +86,6 @@ impl Messages {
 /// A type and a length of three bytes (RFC 8446 §4).
 const HEADER_LENGTH: usize = 4;
 
-/// A ticket could have 128 KiB, which clients would have to keep. Tickets have some hundred bytes where the server keeps the
-/// session or the client has no certificate, and some thousand with one.
+/// A ticket could have 128 KiB, which clients would have to keep. Tickets have some hundred bytes where the server
+/// keeps the session or the client has no certificate, and some thousand with one.
 const MAX_TICKET_LENGTH: usize = MAX_RECORD_PLAINTEXT;

@@ -38,8 +38,8 @@ impl Names {
         this
     }
 
-    /// The certificate for a client that requests this name, in lower case, and supports these signature schemes: the first
-    /// that it can verify. If it can verify none, the handshake fails.
+    /// The certificate for a client that requests this name, in lower case, and supports these signature schemes: the
+    /// first that it can verify. If it can verify none, the handshake fails.
     pub(crate) fn choose(&self, name: Option<&str>, schemes: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
         let positions = name.and_then(|name| self.positions(name)).unwrap_or(&self.default);
         let mut keys = positions.iter().filter_map(|position| self.keys.get(*position));

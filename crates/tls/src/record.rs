@@ -14,8 +14,8 @@ use crate::{TlsError, TlsVersion};
 
 /// The keys of one direction, and how many records they have encrypted.
 ///
-/// A nonce is the sequence number XORed with a secret (RFC 8446 §5.3), and sequence numbers only increase: no nonce is used
-/// twice with a key.
+/// A nonce is the sequence number XORed with a secret (RFC 8446 §5.3), and sequence numbers only increase: no nonce is
+/// used twice with a key.
 pub(crate) struct RecordKeys {
     key: LessSafeKey,
     nonce_base: [u8; NONCE_LENGTH],
@@ -148,8 +148,8 @@ impl RecordKeys {
         nonce
     }
 
-    /// The additional data: the header (RFC 8446 §5.2), or the sequence number and the header with the length of the plaintext
-    /// (RFC 5246 §6.2.3.3).
+    /// The additional data: the header (RFC 8446 §5.2), or the sequence number and the header with the length of the
+    /// plaintext (RFC 5246 §6.2.3.3).
     fn additional(&self, header: RecordHeader, plaintext_length: usize) -> ([u8; 13], usize) {
         let mut additional = [0; 13];
         match self.format {
@@ -231,8 +231,8 @@ pub const RECORD_OVERHEAD: usize = HEADER_LENGTH + EXPLICIT_LENGTH + TAG_LENGTH;
 /// RFC 8446 §5.1: type, version, length.
 pub(crate) const HEADER_LENGTH: usize = 5;
 
-/// The longest body: RFC 5246 §6.2.3 allows 2048 bytes of overhead, RFC 8446 §5.2 only 256. No cipher in use adds more than
-/// 24, but TLS 1.3 may pad.
+/// The longest body: RFC 5246 §6.2.3 allows 2048 bytes of overhead, RFC 8446 §5.2 only 256. No cipher in use adds more
+/// than 24, but TLS 1.3 may pad.
 pub(crate) const MAX_RECORD_BODY: usize = MAX_RECORD_PLAINTEXT + 256;
 
 /// The same for all ciphers in use (RFC 5116 §5.1, RFC 8439 §2.8).

@@ -33,8 +33,8 @@ impl Schedule {
         }
     }
 
-    /// Keeps a ticket with which a later connection may resume the session (RFC 8446 §4.6.1); `ticket` is the message without its
-    /// header.
+    /// Keeps a ticket with which a later connection may resume the session (RFC 8446 §4.6.1); `ticket` is the message
+    /// without its header.
     ///
     /// # Errors
     ///

@@ -6,8 +6,8 @@ use crate::{Protocol, TlsAcceptor, TlsConnector, TlsDescription, TlsError, hands
 
 /// The TLS session of one connection; the caller moves the bytes.
 ///
-/// It keeps no bytes, neither received nor to be sent: they stay in the caller's buffers, and an idle session needs none.
-/// (Except the beginning of a fragmented ticket.)
+/// It keeps no bytes, neither received nor to be sent: they stay in the caller's buffers, and an idle session needs
+/// none. (Except the beginning of a fragmented ticket.)
 pub struct TlsSession {
     stage: Stage,
 }
@@ -25,8 +25,8 @@ enum Stage {
 pub struct Received {
     /// The handshake has just become complete: the protocol is negotiated, and sending is possible.
     pub established: bool,
-    /// The peer has just announced that it sends no more (close_notify). Input that ends without it was truncated, by the
-    /// network or by an attacker.
+    /// The peer has just announced that it sends no more (close_notify). Input that ends without it was truncated, by
+    /// the network or by an attacker.
     pub closed: bool,
 }
 
@@ -57,14 +57,15 @@ impl TlsSession {
         }
     }
 
-    /// Takes whole records from the front of `received` and appends their plaintext to `plaintext`; what must be sent back
-    /// is appended to `sealed`: flights of the handshake, tickets, new keys, alerts. What is left in `received` must still
-    /// be there, with more behind it, at the next call. Bytes after a close_notify are discarded (RFC 8446 §6.1).
+    /// Takes whole records from the front of `received` and appends their plaintext to `plaintext`; what must be sent
+    /// back is appended to `sealed`: flights of the handshake, tickets, new keys, alerts. What is left in `received`
+    /// must still be there, with more behind it, at the next call. Bytes after a close_notify are discarded (RFC 8446
+    /// §6.1).
     ///
     /// # Errors
     ///
-    /// When the peer violates the protocol, or there is no common version, cipher suite or protocol. `sealed` then has the
-    /// alert for the peer, and the session is over. Plaintext that was appended before is authentic and in order.
+    /// When the peer violates the protocol, or there is no common version, cipher suite or protocol. `sealed` then has
+    /// the alert for the peer, and the session is over. Plaintext that was appended before is authentic and in order.
     #[inline]
     pub fn receive(
         &mut self,
@@ -124,8 +125,8 @@ impl TlsSession {
         }
     }
 
-    /// Appends a close_notify: nothing more will be sent. The peer may continue to send. Does nothing before the handshake is
-    /// complete.
+    /// Appends a close_notify: nothing more will be sent. The peer may continue to send. Does nothing before the
+    /// handshake is complete.
     pub fn close(&mut self, sealed: &mut Vec<u8>) {
         if let Stage::Established(traffic) = &mut self.stage {
             traffic.close(sealed);

@@ -13,8 +13,8 @@ pub struct TlsSettings {
     pub versions: TlsVersions,
     /// Whether clients present certificates.
     pub client_certificates: ClientCertificates,
-    /// The supported application protocols (ALPN), the most preferred first. A client that offers protocols and none of these is
-    /// refused (RFC 7301 §3.2); with one that offers none, nothing is negotiated, and the caller decides.
+    /// The supported application protocols (ALPN), the most preferred first. A client that offers protocols and none of
+    /// these is refused (RFC 7301 §3.2); with one that offers none, nothing is negotiated, and the caller decides.
     pub protocols: Vec<Protocol>,
 }
 

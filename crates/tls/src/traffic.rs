@@ -1,8 +1,8 @@
 //! The record layer after the handshake: data, alerts, and key updates.
 //!
-//! rustls, which makes the handshake, could continue here, but its buffered connection copies each record on the heap. Here a
-//! record is decrypted where it was received, and encrypted into the buffer it is sent from; an idle session keeps nothing but
-//! its keys. docs/measurements/tls-records.md has the ratios.
+//! rustls, which makes the handshake, could continue here, but its buffered connection copies each record on the heap.
+//! Here a record is decrypted where it was received, and encrypted into the buffer it is sent from; an idle session
+//! keeps nothing but its keys. docs/measurements/tls-records.md has the ratios.
 
 use bytes::{Buf, BytesMut};
 use rustls::{AlertDescription, ContentType, HandshakeType, SupportedCipherSuite};
@@ -218,9 +218,9 @@ impl Traffic {
         Ok(())
     }
 
-    /// RFC 8446 §4.6.3: the next records of the peer have new keys. A requested update of ours waits until the next data, and is
-    /// made once for any number of requests: otherwise a peer that requests updates and reads nothing would pile up answers
-    /// here.
+    /// RFC 8446 §4.6.3: the next records of the peer have new keys. A requested update of ours waits until the next
+    /// data, and is made once for any number of requests: otherwise a peer that requests updates and reads nothing
+    /// would pile up answers here.
     fn handle_key_update(&mut self, request: KeyUpdateRequest) -> Result<(), TlsError> {
         take_one(&mut self.flood_limits.key_updates)?;
         self.receiving = RecordKeys::new(TlsVersion::Tls13, self.schedule()?.next_receiving()?)?;

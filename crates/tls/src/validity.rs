@@ -1,5 +1,5 @@
-//! Whether this side's certificate is valid at this time. A server starts with one that is not, since it may have no other,
-//! but clients reject it.
+//! Whether this side's certificate is valid at this time. A server starts with one that is not, since it may have no
+//! other, but clients reject it.
 
 use rustls::pki_types::{CertificateDer, UnixTime};
 use webpki::{EndEntityCert, Error, KeyUsage};

@@ -15,8 +15,8 @@ pub struct DrainMember {
 }
 
 impl DrainMember {
-    /// `until_dropped` closes when all listeners that hold it are dropped; `drained` becomes true when new connections no
-    /// longer come.
+    /// `until_dropped` closes when all listeners that hold it are dropped; `drained` becomes true when new connections
+    /// no longer come.
     #[must_use]
     pub fn new(until_dropped: mpsc::Sender<Infallible>, drained: watch::Receiver<bool>) -> Self {
         Self { _until_dropped: until_dropped, drained }
@@ -28,7 +28,8 @@ impl DrainMember {
 pub struct PortDrained(Option<watch::Receiver<bool>>);
 
 impl PortDrained {
-    /// Waits until new connections go to the other processes that share the port; returns at once where it is not shared.
+    /// Waits until new connections go to the other processes that share the port; returns at once where it is not
+    /// shared.
     pub async fn wait(&mut self) {
         if let Some(drained) = &mut self.0 {
             // An error means that the drain was dropped, so that it is over.

@@ -162,7 +162,7 @@ fn a_port_is_free_again_when_its_listener_is_gone_though_connections_linger() {
 fn addresses_of_other_machines_and_privileged_ports_are_explained() {
     // RFC 5737: an address nobody has.
     assert!(refusal("192.0.2.1:0").contains("is not an address of this machine"));
-    // Whether port 80 is refused depends on who runs the test, so only the words are looked at.
+    // Whether port 80 is refused depends on the user who runs the test, so this checks only the message.
     let message = BindError::new(&"127.0.0.1:80".parse().unwrap(), Cause::PrivilegedPort).to_string();
     assert!(message.contains("choose a higher port") && message.contains("setcap"), "{message}");
 }
@@ -302,7 +302,7 @@ fn an_inherited_unix_socket_keeps_its_file() {
     let listener = bind(&format!("fd:{}", given.as_raw_fd())).unwrap();
     assert_eq!(listener.local_address().to_string(), text);
     drop(listener);
-    assert!(path.exists(), "it belongs to whoever made it");
+    assert!(path.exists(), "it belongs to the process that made it");
 }
 
 #[test]

@@ -98,7 +98,7 @@ fn a_server_without_tls_is_an_error() {
     for line in [
         "the peer speaks HTTP, not TLS: use http://, or its port for https",
         "the peer does not speak TLS",
-        "the peer ended the connection within TLS's handshake",
+        "the peer closed the connection during the TLS handshake",
     ] {
         let Err(error) = run(dial(&destination, &connector)) else { panic!("{line}") };
         assert_eq!(error.to_string(), line);
@@ -130,7 +130,7 @@ fn data_with_the_last_flight_is_received() {
     }
 }
 
-/// Whoever is not believed hears why.
+/// A rejected server receives the reason as an alert.
 #[test]
 fn an_untrusted_server_gets_an_alert() {
     let (site, other) = (Site::new(), Site::with(Authority::named("another"), &[]));

@@ -92,7 +92,7 @@ fn reordered_repeated_and_missing_records_end_the_session() {
                 "the peer violated the TLS protocol (alert bad_record_mac)",
                 "{version:?} {order:?}"
             );
-            // The client is told.
+            // The client receives an alert.
             client.take(&server.sealed);
             assert!(client.process_new_packets().unwrap_err().to_string().contains("BadRecordMac"));
         }

@@ -83,7 +83,7 @@ fn alerts_end_the_session() {
         let (mut forger, mut server) = Forger::new(version);
         let error = server.receive(&forger.record(ALERT, &alert, 0), Delivery::Whole).unwrap_err();
         assert_eq!(error.to_string(), expected);
-        assert!(server.sealed.is_empty(), "whoever has gone is not answered");
+        assert!(server.sealed.is_empty(), "a peer that ended the session gets no answer");
         assert!(!server.session.is_closed_by_peer());
     }
 }
@@ -93,7 +93,7 @@ fn warnings_and_renegotiations_are_tolerated_up_to_a_limit() {
     let (mut forger, mut server) = Forger::new(TlsVersion::Tls12);
     let hello = [1, 0, 0, 2, 3, 3];
     server.receive(&forger.record(HANDSHAKE, &hello, 0), Delivery::Whole).unwrap();
-    assert_eq!(server.sealed.len(), 5 + 8 + 2 + 16, "a warning that there is no other handshake");
+    assert_eq!(server.sealed.len(), 5 + 8 + 2 + 16, "a no_renegotiation warning");
     server.receive(&forger.record(DATA, b"well then", 0), Delivery::Whole).unwrap();
     assert_eq!(server.plaintext, "well then");
     assert!(server.receive(&forger.record(HANDSHAKE, &hello, 0), Delivery::Whole).is_err());
@@ -132,7 +132,7 @@ fn a_fragmented_key_update_is_accepted() {
     }
 }
 
-/// Whoever wants new keys of us again and again, and reads nothing, must not make us keep an answer to each.
+/// A peer that requests key updates repeatedly, and reads nothing, must not make us keep an answer to each.
 #[test]
 fn key_update_requests_are_answered_once_before_the_next_data() {
     let (mut forger, mut server) = Forger::established_13();
@@ -188,8 +188,8 @@ fn a_flood_of_empty_records_ends_the_session() {
     assert_eq!((count, outcome.fault()), (32, Fault::Peer));
 }
 
-/// A message of the handshake may come in parts, and the library wants to see them all again until it is whole. Whoever
-/// makes the parts small and their records large must not make us keep that.
+/// A handshake message may come in fragments, which the library needs again until it is complete. A peer that sends tiny
+/// fragments in large records must not make us keep those.
 #[test]
 fn a_handshake_message_in_tiny_fragments_ends_the_session() {
     let (mut forger, mut server) = Forger::in_handshake();

@@ -27,7 +27,8 @@ fn ticket(length: usize) -> Vec<u8> {
 /// RFC 8446 §4
 const NEW_TICKET: u8 = 4;
 
-/// The way in which a server sends its tickets is its own: each in its record, all in one, in parts, with new keys behind.
+/// The way in which a server sends its tickets is its own: each in its record, all in one, in parts, with new keys
+/// behind.
 #[test]
 fn fragmented_tickets_resume_a_session() {
     let issued_for = ["example.com"];

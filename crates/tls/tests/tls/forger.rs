@@ -14,7 +14,7 @@ use crate::{
     theirs::{self, Theirs},
 };
 
-/// What a peer could encrypt who keeps to no rules.
+/// Encrypts records as a peer that ignores the rules of TLS could.
 pub(crate) struct Forger {
     key: LessSafeKey,
     iv: [u8; 12],

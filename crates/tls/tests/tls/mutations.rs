@@ -200,7 +200,7 @@ fn a_mutated_handshake_of_a_server_never_yields_plaintext() {
     let (mut refused, mut waiting) = (0, 0);
     for version in VERSIONS {
         for round in 0..300 {
-            // Each begins anew: a session that goes on has other flights.
+            // Each makes a full handshake: a resumed session has other flights.
             let connector = site.connector(version);
             let (mut client, mut server) = (Ours::connect(&connector, "example.com"), Server::new(&acceptor));
             let changed = random.below(if version == TlsVersion::Tls12 { 2 } else { 1 });

@@ -28,7 +28,7 @@ impl Program {
     /// Starts it with the site's certificate.
     fn start(site: &Site, version: TlsVersion, options: &[&str]) -> Self {
         let version = if version == TlsVersion::Tls13 { "-tls1_3" } else { "-tls1_2" };
-        // A line is told when it is written, though nobody sees it on a terminal.
+        // Output is line-buffered, though it does not go to a terminal.
         let mut child = Command::new("stdbuf")
             .args(["--output=L", "openssl", "s_server"])
             .args(["-accept", "127.0.0.1:0", "-cert", "0.pem", "-key", "0.key", "-alpn", "http/1.1"])
@@ -115,7 +115,7 @@ fn key_updates_are_accepted() {
     });
 }
 
-/// OpenSSL ends the session of who refuses another handshake; it is told so in words.
+/// OpenSSL ends the session of a peer that refuses to renegotiate, with an alert.
 #[test]
 fn renegotiation_is_refused() {
     let site = Site::new();

@@ -25,7 +25,8 @@ const SELF_SIGNED: &str = "is self-signed, and not trusted here";
 const FORGED: &str = "is not signed by the authority that it names, or is not the peer's own";
 const AUTHORITY: &str = "is a certificate authority's (CA:TRUE), which cannot identify a server";
 
-/// What a client thinks of a server with this certificate when it wants to speak with the name; and what the server hears.
+/// What a client thinks of a server with this certificate when it wants to speak with the name; and what the server
+/// hears.
 fn meet(issued: &Issued, name: &str, trust: Trust, version: TlsVersion) -> (Result<(), TlsError>, Option<String>) {
     let settings = TlsClientSettings { trust, versions: only(version), ..TlsClientSettings::default() };
     let connector = TlsConnector::new(settings).unwrap();
@@ -102,7 +103,7 @@ fn a_self_signed_certificate_is_accepted_if_it_is_trusted() {
     }
 }
 
-/// Not even what is no certificate.
+/// Not even malformed certificates are rejected.
 #[test]
 fn unchecked_trust_accepts_every_certificate() {
     #[derive(Debug)]
@@ -154,7 +155,7 @@ fn unreadable_authorities_are_reported() {
     }
 }
 
-/// What a system believes is told by its environment, which a test may set only for another process.
+/// The environment says which authorities a system trusts; a test may set it only for another process.
 #[test]
 fn the_system_authorities_and_ssl_cert_file_are_trusted() {
     let site = Site::new();

@@ -1,4 +1,4 @@
-//! Files that cannot be used, and what is said of them.
+//! Unusable files, and their error messages.
 
 use std::{fs, os::unix::fs::PermissionsExt};
 

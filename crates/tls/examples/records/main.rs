@@ -1,5 +1,5 @@
-//! What a TLS record costs with Serow's record layer, with rustls' buffered and with its unbuffered connection, and with
-//! the bare cipher; and the memory of an idle connection. `bench/records` runs it and prints the table.
+//! What a TLS record costs with Serow's record layer, with rustls' buffered and with its unbuffered connection, and
+//! with the bare cipher; and the memory of an idle connection. `bench/records` runs it and prints the table.
 //!
 //! ```text
 //! records seal|open IMPLEMENTATION BYTES TIMES     nanoseconds of processor time for each record
@@ -8,6 +8,8 @@
 //!
 //! `IMPLEMENTATION` is `serow`, `buffered`, `unbuffered` or `cipher`. All are the server's side of TLS 1.3 with
 //! AES-256-GCM by aws-lc-rs. Callgrind counts the instructions of the functions `measured_…`.
+
+mod implementations;
 
 use std::{
     error::Error,
@@ -18,19 +20,18 @@ use std::{
 };
 
 use ::aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
-use bytes::{Buf, BytesMut};
+use bytes::BytesMut;
 use rustix::time::{ClockId, clock_gettime};
 use rustls::{
     ClientConfig, ClientConnection, RootCertStore, ServerConfig, ServerConnection,
     crypto::aws_lc_rs,
     pki_types::{CertificateDer, PrivateKeyDer},
     server::{NoServerSessionStorage, UnbufferedServerConnection},
-    unbuffered::{ConnectionState, EncodeError},
     version::TLS13,
 };
-use serow_tls::{
-    Certificates, MAX_RECORD_PLAINTEXT, RECORD_OVERHEAD, SelfSigned, TlsAcceptor, TlsSession, TlsSettings,
-};
+use serow_tls::{Certificates, SelfSigned, TlsAcceptor, TlsSession, TlsSettings};
+
+use self::implementations::{Buffered, Serow, Server, Unbuffered};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -49,127 +50,6 @@ fn main() -> Outcome<()> {
         _ => return Err("records seal|open IMPLEMENTATION BYTES TIMES, or records memory IMPLEMENTATION COUNT".into()),
     }
     Ok(())
-}
-
-/// The server's side of a connection.
-trait Server {
-    /// Appends to `sealed` what answers the client's part of a handshake, which it takes from `received`.
-    fn shake_hands(&mut self, received: &mut BytesMut, sealed: &mut Vec<u8>) -> Outcome<()>;
-    /// Appends one record.
-    fn seal(&mut self, plaintext: &[u8], sealed: &mut Vec<u8>) -> Outcome<()>;
-    /// Takes one record from `received` and appends its plaintext.
-    fn open(&mut self, received: &mut BytesMut, plaintext: &mut BytesMut) -> Outcome<()>;
-}
-
-struct Serow(TlsSession);
-
-impl Server for Serow {
-    fn shake_hands(&mut self, received: &mut BytesMut, sealed: &mut Vec<u8>) -> Outcome<()> {
-        self.0.shake_hands(received, sealed)?;
-        Ok(())
-    }
-
-    fn seal(&mut self, plaintext: &[u8], sealed: &mut Vec<u8>) -> Outcome<()> {
-        Ok(self.0.seal(plaintext, MAX_RECORD_PLAINTEXT, sealed)?)
-    }
-
-    fn open(&mut self, received: &mut BytesMut, plaintext: &mut BytesMut) -> Outcome<()> {
-        self.0.receive(received, plaintext, &mut Vec::new())?;
-        Ok(())
-    }
-}
-
-struct Buffered(ServerConnection);
-
-impl Server for Buffered {
-    fn shake_hands(&mut self, received: &mut BytesMut, sealed: &mut Vec<u8>) -> Outcome<()> {
-        while self.0.is_handshaking() && !received.is_empty() {
-            let count = self.0.read_tls(&mut &received[..])?;
-            received.advance(count);
-            self.0.process_new_packets()?;
-        }
-        while self.0.wants_write() {
-            self.0.write_tls(sealed)?;
-        }
-        Ok(())
-    }
-
-    fn seal(&mut self, plaintext: &[u8], sealed: &mut Vec<u8>) -> Outcome<()> {
-        self.0.writer().write_all(plaintext)?;
-        while self.0.wants_write() {
-            self.0.write_tls(sealed)?;
-        }
-        Ok(())
-    }
-
-    fn open(&mut self, received: &mut BytesMut, plaintext: &mut BytesMut) -> Outcome<()> {
-        while !received.is_empty() {
-            let count = self.0.read_tls(&mut &received[..])?;
-            received.advance(count);
-            let length = self.0.process_new_packets()?.plaintext_bytes_to_read();
-            let start = plaintext.len();
-            plaintext.resize(start + length, 0);
-            self.0.reader().read_exact(&mut plaintext[start..])?;
-        }
-        Ok(())
-    }
-}
-
-struct Unbuffered(UnbufferedServerConnection);
-
-impl Server for Unbuffered {
-    fn shake_hands(&mut self, received: &mut BytesMut, sealed: &mut Vec<u8>) -> Outcome<()> {
-        loop {
-            let status = self.0.process_tls_records(received);
-            let discard = status.discard;
-            let is_waiting = match status.state? {
-                ConnectionState::EncodeTlsData(mut data) => {
-                    if let Err(EncodeError::InsufficientSize(size)) = data.encode(&mut []) {
-                        let start = sealed.len();
-                        sealed.resize(start + size.required_size, 0);
-                        data.encode(&mut sealed[start..])?;
-                    }
-                    false
-                }
-                ConnectionState::TransmitTlsData(data) => {
-                    data.done();
-                    false
-                }
-                _ => true,
-            };
-            received.advance(discard);
-            if is_waiting {
-                return Ok(());
-            }
-        }
-    }
-
-    fn seal(&mut self, plaintext: &[u8], sealed: &mut Vec<u8>) -> Outcome<()> {
-        let ConnectionState::WriteTraffic(mut writer) = self.0.process_tls_records(&mut []).state? else {
-            return Err("the connection is not ready to send".into());
-        };
-        let start = sealed.len();
-        sealed.resize(start + plaintext.len() + RECORD_OVERHEAD, 0);
-        let length = writer.encrypt(plaintext, &mut sealed[start..])?;
-        sealed.truncate(start + length);
-        Ok(())
-    }
-
-    fn open(&mut self, received: &mut BytesMut, plaintext: &mut BytesMut) -> Outcome<()> {
-        while !received.is_empty() {
-            let status = self.0.process_tls_records(received);
-            let mut discard = status.discard;
-            if let ConnectionState::ReadTraffic(mut reader) = status.state? {
-                while let Some(record) = reader.next_record() {
-                    let record = record?;
-                    discard += record.discard;
-                    plaintext.extend_from_slice(record.payload);
-                }
-            }
-            received.advance(discard);
-        }
-        Ok(())
-    }
 }
 
 /// Makes connections: the configurations of both sides.
