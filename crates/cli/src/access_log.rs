@@ -18,6 +18,7 @@ mod attempts;
 mod combined;
 mod date;
 mod destination;
+mod error;
 mod escape;
 #[cfg(test)]
 mod example;
@@ -36,6 +37,7 @@ mod writer;
 
 pub(crate) use self::{
     destination::{Destination, InvalidDestination},
+    error::AccessLogError,
     format::Format,
     queue::LineCounts,
     writer::{AccessLogWriter, LineCounter},

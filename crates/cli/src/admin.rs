@@ -20,6 +20,7 @@ mod applications;
 mod audit;
 pub(crate) mod document;
 mod door;
+mod error;
 #[cfg(test)]
 mod exposition;
 mod fields;
@@ -44,6 +45,7 @@ use std::io::{self, Write};
 pub(crate) use self::{
     address::AdminAddress,
     door::Door,
+    error::AdminError,
     fields::FIELDS,
     question::NoAnswer,
     sources::Sources,
@@ -57,36 +59,36 @@ use serow::Address;
 use self::question::Question;
 use crate::{
     arguments::{DoorArguments, DrainArguments, ServerWishArguments, StatusArguments},
+    command_error::CommandError,
     configuration,
-    failure::Failure,
     written::Count,
 };
 
 /// `serow status`: prints how a running server is doing.
-pub(crate) fn print_status(arguments: &StatusArguments) -> Result<(), Failure> {
+pub(crate) fn print_status(arguments: &StatusArguments) -> Result<(), CommandError> {
     let entrance = Entrance::new(&arguments.door)?;
     let json = entrance.ask(&Question::Status)?;
     let text = match arguments.json {
         true => json,
-        false => summary::of(&json).ok_or_else(|| Failure::Status(question::not_ours(&entrance.address)))?,
+        false => summary::of(&json).ok_or_else(|| CommandError::from(question::not_ours(&entrance.address)))?,
     };
     print(&text)
 }
 
 /// `serow reload`: has a running server read its file anew.
-pub(crate) fn reload(arguments: &DoorArguments) -> Result<(), Failure> {
+pub(crate) fn reload(arguments: &DoorArguments) -> Result<(), CommandError> {
     print(&Entrance::new(arguments)?.ask(&Question::Reload)?)
 }
 
 /// `serow drain`: ends a running server in order, or has one that it asks get nothing new.
-pub(crate) fn drain(arguments: DrainArguments) -> Result<(), Failure> {
+pub(crate) fn drain(arguments: DrainArguments) -> Result<(), CommandError> {
     let DrainArguments { upstream, server, remembering, door } = arguments;
     match (upstream, server) {
         (Some(upstream), Some(server)) => {
             wish(ServerWishArguments { upstream, server, remembering, door }, Action::Drain, None)
         }
         _ if remembering.persist => {
-            Err(Failure::Misuse("--persist is for a server of an upstream: name both, or leave it out".to_owned()))
+            Err(CommandError::Usage("--persist is for a server of an upstream: name both, or leave it out".to_owned()))
         }
         _ => print(&Entrance::new(&door)?.ask(&Question::Drain)?),
     }
@@ -97,11 +99,11 @@ pub(crate) fn wish(
     arguments: ServerWishArguments,
     action: Action,
     weight: Option<Count<1, 65_535>>,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let ServerWishArguments { upstream, server, remembering, door } = arguments;
     let weight = weight.and_then(|weight| u16::try_from(weight.get()).ok());
     let wish = Wish { upstream, server, action, weight, persist: remembering.persist };
-    let json = serde_json::to_string(&wish).map_err(|error| Failure::System(error.into()))?;
+    let json = serde_json::to_string(&wish).map_err(|error| CommandError::system(error.into()))?;
     print(&Entrance::new(&door)?.ask(&Question::Wish(json))?)
 }
 
@@ -112,14 +114,14 @@ struct Entrance {
 }
 
 impl Entrance {
-    fn new(arguments: &DoorArguments) -> Result<Self, Failure> {
+    fn new(arguments: &DoorArguments) -> Result<Self, CommandError> {
         let (address, token_file) = match (&arguments.admin, &arguments.config) {
             (Some(address), _) => (address.clone(), None),
-            (None, Some(file)) => match configuration::door(file).map_err(Failure::Configuration)? {
+            (None, Some(file)) => match configuration::door(file).map_err(CommandError::from)? {
                 Some(door) => (door.address.0, door.token_file),
                 None => {
                     let file = file.display();
-                    return Err(Failure::Misuse(format!(
+                    return Err(CommandError::Usage(format!(
                         "{file} has no `admin` that could be asked: add one, as in admin = {USUAL:?}"
                     )));
                 }
@@ -128,17 +130,26 @@ impl Entrance {
         };
         let token_file = arguments.admin_token_file.clone().or(token_file);
         let token = token_file.map(|file| token::read(&file)).transpose();
-        Ok(Self { address, token: token.map_err(|reason| Failure::Misuse(format!("--admin-token-file: {reason}")))? })
+        Ok(Self {
+            address,
+            token: token.map_err(|reason| CommandError::Usage(format!("--admin-token-file: {reason}")))?,
+        })
     }
 
-    fn ask(&self, question: &Question) -> Result<String, Failure> {
-        question::ask(&self.address, self.token.as_deref(), question).map_err(Failure::Status)
+    fn ask(&self, question: &Question) -> Result<String, CommandError> {
+        question::ask(&self.address, self.token.as_deref(), question).map_err(CommandError::from)
     }
 }
 
 /// Where a service of the system has its door.
 const USUAL: &str = "unix:/run/serow/admin.sock";
 
-fn print(text: &str) -> Result<(), Failure> {
-    io::stdout().write_all(text.as_bytes()).map_err(Failure::Output)
+fn print(text: &str) -> Result<(), CommandError> {
+    io::stdout().write_all(text.as_bytes()).map_err(CommandError::output)
+}
+
+impl From<NoAnswer> for CommandError {
+    fn from(error: NoAnswer) -> Self {
+        Self::FailedWithReport(Box::new(error))
+    }
 }

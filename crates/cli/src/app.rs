@@ -13,26 +13,26 @@ use tokio::{
 use crate::{
     announcement::announce,
     application::Application,
+    command_error::CommandError,
     error_log,
-    failure::Failure,
     serving::{Served, Serving},
     settings::AppSettings,
 };
 
 /// Runs the application and serves it until TERM or INT; HUP loads it anew.
-pub(crate) fn serve(settings: AppSettings) -> Result<(), Failure> {
+pub(crate) fn serve(settings: AppSettings) -> Result<(), CommandError> {
     let AppSettings { application, server } = settings;
     error_log::begin(server.level);
-    forbid_tracing().map_err(Failure::System)?;
+    forbid_tracing().map_err(CommandError::system)?;
     // From here on, who sends HUP too early does not end the server.
-    let hangups = Hangups::new().map_err(Failure::System)?;
+    let hangups = Hangups::new().map_err(CommandError::system)?;
     // The sockets before the application: whether there are any is known at once, and clients that come meanwhile wait.
     let serving = Serving::bind(server)?;
-    let workers = application.run().map_err(Failure::NotStarted)?;
+    let workers = application.run().map_err(CommandError::report)?;
     let reloader = workers.reloader();
     let (reloading, stopper, leaving) = (reloader.clone(), serving.stopper(), application.clone());
     let wait = move || hangups.reload(&reloading, &stopper, &leaving);
-    thread::Builder::new().name("serow-reload".to_owned()).spawn(wait).map_err(Failure::System)?;
+    thread::Builder::new().name("serow-reload".to_owned()).spawn(wait).map_err(CommandError::system)?;
     let upstreams = application.upstream().cloned().into_iter().collect();
     let name = application.description();
     let handler = application.handler();

@@ -10,7 +10,8 @@ use crate::{
         AppArguments, BenchArguments, CheckArguments, DoorArguments, DrainArguments, FilesArguments, ProxyArguments,
         RunArguments, ServerWishArguments, StatusArguments, SuperviseArguments, WeightArguments,
     },
-    failure::Failure,
+    command_error::CommandError,
+    usage,
 };
 
 /// A web server.
@@ -115,7 +116,7 @@ pub(crate) enum Command {
 
 impl CommandLine {
     /// Reads the arguments of the process, its own name first.
-    pub(crate) fn read(arguments: impl Iterator<Item = OsString>) -> Result<Command, Failure> {
+    pub(crate) fn read(arguments: impl Iterator<Item = OsString>) -> Result<Command, CommandError> {
         let mut arguments: Vec<OsString> = arguments.collect();
         if arguments.first().is_some_and(is_start_server) {
             arguments.insert(1, "supervise".into());
@@ -128,7 +129,7 @@ impl CommandLine {
             [command, _] => command.to_owned(),
         };
         let parsed = Self::try_parse_from(arguments).map(|line| line.command);
-        parsed.map_err(|error| Failure::of_command_line(&command, error))
+        parsed.map_err(|error| usage::error_of(&command, error))
     }
 }
 
@@ -291,7 +292,7 @@ Signals:
 mod tests {
     use super::*;
 
-    fn read(arguments: &[&str]) -> Result<Command, Failure> {
+    fn read(arguments: &[&str]) -> Result<Command, CommandError> {
         CommandLine::read(std::iter::once("serow").chain(arguments.iter().copied()).map(OsString::from))
     }
 
@@ -308,7 +309,7 @@ mod tests {
         assert!(matches!(read(&["manual"]), Ok(Command::Manual)));
         assert!(matches!(read(&["status"]), Ok(Command::Status(_))));
         for arguments in [&["help"][..], &["--help"], &["-V"], &["files", "-h"], &["public", "--help"]] {
-            assert!(matches!(read(arguments), Err(Failure::Help(_))), "{arguments:?}");
+            assert!(matches!(read(arguments), Err(CommandError::Help(_))), "{arguments:?}");
         }
     }
 }

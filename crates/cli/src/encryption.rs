@@ -8,7 +8,7 @@ use serow::{
 
 use crate::{
     arguments::{CertificateArgument, ClientArgument, TlsArguments, VersionsArgument},
-    settings::Contradiction,
+    settings::SettingError,
     strict_transport::StrictTransport,
     to_tls::{Redirected, ToTls},
 };
@@ -54,10 +54,10 @@ pub(crate) fn run<H: Handler + Send>(
 }
 
 /// What is wrong with the files of certificates, of all settings that name some.
-pub(crate) fn unusable_files(written: &TlsArguments) -> Vec<Contradiction> {
+pub(crate) fn unusable_files(written: &TlsArguments) -> Vec<SettingError> {
     let unusable = |key, settings: TlsSettings| {
         let error = settings.check().err()?;
-        Some(Contradiction::new(key, format!("`{key}`: {error}")))
+        Some(SettingError::new(key, format!("`{key}`: {error}")))
     };
     let mut found = Vec::new();
     // What is wrong with the names themselves is found where they are used.
@@ -66,7 +66,7 @@ pub(crate) fn unusable_files(written: &TlsArguments) -> Vec<Contradiction> {
         let without_response = CertificateFiles { ocsp_response: None, ..files.clone() };
         let wrong = unusable("tls", TlsSettings::files(vec![without_response]))
             .or_else(|| unusable("tls-ocsp", TlsSettings::files(vec![files.clone()])));
-        found.extend(wrong.map(|contradiction| contradiction.of_element(number)));
+        found.extend(wrong.map(|error| error.of_element(number)));
     }
     if found.is_empty() && !files.is_empty() && written.tls_client_ca.is_some() {
         let client_certificates = client_certificates(written).unwrap_or_default();
@@ -92,7 +92,7 @@ fn encrypted_port(server: &BoundServer) -> u16 {
 }
 
 /// How connections are encrypted; nothing where they are not.
-pub(crate) fn tls_settings(written: &TlsArguments) -> Result<Option<TlsSettings>, Contradiction> {
+pub(crate) fn tls_settings(written: &TlsArguments) -> Result<Option<TlsSettings>, SettingError> {
     if written.tls.is_empty() {
         return match setting_without_tls(written) {
             Some(key) => refuse(key, format!("`{key}` needs `tls`: name a certificate there, or write self-signed")),
@@ -107,7 +107,7 @@ pub(crate) fn tls_settings(written: &TlsArguments) -> Result<Option<TlsSettings>
             let text = "`tls-ocsp`: no authority says anything of a self-signed certificate; leave it out";
             return refuse("tls-ocsp", text);
         }
-        TlsSettings::self_signed().map_err(|error| Contradiction::new("tls", error.to_string()))?
+        TlsSettings::self_signed().map_err(|error| SettingError::new("tls", error.to_string()))?
     } else {
         TlsSettings::files(files(written)?)
     };
@@ -128,7 +128,7 @@ fn setting_without_tls(written: &TlsArguments) -> Option<&'static str> {
     given.into_iter().find(|(_, is_given)| *is_given).map(|(key, _)| key)
 }
 
-fn files(written: &TlsArguments) -> Result<Vec<CertificateFiles>, Contradiction> {
+fn files(written: &TlsArguments) -> Result<Vec<CertificateFiles>, SettingError> {
     if written.tls_ocsp.len() > written.tls.len() {
         let text = "`tls-ocsp` is given more often than `tls`: give one for each certificate, in the same order";
         return refuse("tls-ocsp", text);
@@ -158,7 +158,7 @@ fn versions(written: VersionsArgument) -> TlsVersions {
     TlsVersions { lowest, highest }
 }
 
-fn client_certificates(written: &TlsArguments) -> Result<ClientCertificates, Contradiction> {
+fn client_certificates(written: &TlsArguments) -> Result<ClientCertificates, SettingError> {
     match (&written.tls_client_ca, written.tls_client) {
         (Some(path), ClientArgument::Required) => Ok(ClientCertificates::Required(path.clone())),
         (Some(path), ClientArgument::Optional) => Ok(ClientCertificates::Optional(path.clone())),
@@ -169,6 +169,6 @@ fn client_certificates(written: &TlsArguments) -> Result<ClientCertificates, Con
     }
 }
 
-fn refuse<T>(key: &'static str, text: impl Into<String>) -> Result<T, Contradiction> {
-    Err(Contradiction::new(key, text))
+fn refuse<T>(key: &'static str, text: impl Into<String>) -> Result<T, SettingError> {
+    Err(SettingError::new(key, text))
 }

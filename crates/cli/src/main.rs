@@ -5,7 +5,7 @@
 //! | what was written: options and their values | `command_line.rs`, `arguments/`, `written/` |
 //! | the same in a settings file; whether one is right | `configuration.rs`, `configuration/`, `check.rs` |
 //! | what it means: the settings of the parts, checked | `settings.rs`, `settings/`, `encryption.rs` |
-//! | what is said where it means nothing | `failure.rs`, `misuse.rs` |
+//! | what is said where it means nothing | `failure.rs`, `usage.rs` |
 //! | serving a folder; other servers; an application; what all do alike | `folder.rs`; `proxy.rs`; `app.rs`, `application.rs`; `serving.rs` |
 //! | at sockets that a supervisor opened | `inherited.rs` |
 //! | handlers around it, where there is TLS | `strict_transport.rs`, `to_tls.rs` |
@@ -29,16 +29,16 @@ mod application;
 mod arguments;
 mod bench;
 mod check;
+mod command_error;
 mod command_line;
 mod configuration;
 mod descriptors;
 mod encryption;
 mod error_log;
-mod failure;
 mod folder;
 mod inherited;
 mod manual;
-mod misuse;
+mod printable;
 mod proxy;
 mod readable;
 mod run;
@@ -48,22 +48,18 @@ mod settings;
 mod strict_transport;
 mod supervise;
 mod to_tls;
+mod usage;
 mod waterfall;
 mod written;
 
-use std::{
-    env,
-    io::{self, Write},
-    process::ExitCode,
-};
+use std::{env, process::ExitCode};
 
 use mimalloc::MiMalloc;
 
 use self::{
     admin::Action,
+    command_error::exit_code,
     command_line::{Command, CommandLine},
-    configuration::ConfigurationError,
-    failure::Failure,
 };
 
 /// Faster than the system's, above all for many small pieces of several threads.
@@ -98,25 +94,4 @@ fn main() -> ExitCode {
         Err(failure) => Err(failure),
     };
     exit_code(outcome)
-}
-
-/// What the process ends with; what is wrong is said.
-fn exit_code(outcome: Result<(), Failure>) -> ExitCode {
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(Failure::Help(help)) => {
-            // Whoever asked for it may have seen enough and left (`serow --help | head -1`).
-            let _ = help.print();
-            ExitCode::SUCCESS
-        }
-        Err(Failure::Configuration(error @ ConfigurationError::Wrong(_))) => {
-            let _ = writeln!(io::stderr(), "{error}");
-            Failure::Configuration(error).exit_code()
-        }
-        Err(failure) => {
-            // Where even this fails, nobody is left to be told.
-            let _ = writeln!(io::stderr(), "serow: {}", failure.line());
-            failure.exit_code()
-        }
-    }
 }

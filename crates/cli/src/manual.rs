@@ -4,11 +4,11 @@ use std::io::{self, Write};
 
 use clap::{Arg, ArgAction, Command, CommandFactory};
 
-use crate::{command_line::CommandLine, failure::Failure};
+use crate::{command_error::CommandError, command_line::CommandLine};
 
 /// Prints the manual.
-pub(crate) fn print() -> Result<(), Failure> {
-    io::stdout().write_all(text().as_bytes()).map_err(Failure::Output)
+pub(crate) fn print() -> Result<(), CommandError> {
+    io::stdout().write_all(text().as_bytes()).map_err(CommandError::output)
 }
 
 fn text() -> String {

@@ -4,20 +4,20 @@ use serow_net::process::forbid_tracing;
 use serow_proxy::{Proxy, Upkeep, Upstream};
 
 use crate::{
+    command_error::CommandError,
     error_log,
-    failure::Failure,
     serving::{Served, Serving},
     settings::ProxySettings,
 };
 
 /// Proxies until TERM or INT.
-pub(crate) fn serve(settings: ProxySettings) -> Result<(), Failure> {
+pub(crate) fn serve(settings: ProxySettings) -> Result<(), CommandError> {
     let ProxySettings { upstream, forwarding, server } = settings;
     error_log::begin(server.level);
-    forbid_tracing().map_err(Failure::System)?;
+    forbid_tracing().map_err(CommandError::system)?;
     let served = upstream.servers.iter().map(|server| server.address.to_string()).collect::<Vec<_>>().join(", ");
     let upstream = Upstream::new(upstream);
-    let _upkeep = Upkeep::start(vec![upstream.clone()]).map_err(Failure::System)?;
+    let _upkeep = Upkeep::start(vec![upstream.clone()]).map_err(CommandError::system)?;
     let proxy = Proxy::new(upstream.clone(), forwarding);
     Serving::bind(server)?.serve(proxy, Served { name: &served, upstreams: vec![upstream], ..Served::default() })
 }

@@ -7,12 +7,12 @@ use serow_apps::Reloader;
 use serow_proxy::{SpoolSpace, Upstream};
 
 use crate::{
-    access_log::AccessLogWriter,
-    admin::{AdminAddress, Door, Sources, Subject},
+    access_log::{AccessLogError, AccessLogWriter},
+    admin::{AdminAddress, AdminError, Door, Sources, Subject},
     announcement::{self, announce},
     application::Application,
+    command_error::CommandError,
     encryption::{self, Encryption},
-    failure::Failure,
     sandbox::{Reason, SandboxState},
     settings::ServerSettings,
 };
@@ -41,7 +41,7 @@ pub(crate) struct Served<'a> {
 
 impl Serving {
     /// Opens the sockets and the log: from here on, connections wait.
-    pub(crate) fn bind(settings: ServerSettings) -> Result<Self, Failure> {
+    pub(crate) fn bind(settings: ServerSettings) -> Result<Self, CommandError> {
         let ServerSettings { listeners, server, encryption, admin, admin_token, access_log, max_spool, .. } = settings;
         SpoolSpace::default().set_limit(max_spool);
         let mut server = listeners.iter().fold(server, |server, listener| listener.add_to(server));
@@ -59,7 +59,7 @@ impl Serving {
     }
 
     /// Serves with this handler until TERM or INT.
-    pub(crate) fn serve<H: Handler + Send>(self, handler: H, served: Served<'_>) -> Result<(), Failure> {
+    pub(crate) fn serve<H: Handler + Send>(self, handler: H, served: Served<'_>) -> Result<(), CommandError> {
         let Self { server, encryption, admin, admin_token, log } = self;
         let Served { name, upstreams, application, reloader } = served;
         let applications = application.into_iter().collect();
@@ -81,6 +81,18 @@ impl Serving {
         // What a server that stops still does can be asked until it is done.
         drop(door);
         log.finish();
-        outcome.map_err(Failure::from)
+        outcome.map_err(CommandError::from)
+    }
+}
+
+impl From<AccessLogError> for CommandError {
+    fn from(error: AccessLogError) -> Self {
+        Self::Failed(Box::new(error))
+    }
+}
+
+impl From<AdminError> for CommandError {
+    fn from(error: AdminError) -> Self {
+        Self::Failed(format!("--admin: {error}").into())
     }
 }

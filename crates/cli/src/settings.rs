@@ -3,12 +3,12 @@
 
 mod application;
 mod check;
-mod contradiction;
 mod folder;
 mod listeners;
 mod program;
 mod proxy;
 mod running;
+mod setting_error;
 mod upstream;
 
 use std::time::Duration;
@@ -18,11 +18,11 @@ use tracing::level_filters::LevelFilter;
 
 pub(crate) use self::{
     application::{AppSettings, application},
-    contradiction::{Contradiction, in_options},
     folder::{FolderSettings, folder_settings},
     listeners::{ListenerSettings, Purpose},
     program::program,
     proxy::{ProxySettings, forwarding_settings, reads_attempts},
+    setting_error::{SettingError, in_options},
     upstream::upstream_settings,
 };
 use crate::{
@@ -64,7 +64,7 @@ pub(crate) struct ServerSettings {
 
 impl ServerSettings {
     /// Finds out what was written means together.
-    pub(crate) fn new(written: GeneralArguments, shares: Shares) -> Result<Self, Contradiction> {
+    pub(crate) fn new(written: GeneralArguments, shares: Shares) -> Result<Self, SettingError> {
         let GeneralArguments { listening, tls, http, logging, admin, limits, timeouts } = written;
         let tls_settings = tls_settings(&tls)?;
         let (listeners, redirected) = listeners::listeners(&listening, &tls, tls_settings.is_some())?;
@@ -151,9 +151,9 @@ fn timeouts(written: &TimeoutArguments) -> Timeouts {
 }
 
 /// The token of a file, for a port.
-fn admin_token(written: &AdminArguments) -> Result<Option<String>, Contradiction> {
+fn admin_token(written: &AdminArguments) -> Result<Option<String>, SettingError> {
     let Some(file) = &written.admin_token_file else { return Ok(None) };
-    let refuse = |text: String| Err(Contradiction::new("admin-token-file", text));
+    let refuse = |text: String| Err(SettingError::new("admin-token-file", text));
     match written.admin.as_ref().map(|address| &address.0) {
         None => refuse("`admin-token-file` needs `admin`: write a port there, as in 127.0.0.1:9901".to_owned()),
         Some(Address::Tcp(_)) => match read_token(file) {

@@ -6,8 +6,7 @@ mod file;
 use std::{io, time::Duration};
 
 use self::{command::Command, file::LogFile};
-use super::{destination::Destination, syslog::Link};
-use crate::failure::Failure;
+use super::{AccessLogError, destination::Destination, syslog::Link};
 
 /// Takes lines, one call at a time, on a thread that may wait.
 pub(super) enum Sink {
@@ -30,7 +29,7 @@ pub(super) enum Trouble {
 impl Sink {
     /// Opens a file. Commands are started and collectors are connected to when there is something for them: one that is not
     /// there yet is no reason not to serve, and a command must not inherit sockets that are only now being opened.
-    pub(super) fn open(destination: Destination) -> Result<Self, Failure> {
+    pub(super) fn open(destination: Destination) -> Result<Self, AccessLogError> {
         Ok(match destination {
             Destination::StandardOutput => Self::File(LogFile::standard_output()?),
             Destination::File(path) => Self::File(LogFile::open(path)?),

@@ -8,8 +8,10 @@ use tokio::{
     signal::unix::{Signal, SignalKind, signal},
 };
 
-use super::queue::{Loss, Queue};
-use crate::failure::Failure;
+use super::{
+    AccessLogError,
+    queue::{Loss, Queue},
+};
 
 /// What hears SIGUSR1.
 pub(super) struct Watch {
@@ -19,17 +21,17 @@ pub(super) struct Watch {
 
 impl Watch {
     /// SIGUSR1 ends no process from here on.
-    pub(super) fn new() -> Result<Self, Failure> {
-        let runtime = Builder::new_current_thread().enable_io().build().map_err(Failure::System)?;
+    pub(super) fn new() -> Result<Self, AccessLogError> {
+        let runtime = Builder::new_current_thread().enable_io().build().map_err(AccessLogError::System)?;
         let reopen = {
             let _context = runtime.enter();
-            signal(SignalKind::user_defined1()).map_err(Failure::System)?
+            signal(SignalKind::user_defined1()).map_err(AccessLogError::System)?
         };
         Ok(Self { runtime, reopen })
     }
 
     /// Watches over this queue, on a thread that ends with the process.
-    pub(super) fn begin(self, queue: Arc<Queue>) -> Result<(), Failure> {
+    pub(super) fn begin(self, queue: Arc<Queue>) -> Result<(), AccessLogError> {
         let Self { runtime, mut reopen } = self;
         let watch = move || {
             runtime.block_on(async {
@@ -42,7 +44,7 @@ impl Watch {
             });
         };
         let thread = thread::Builder::new().name("serow-log-watch".to_owned()).spawn(watch);
-        thread.map(drop).map_err(Failure::System)
+        thread.map(drop).map_err(AccessLogError::System)
     }
 }
 

@@ -8,14 +8,13 @@ use std::{
 };
 
 use super::{
-    Destination, Format,
+    AccessLogError, Destination, Format,
     lines::LogMaker,
     queue::{Batch, LineCounts, Paused, Queue, Task},
     sink::{Sink, Trouble},
     syslog::Header,
     watch::Watch,
 };
-use crate::failure::Failure;
 
 /// The running thread, if there is an access log.
 pub(crate) struct AccessLogWriter {
@@ -35,7 +34,7 @@ pub(crate) struct LineCounter(Option<Arc<Queue>>);
 impl AccessLogWriter {
     /// Opens the log and starts its threads. SIGUSR1 ends no process from here on, whether there is a log or not: whatever
     /// rotates logs sends it to all.
-    pub(crate) fn start(log: Option<(Destination, Format)>) -> Result<Self, Failure> {
+    pub(crate) fn start(log: Option<(Destination, Format)>) -> Result<Self, AccessLogError> {
         let watch = Watch::new()?;
         let Some((destination, format)) = log else {
             return Ok(Self { running: None });
@@ -51,7 +50,7 @@ impl AccessLogWriter {
             output.run();
             drop(alive);
         };
-        thread::Builder::new().name("serow-log".to_owned()).spawn(run).map_err(Failure::System)?;
+        thread::Builder::new().name("serow-log".to_owned()).spawn(run).map_err(AccessLogError::System)?;
         watch.begin(Arc::clone(&queue))?;
         Ok(Self { running: Some(Running { maker: LogMaker::new(queue, format, header), ended }) })
     }

@@ -1,7 +1,6 @@
 //! A server beside the server: it answers those who run it.
 
 use std::{
-    io,
     thread::{self, JoinHandle},
     time::Duration,
 };
@@ -10,12 +9,11 @@ use rustix::process::geteuid;
 use serow::{Address, Limits, ListenOptions, Server, Stopper, Timeouts};
 
 use super::{
-    AdminAddress,
+    AdminAddress, AdminError,
     pages::{Pages, Visitors},
     subject::Subject,
     token::Token,
 };
-use crate::failure::Failure;
 
 /// The door while it is open. Dropping it closes it.
 pub(crate) struct Door {
@@ -27,7 +25,7 @@ pub(crate) struct Door {
 
 impl Door {
     /// Answers at this address, on a thread of its own; who changes something over TCP has to know this token.
-    pub(crate) fn open(address: &AdminAddress, token: Option<&str>, subject: Subject) -> Result<Self, Failure> {
+    pub(crate) fn open(address: &AdminAddress, token: Option<&str>, subject: Subject) -> Result<Self, AdminError> {
         let AdminAddress(address) = address;
         let server = Server::new()
             .listen(address.to_string())
@@ -37,7 +35,7 @@ impl Door {
             .limits(Limits { connections: MOST_CONNECTIONS, ..Limits::default() })
             .ignore_signals()
             .bind()
-            .map_err(Failure::Admin)?;
+            .map_err(AdminError::Listen)?;
         let stopper = server.stopper();
         let shown = Token::default();
         shown.replace(token);
@@ -54,7 +52,7 @@ impl Door {
         let thread = thread::Builder::new().name("serow-admin".to_owned()).spawn(serve);
         let address = address.clone();
         let door = |thread| Self { address, token: shown, stopper, thread: Some(thread) };
-        thread.map(door).map_err(|error: io::Error| Failure::System(error))
+        thread.map(door).map_err(AdminError::Thread)
     }
 
     /// Who changes something over TCP has to know this token from now on.

@@ -1,6 +1,7 @@
 //! Asking a running server.
 
 use std::{
+    error::Error,
     fmt,
     io::{self, ErrorKind, Read, Write},
     net::TcpStream,
@@ -166,6 +167,15 @@ impl From<io::Error> for Reason {
             ErrorKind::WouldBlock | ErrorKind::TimedOut => Self::Silent,
             ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => Self::NotOurs,
             _ => Self::System(error),
+        }
+    }
+}
+
+impl Error for NoAnswer {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match &self.reason {
+            Reason::System(error) => Some(error),
+            _ => None,
         }
     }
 }

@@ -5,7 +5,7 @@ use std::{convert::Infallible, fmt, fs, io, str::FromStr};
 use serde_json::{Value, json};
 
 use crate::{
-    settings::Contradiction,
+    settings::SettingError,
     written::{Bare, Written, in_settings_file},
 };
 
@@ -49,23 +49,23 @@ impl AccountFiles {
         &self,
         user: Option<&AccountName>,
         group: Option<&AccountName>,
-    ) -> Result<Option<Account>, Contradiction> {
+    ) -> Result<Option<Account>, SettingError> {
         let group = group.map(|group| self.group(group)).transpose()?;
         let Some(user) = user else {
             let text = "`group` needs `user`: name the user whose group it is to be";
-            return group.map_or(Ok(None), |_| Err(Contradiction::new("group", text)));
+            return group.map_or(Ok(None), |_| Err(SettingError::new("group", text)));
         };
         let user = self.user(user)?;
         let Some(first) = group.or(user.group) else {
             let text =
                 format!("user {} is not in /etc/passwd, so its group is unknown: name one with `group`", user.id);
-            return Err(Contradiction::new("user", text));
+            return Err(SettingError::new("user", text));
         };
         let others = self.groups_of(user.name).into_iter().filter(|group| *group != first);
         Ok(Some(Account { user: user.id, groups: std::iter::once(first).chain(others).collect() }))
     }
 
-    fn user(&self, written: &AccountName) -> Result<User<'_>, Contradiction> {
+    fn user(&self, written: &AccountName) -> Result<User<'_>, SettingError> {
         // passwd(5)
         let users = records(&self.users).filter_map(|fields| match fields[..] {
             [name, _, id, group, ..] => Some((name, id.parse::<u32>().ok()?, group.parse().ok())),
@@ -78,19 +78,19 @@ impl AccountFiles {
             }
             AccountName::Name(name) => users.find(|user| user.name == name).ok_or_else(|| {
                 let text = "in /etc/passwd: create it, or write another one or its number";
-                Contradiction::new("user", format!("there is no user {name:?} {text}"))
+                SettingError::new("user", format!("there is no user {name:?} {text}"))
             }),
         }
     }
 
-    fn group(&self, written: &AccountName) -> Result<u32, Contradiction> {
+    fn group(&self, written: &AccountName) -> Result<u32, SettingError> {
         let name = match written {
             AccountName::Number(id) => return Ok(*id),
             AccountName::Name(name) => name,
         };
         self.groups().find(|(group, ..)| group == name).map(|(_, id, _)| id).ok_or_else(|| {
             let text = "in /etc/group: create it, or write another one or its number";
-            Contradiction::new("group", format!("there is no group {name:?} {text}"))
+            SettingError::new("group", format!("there is no group {name:?} {text}"))
         })
     }
 

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     application::Application,
     arguments::ApplicationArguments,
-    settings::{Contradiction, application, program},
+    settings::{SettingError, application, program},
 };
 
 /// What an application answers.
@@ -101,7 +101,7 @@ impl<'a> Applications<'a> {
         written: &AppTable,
         folder: &Path,
         names: &BTreeSet<String>,
-    ) -> Result<Application, Contradiction> {
+    ) -> Result<Application, SettingError> {
         let AppTable { settings: AppSettings { application, command }, arguments } = written;
         match (application, &command[..]) {
             (Some(application), []) => {
@@ -117,10 +117,10 @@ impl<'a> Applications<'a> {
                 let words = command.iter().map(Into::into).collect();
                 program(free_name(&command.join(" "), names), words, arguments.clone(), self.grace)
             }
-            (Some(_), _) => Err(Contradiction::new("command", "either `application` or `command`: leave one out")),
+            (Some(_), _) => Err(SettingError::new("command", "either `application` or `command`: leave one out")),
             (None, []) => {
                 let text = "there is nothing to run: write `application` with a file, or `command` with a program";
-                Err(Contradiction::new(NEITHER, text))
+                Err(SettingError::new(NEITHER, text))
             }
         }
     }

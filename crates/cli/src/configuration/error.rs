@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::problem::Fault;
-use crate::failure::on_one_line;
+use crate::printable::on_one_line;
 
 /// Why a settings file is not what it should be.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -19,7 +19,7 @@ use crate::{
     arguments::ListingArgument,
     encryption::{renewed_files, unusable_files},
     readable::ServedFolder,
-    settings::{Contradiction, ServerSettings, reads_attempts, shares},
+    settings::{ServerSettings, SettingError, reads_attempts, shares},
 };
 
 /// What a settings file in this folder means; where it means nothing, why is noted.
@@ -35,7 +35,7 @@ pub(super) fn of(written: RootTable, folder: &Path, problems: &Problems) -> Opti
     let shares = if hands_over { shares.with_upstreams() } else { shares };
     let mut renewed_files = renewed_files(&general.tls);
     let note_attempts = reads_attempts(&general.logging);
-    let note = |found: Contradiction| problems.add(Problem::of_contradiction(&Place::default(), found));
+    let note = |found: SettingError| problems.add(Problem::of_contradiction(&Place::default(), found));
     unusable_files(&general.tls).into_iter().for_each(note);
     let server = ServerSettings::new(general, shares).map_err(note).ok();
     let account = self::account(&account).map_err(note).ok();
@@ -65,13 +65,13 @@ pub(super) fn of(written: RootTable, folder: &Path, problems: &Problems) -> Opti
     })
 }
 
-fn account(written: &AccountTable) -> Result<Option<Account>, Contradiction> {
+fn account(written: &AccountTable) -> Result<Option<Account>, SettingError> {
     let AccountTable { user, group } = written;
     if user.is_none() && group.is_none() {
         return Ok(None);
     }
     let files = AccountFiles::of_system();
-    let files = files.map_err(|error| Contradiction::new("user", format!("`user` cannot be looked up: {error}")))?;
+    let files = files.map_err(|error| SettingError::new("user", format!("`user` cannot be looked up: {error}")))?;
     files.find(user.as_ref(), group.as_ref())
 }
 

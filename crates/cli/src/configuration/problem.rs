@@ -10,7 +10,7 @@ use super::{
     names::{self, Telling},
     place::Place,
 };
-use crate::{failure::on_one_line, settings::Contradiction};
+use crate::{printable::on_one_line, settings::SettingError};
 
 /// Something that is wrong with what stands at a place.
 #[derive(Clone, Debug)]
@@ -40,10 +40,10 @@ impl Problem {
     }
 
     /// Settings of the table at a place mean nothing.
-    pub(super) fn of_contradiction(table: &Place, contradiction: Contradiction) -> Self {
-        let place = table.key(contradiction.key);
-        let place = contradiction.element.map(|element| place.element(element)).unwrap_or(place);
-        Self { place: Some(place), part: Part::Whole, text: contradiction.text, missing: None }
+    pub(super) fn of_contradiction(table: &Place, error: SettingError) -> Self {
+        let place = table.key(error.key);
+        let place = error.element.map(|element| place.element(element)).unwrap_or(place);
+        Self { place: Some(place), part: Part::Whole, text: error.text, missing: None }
     }
 
     /// It is about the value at this place, unless it knows better.

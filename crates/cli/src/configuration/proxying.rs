@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     arguments::{CertificateArgument, UpstreamArguments, without_options},
-    settings::{Contradiction, forwarding_settings, upstream_settings},
+    settings::{SettingError, forwarding_settings, upstream_settings},
     written::ServerRule,
 };
 
@@ -103,7 +103,7 @@ impl<'a> Proxying<'a> {
     }
 
     /// An upstream of these servers, for all that name them.
-    fn of_servers(&self, mut servers: Vec<ServerRule>) -> Result<Upstream, Contradiction> {
+    fn of_servers(&self, mut servers: Vec<ServerRule>) -> Result<Upstream, SettingError> {
         servers.iter_mut().for_each(|server| resolve_server(server, self.folder));
         let addresses: Vec<_> = servers.iter().map(|server| server.0.address.to_string()).collect();
         let name = addresses.join("+");
@@ -111,7 +111,7 @@ impl<'a> Proxying<'a> {
         if let Some((others, upstream)) = nameless.get(&name) {
             let text =
                 "`servers`: they stand elsewhere with other words behind them: give them a name in an [[upstream]]";
-            return if *others == servers { Ok(upstream.clone()) } else { Err(Contradiction::new("servers", text)) };
+            return if *others == servers { Ok(upstream.clone()) } else { Err(SettingError::new("servers", text)) };
         }
         let usual: UpstreamArguments = without_options();
         let upstream = Upstream::new(upstream_settings(name.clone(), &servers, usual)?);

@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     descriptors::Shares,
-    settings::{Contradiction, folder_settings},
+    settings::{SettingError, folder_settings},
 };
 
 /// Finds out what sites mean, and notes what means nothing.
@@ -148,10 +148,10 @@ impl Routing<'_> {
         // Each folder gets its part of what may be kept open.
         let wanted = folder.caching.cache_files.in_memory();
         let cached_files = wanted.saturating_mul(self.shares.cached_files).checked_div(self.wanted_files).unwrap_or(0);
-        let of_contradiction = |found: Contradiction| Problem::of_contradiction(place, found);
+        let of_contradiction = |found: SettingError| Problem::of_contradiction(place, found);
         let settings = self.noted(folder_settings(folder, cached_files).map_err(of_contradiction))?;
-        let files = Files::with_settings(&root, settings).map_err(|error| match Contradiction::of_folder(&error) {
-            Some(contradiction) => of_contradiction(contradiction),
+        let files = Files::with_settings(&root, settings).map_err(|error| match SettingError::of_folder(&error) {
+            Some(error) => of_contradiction(error),
             None => Problem::of_value(place.key("root"), error.to_string()),
         });
         self.noted(files).map(|files| Action::Handle(RouteHandler::Files(files)))

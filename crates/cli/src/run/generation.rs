@@ -14,10 +14,10 @@ use crate::{
     admin::{Sources, Wish},
     announcement,
     application::Application,
+    command_error::{CommandError, exit_code},
     configuration::{self, Account, Configuration},
     encryption::{self, Encryption},
-    error_log, exit_code,
-    failure::Failure,
+    error_log,
     readable::ServedFolder,
     sandbox::{self, SandboxState},
     settings::ServerSettings,
@@ -29,7 +29,7 @@ pub(super) fn run(file: &Path) -> ExitCode {
         Ok(met) => met,
         Err(error) => {
             let line = format!("--generation is for 'serow run' itself, which starts such processes ({error})");
-            return exit_code(Err(Failure::Misuse(line)));
+            return exit_code(Err(CommandError::Usage(line)));
         }
     };
     match Generation::prepare(file, beginning, &parent) {
@@ -64,7 +64,7 @@ impl Generation {
         configuration.upstreams.extend(configuration.applications.iter().filter_map(Application::upstream).cloned());
         let settings = &mut configuration.server;
         error_log::begin(settings.level);
-        forbid_tracing().map_err(|error| Failure::System(error).line())?;
+        forbid_tracing().map_err(|error| CommandError::system(error).message())?;
         SpoolSpace::default().set_limit(settings.max_spool);
         let admin = settings.admin.as_ref().map(|address| said(&address.0)).transpose()?;
         settings.encryption.iter().for_each(Encryption::warn_of_dates);
@@ -74,7 +74,7 @@ impl Generation {
             server = server.listen_on(sockets, listener.scheme());
         }
         // What only root may read is read here: keys and certificates.
-        let mut server = server.ignore_signals().bind().map_err(|error| Failure::from(error).line())?;
+        let mut server = server.ignore_signals().bind().map_err(|error| CommandError::from(error).message())?;
         // As root, who finds the folders that the user reaches only since they are open.
         let sandbox = sandbox::prepare(&configuration);
         configuration.account.as_ref().map_or(Ok(()), assume)?;
@@ -85,19 +85,21 @@ impl Generation {
             tracing::warn!("{unreadable}");
         }
         // By the user, who will have to open them anew.
-        let log = AccessLogWriter::start(configuration.server.access_log.take()).map_err(|failure| failure.line())?;
+        let log = AccessLogWriter::start(configuration.server.access_log.take())
+            .map_err(|error| CommandError::from(error).message())?;
         if let Some(log) = log.log() {
             server = server.access_log(move || log.for_worker());
         }
         // Its thread begins as the user: the system gives rights up for one thread at a time.
-        let upkeep = Upkeep::start(configuration.upstreams.clone()).map_err(|error| Failure::System(error).line())?;
+        let upkeep =
+            Upkeep::start(configuration.upstreams.clone()).map_err(|error| CommandError::system(error).message())?;
         let workers = run_applications(&configuration.applications)?;
         // The servers of names are known by now.
         Wish::fulfil_remembered(&wishes, &configuration.upstreams);
         Ok(Self { configuration, admin, server, log, sandbox, upkeep, workers })
     }
 
-    fn serve(self, parent: Parent) -> Result<(), Failure> {
+    fn serve(self, parent: Parent) -> Result<(), CommandError> {
         let Self { configuration, admin, server, log, sandbox, upkeep, workers } = self;
         let Configuration { server: settings, router, upstreams, applications, sites, reload_grace, .. } =
             configuration;
@@ -116,13 +118,13 @@ impl Generation {
             replaced: reload_grace,
             stopped: settings.grace,
         };
-        let farewell = parent.ready(terms, orders).map_err(Failure::System)?;
+        let farewell = parent.ready(terms, orders).map_err(CommandError::system)?;
         let outcome = encryption::run(settings.encryption, server, router);
         drop(upkeep);
         drop(workers);
         log.finish();
         farewell.say(sources.document());
-        outcome.map_err(Failure::from)
+        outcome.map_err(CommandError::from)
     }
 }
 

@@ -13,24 +13,24 @@ use crate::{
     admin::{AdminAddress, Door, Subject, Wish, total},
     announcement,
     arguments::RunArguments,
+    command_error::CommandError,
     configuration::{self, Source},
     error_log,
-    failure::Failure,
 };
 
 /// Runs generations of what the file says.
-pub(super) fn run(arguments: RunArguments) -> Result<(), Failure> {
+pub(super) fn run(arguments: RunArguments) -> Result<(), CommandError> {
     error_log::begin(LevelFilter::INFO);
-    forbid_tracing().map_err(Failure::System)?;
+    forbid_tracing().map_err(CommandError::system)?;
     let RunArguments { settings, pid_file, .. } = arguments;
-    let file = std::path::absolute(settings.file).map_err(Failure::System)?;
+    let file = std::path::absolute(settings.file).map_err(CommandError::system)?;
     // Before signals are caught: a pipe may keep this waiting, and Ctrl-C is to end that.
     let first = Some(configuration::bytes(&file, Source::Any));
-    let duties = Household { program: program::path().map_err(Failure::System)?, file, first, door: None };
+    let duties = Household { program: program::path().map_err(CommandError::system)?, file, first, door: None };
     master::run(&MasterSettings { pid_file }, duties).map_err(|error| match error {
-        MasterError::NotStarted(reason) => Failure::NotStarted(reason),
-        MasterError::PidFile(error) => Failure::Supervisor(error),
-        MasterError::System(error) => Failure::System(error),
+        MasterError::NotStarted(reason) => CommandError::report(reason),
+        MasterError::PidFile(error) => CommandError::from(error),
+        MasterError::System(error) => CommandError::system(error),
     })
 }
 
@@ -65,7 +65,7 @@ impl Duties for Household {
             (_, None) => None,
             (_, Some(address)) => {
                 let door = Door::open(address, token, Subject::Master(control.clone()));
-                Some(door.map_err(|failure| failure.line().replace("--admin", "admin"))?)
+                Some(door.map_err(|error| format!("admin: {}", error.to_string().replace("--admin", "admin")))?)
             }
         };
         if let Some(old) = std::mem::replace(&mut self.door, opened) {

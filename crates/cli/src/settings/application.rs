@@ -9,11 +9,11 @@ use std::{
 
 use serow_apps::{ApplicationSettings, Interface, Interpreter, Program, WebSocketSettings};
 
-use super::{Contradiction, ServerSettings, program, running::run_as_written, shares};
+use super::{ServerSettings, SettingError, program, running::run_as_written, shares};
 use crate::{
     application::Application,
     arguments::{AppArguments, ApplicationArguments, BindArgument, InterfaceArgument},
-    failure::Failure,
+    command_error::CommandError,
     written::{Count, Size},
 };
 
@@ -27,7 +27,7 @@ pub(crate) struct AppSettings {
 
 impl AppSettings {
     /// Finds out what the options mean together.
-    pub(crate) fn new(arguments: AppArguments) -> Result<Self, Failure> {
+    pub(crate) fn new(arguments: AppArguments) -> Result<Self, CommandError> {
         let AppArguments { application, command, run, general } = arguments;
         let shares = shares(&general.listening, 0).with_upstreams();
         let server = ServerSettings::new(general, shares)?;
@@ -36,8 +36,8 @@ impl AppSettings {
             Some(application) => self::application(name, &application, run, server.workers, server.grace),
             None => program(name, command, run, server.grace),
         };
-        let application = application
-            .map_err(|found| Contradiction { text: found.text.replace("`application`", "FILE"), ..found })?;
+        let application =
+            application.map_err(|found| SettingError { text: found.text.replace("`application`", "FILE"), ..found })?;
         Ok(Self { application, server })
     }
 }
@@ -49,7 +49,7 @@ pub(crate) fn application(
     written: ApplicationArguments,
     threads: usize,
     grace: Duration,
-) -> Result<Application, Contradiction> {
+) -> Result<Application, SettingError> {
     let of_programs = [
         ("bind", written.bind != BindArgument::Port),
         ("check-path", written.check_path.is_some()),
@@ -58,13 +58,13 @@ pub(crate) fn application(
     for (key, is_given) in of_programs {
         if is_given {
             let text = format!("`{key}` is for programs that serve HTTP themselves: leave it out");
-            return Err(Contradiction::new(key, text));
+            return Err(SettingError::new(key, text));
         }
     }
     let (interface, folder, application) = find(application, &written)?;
     let interpreter = match &written.interpreter {
         Some(words) if words.trim().is_empty() => {
-            return Err(Contradiction::new("interpreter", "`interpreter` is nothing: write a command, as in ruby"));
+            return Err(SettingError::new("interpreter", "`interpreter` is nothing: write a command, as in ruby"));
         }
         Some(words) => Interpreter::written(words.split_whitespace()),
         None => Interpreter::of(interface, &folder),
@@ -72,7 +72,7 @@ pub(crate) fn application(
     let program = Program { interface, application, interpreter };
     if written.out_of_band_gc.is_some() && interface != Interface::Rack {
         let text = "`out-of-band-gc` is for Ruby only: leave it out";
-        return Err(Contradiction::new("out-of-band-gc", text));
+        return Err(SettingError::new("out-of-band-gc", text));
     }
     if !written.refork_after.is_empty() {
         refuse_reforking(&written, interface)?;
@@ -96,7 +96,7 @@ pub(crate) fn application(
 }
 
 /// A path without an end slash; `/` is none. What is no plain path could not be compared with those of requests.
-fn root_path(written: &str) -> Result<String, Contradiction> {
+fn root_path(written: &str) -> Result<String, SettingError> {
     let root = written.trim_end_matches('/');
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
     match (root.is_empty() || root.starts_with('/')) && !root.contains("//") && root.bytes().all(is_plain) {
@@ -104,16 +104,16 @@ fn root_path(written: &str) -> Result<String, Contradiction> {
         false => {
             let text =
                 format!("`root-path`: {written:?} is no path of letters, digits and -._~: write one as in /shop");
-            Err(Contradiction::new("root-path", text))
+            Err(SettingError::new("root-path", text))
         }
     }
 }
 
 /// How WebSockets are carried, where the interface has such.
-fn websocket(written: &ApplicationArguments, interface: Interface) -> Result<WebSocketSettings, Contradiction> {
+fn websocket(written: &ApplicationArguments, interface: Interface) -> Result<WebSocketSettings, SettingError> {
     let given = [("websocket-ping", written.websocket_ping.is_some()), ("max-message", written.max_message.is_some())];
     if let Some((key, _)) = given.into_iter().find(|(_, is_given)| *is_given && interface != Interface::Asgi) {
-        return Err(Contradiction::new(key, format!("`{key}` is for ASGI's WebSockets only: leave it out")));
+        return Err(SettingError::new(key, format!("`{key}` is for ASGI's WebSockets only: leave it out")));
     }
     let usual = WebSocketSettings::default();
     Ok(WebSocketSettings {
@@ -123,7 +123,7 @@ fn websocket(written: &ApplicationArguments, interface: Interface) -> Result<Web
 }
 
 /// Where workers cannot be forked anew.
-fn refuse_reforking(written: &ApplicationArguments, interface: Interface) -> Result<(), Contradiction> {
+fn refuse_reforking(written: &ApplicationArguments, interface: Interface) -> Result<(), SettingError> {
     let text = match interface {
         Interface::Rack if !written.preload => "`refork-after` needs `preload`: write both, or none",
         Interface::Rack if written.threads.is_some_and(|threads| threads.get() > 1) => {
@@ -132,7 +132,7 @@ fn refuse_reforking(written: &ApplicationArguments, interface: Interface) -> Res
         Interface::Rack => return Ok(()),
         _ => "`refork-after` is for Ruby only: leave it out",
     };
-    Err(Contradiction::new("refork-after", text))
+    Err(SettingError::new("refork-after", text))
 }
 
 /// What a name says of the interface. By Django's custom, a project has a module named for each of Python's.
@@ -152,8 +152,8 @@ fn interface_by_name(text: &str) -> Option<Interface> {
 }
 
 /// By which interface, in which folder, and by which name there the application is called.
-fn find(application: &OsStr, written: &ApplicationArguments) -> Result<(Interface, PathBuf, String), Contradiction> {
-    let wrong = |text: String| Contradiction::new("application", text);
+fn find(application: &OsStr, written: &ApplicationArguments) -> Result<(Interface, PathBuf, String), SettingError> {
+    let wrong = |text: String| SettingError::new("application", text);
     let Some(text) = application.to_str() else {
         return Err(wrong(format!("`application` {application:?} is not written in UTF-8: rename the file")));
     };
@@ -176,7 +176,7 @@ fn find(application: &OsStr, written: &ApplicationArguments) -> Result<(Interfac
     let folder = std::path::absolute(if folder.as_os_str().is_empty() { Path::new(".") } else { &folder })
         .and_then(|folder| folder.canonicalize())
         .map_err(|error| {
-            Contradiction::new("chdir", format!("the folder {} cannot be used: {error}", folder.display()))
+            SettingError::new("chdir", format!("the folder {} cannot be used: {error}", folder.display()))
         })?;
     if is_module {
         return Ok((interface, folder, text.to_owned()));

@@ -3,11 +3,11 @@
 use serow::is_token_byte;
 use serow_proxy::{CheckKind, CheckSettings, CheckStart, HttpCheck};
 
-use super::Contradiction;
+use super::SettingError;
 use crate::arguments::{CheckArgument, CheckStartArgument, HealthArguments, without_options};
 
 /// How servers are asked; nothing where they are not.
-pub(super) fn check_settings(written: HealthArguments) -> Result<Option<CheckSettings>, Contradiction> {
+pub(super) fn check_settings(written: HealthArguments) -> Result<Option<CheckSettings>, SettingError> {
     let wanted = [
         (CheckArgument::Http, setting_of_http(&written)),
         (CheckArgument::Grpc, written.check_service.as_ref().map(|_| "check-service")),
@@ -15,18 +15,18 @@ pub(super) fn check_settings(written: HealthArguments) -> Result<Option<CheckSet
     ];
     let wanted = wanted.into_iter().filter_map(|(kind, key)| Some((kind, key?)));
     if let Some((kind, key)) = wanted.into_iter().find(|(kind, _)| *kind != written.check) {
-        return Err(Contradiction::new(key, format!("`{key}` needs `check` {kind}: write both, or none")));
+        return Err(SettingError::new(key, format!("`{key}` needs `check` {kind}: write both, or none")));
     }
     if written.check == CheckArgument::Off {
         return match setting_of_any(&written) {
-            Some(key) => Err(Contradiction::new(key, format!("`{key}` needs `check`: write tcp, http or grpc there"))),
+            Some(key) => Err(SettingError::new(key, format!("`{key}` needs `check`: write tcp, http or grpc there"))),
             None => Ok(None),
         };
     }
     let (interval, timeout) = (written.check_interval.0, written.check_timeout.0);
     for (key, time) in [("check-interval", interval), ("check-timeout", timeout)] {
         if time.is_zero() {
-            return Err(Contradiction::new(key, format!("`{key}` is nothing: write a time, as in 1s")));
+            return Err(SettingError::new(key, format!("`{key}` is nothing: write a time, as in 1s")));
         }
     }
     Ok(Some(CheckSettings {
@@ -47,20 +47,20 @@ pub(super) fn check_settings(written: HealthArguments) -> Result<Option<CheckSet
     }))
 }
 
-fn http_check(written: HealthArguments) -> Result<HttpCheck, Contradiction> {
+fn http_check(written: HealthArguments) -> Result<HttpCheck, SettingError> {
     let defaults: HealthArguments = without_options();
     let HealthArguments { check_path, check_host, check_send, check_expect, check_body, check_header, .. } = written;
     if check_send.is_some() && (check_path != defaults.check_path || check_host.is_some()) {
         let text = "`check-send` is the whole request: leave out `check-path` and `check-host`";
-        return Err(Contradiction::new("check-send", text));
+        return Err(SettingError::new("check-send", text));
     }
     if !check_path.starts_with('/') || !check_path.bytes().all(|byte| byte.is_ascii_graphic()) {
         let text = format!("`check-path` {check_path:?} is no path: write one as in /up");
-        return Err(Contradiction::new("check-path", text));
+        return Err(SettingError::new("check-path", text));
     }
     let is_host = |host: &String| host.bytes().all(|byte| is_token_byte(byte) || b":[]".contains(&byte));
     if let Some(host) = check_host.as_ref().filter(|host| host.is_empty() || !is_host(host)) {
-        return Err(Contradiction::new("check-host", format!("`check-host` {host:?} is no host: write a name")));
+        return Err(SettingError::new("check-host", format!("`check-host` {host:?} is no host: write a name")));
     }
     Ok(HttpCheck {
         path: check_path,

@@ -6,12 +6,12 @@ use serow_files::{
     CacheLimits, Compression, FilesSettings, Freshness, FreshnessRule, Hidden, Listing, Pattern, Rewrite, Symlinks,
 };
 
-use super::{Contradiction, ServerSettings, shares};
+use super::{ServerSettings, SettingError, shares};
 use crate::{
     arguments::{
         CachingArguments, ContentArguments, FilesArguments, FolderArguments, ListingArgument, SymlinksArgument,
     },
-    failure::Failure,
+    command_error::CommandError,
 };
 
 /// What `serow files` serves, and how.
@@ -26,7 +26,7 @@ pub(crate) struct FolderSettings {
 
 impl FolderSettings {
     /// Finds out what the options mean together.
-    pub(crate) fn new(arguments: FilesArguments) -> Result<Self, Failure> {
+    pub(crate) fn new(arguments: FilesArguments) -> Result<Self, CommandError> {
         let FilesArguments { dir, folder, general } = arguments;
         let shares = shares(&general.listening, folder.caching.cache_files.in_memory());
         let server = ServerSettings::new(general, shares)?;
@@ -35,7 +35,7 @@ impl FolderSettings {
 }
 
 /// How a folder is served, where so many of its files may be kept open.
-pub(crate) fn folder_settings(written: FolderArguments, cached_files: usize) -> Result<FilesSettings, Contradiction> {
+pub(crate) fn folder_settings(written: FolderArguments, cached_files: usize) -> Result<FilesSettings, SettingError> {
     let FolderArguments { content, caching } = written;
     Ok(FilesSettings {
         compression: compression(&content),
@@ -81,7 +81,7 @@ fn cache(written: &CachingArguments, cached_files: usize) -> CacheLimits {
 }
 
 /// Rules with a pattern first, in their order, those in words before those in durations; then the one without.
-fn freshness(written: CachingArguments) -> Result<Vec<FreshnessRule>, Contradiction> {
+fn freshness(written: CachingArguments) -> Result<Vec<FreshnessRule>, SettingError> {
     let in_words = written.cache_control.into_iter().map(|rule| (rule.pattern, Freshness::Directives(rule.directives)));
     let durations = written.expires.into_iter().map(|rule| (rule.pattern, Freshness::For(rule.span.0)));
     let (mut rules, mut without_pattern) = (Vec::new(), Vec::new());
@@ -93,7 +93,7 @@ fn freshness(written: CachingArguments) -> Result<Vec<FreshnessRule>, Contradict
     }
     if without_pattern.len() > 1 {
         let text = "`expires` and `cache-control`: only one may be without a pattern, since it is for all other paths";
-        return Err(Contradiction::new("expires", text));
+        return Err(SettingError::new("expires", text));
     }
     rules.append(&mut without_pattern);
     Ok(rules)

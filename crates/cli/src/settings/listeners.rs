@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use serow::{Address, Scheme, Server};
 
-use super::Contradiction;
+use super::SettingError;
 use crate::{
     arguments::{ListeningArguments, TlsArguments},
     inherited,
@@ -54,7 +54,7 @@ pub(super) fn listeners(
     listening: &ListeningArguments,
     tls: &TlsArguments,
     has_certificate: bool,
-) -> Result<(Vec<ListenerSettings>, Redirected), Contradiction> {
+) -> Result<(Vec<ListenerSettings>, Redirected), SettingError> {
     let mut listeners = Vec::new();
     for (number, rule) in listening.listen.iter().enumerate() {
         let purpose = match rule.tls {
@@ -63,7 +63,7 @@ pub(super) fn listeners(
                     "{} wants TLS, which needs `tls`: name a certificate there, or write self-signed",
                     rule.address
                 );
-                return Err(Contradiction::new("listen", text).of_element(number));
+                return Err(SettingError::new("listen", text).of_element(number));
             }
             Some(false) => Purpose::Plain,
             _ if has_certificate => Purpose::Encrypted,
@@ -82,13 +82,13 @@ pub(super) fn listeners(
     }
     if has_certificate && !listeners.iter().any(|listener| listener.purpose == Purpose::Encrypted) {
         let text = "`tls` is given, and no listener takes it: leave out tls = false at one of `listen`, or `tls`";
-        return Err(Contradiction::new("tls", text));
+        return Err(SettingError::new("tls", text));
     }
     Ok((listeners, redirected))
 }
 
 /// Two sockets cannot be at one address; that for administration is one too.
-pub(super) fn refuse_twice(listeners: &[ListenerSettings], admin: Option<&Address>) -> Result<(), Contradiction> {
+pub(super) fn refuse_twice(listeners: &[ListenerSettings], admin: Option<&Address>) -> Result<(), SettingError> {
     for (number, listener) in listeners.iter().enumerate() {
         let Some(other) = listeners[..number].iter().find(|other| overlap(&other.address, &listener.address)) else {
             continue;
@@ -99,13 +99,13 @@ pub(super) fn refuse_twice(listeners: &[ListenerSettings], admin: Option<&Addres
             false => format!("{address} and {other} share a port: leave one out, or listen at single addresses"),
         };
         return Err(match listener.purpose {
-            Purpose::Redirect => Contradiction::new("redirect-http", text),
-            _ => Contradiction::new("listen", text).of_element(number),
+            Purpose::Redirect => SettingError::new("redirect-http", text),
+            _ => SettingError::new("listen", text).of_element(number),
         });
     }
     match admin.filter(|admin| listeners.iter().any(|listener| overlap(&listener.address, admin))) {
         Some(admin) => {
-            Err(Contradiction::new("admin", format!("{admin} is listened at already: write another address")))
+            Err(SettingError::new("admin", format!("{admin} is listened at already: write another address")))
         }
         None => Ok(()),
     }
@@ -127,11 +127,11 @@ fn unsaid() -> Vec<Address> {
 }
 
 /// Whom to redirect, where those come to this address.
-fn redirected(address: &Address, others: &[ListenerSettings], behind_proxy: bool) -> Result<Redirected, Contradiction> {
+fn redirected(address: &Address, others: &[ListenerSettings], behind_proxy: bool) -> Result<Redirected, SettingError> {
     if others.iter().all(|listener| listener.purpose == Purpose::Encrypted) {
         return Ok(Redirected::Everybody);
     }
-    let refuse = |text: &str| Err(Contradiction::new("redirect-http", text));
+    let refuse = |text: &str| Err(SettingError::new("redirect-http", text));
     if others.iter().all(|listener| listener.purpose == Purpose::Plain) {
         return refuse("`redirect-http` needs a listener with TLS to send everybody to");
     }

@@ -4,7 +4,7 @@ use std::{ffi::OsString, num::NonZero, path::Path, time::Duration};
 
 use serow_apps::{Binding, CommandApplication, CommandSettings};
 
-use super::{Contradiction, proxy::field_names, running::run_as_written};
+use super::{SettingError, proxy::field_names, running::run_as_written};
 use crate::{
     application::Application,
     arguments::{ApplicationArguments, BindArgument, InterfaceArgument},
@@ -17,17 +17,17 @@ pub(crate) fn program(
     command: Vec<OsString>,
     written: ApplicationArguments,
     grace: Duration,
-) -> Result<Application, Contradiction> {
+) -> Result<Application, SettingError> {
     refuse_meaningless(&written)?;
     let folder = written.chdir.as_deref().unwrap_or(Path::new("."));
     let folder = folder.canonicalize().map_err(|error| {
-        Contradiction::new("chdir", format!("the folder {} cannot be used: {error}", folder.display()))
+        SettingError::new("chdir", format!("the folder {} cannot be used: {error}", folder.display()))
     })?;
     if command.first().is_none_or(|program| program.is_empty()) {
-        return Err(Contradiction::new("command", "`command` is nothing: write a program and its arguments"));
+        return Err(SettingError::new("command", "`command` is nothing: write a program and its arguments"));
     }
     if written.check_path.as_ref().is_some_and(|path| !path.starts_with('/')) {
-        return Err(Contradiction::new("check-path", "`check-path` has to begin with a slash, as in /up"));
+        return Err(SettingError::new("check-path", "`check-path` has to begin with a slash, as in /up"));
     }
     let mut settings = CommandSettings::new(name, command, folder);
     run_as_written(&mut settings.run, &written, grace)?;
@@ -44,7 +44,7 @@ pub(crate) fn program(
 }
 
 /// What is written and means nothing here.
-fn refuse_meaningless(written: &ApplicationArguments) -> Result<(), Contradiction> {
+fn refuse_meaningless(written: &ApplicationArguments) -> Result<(), SettingError> {
     let of_interpreters = [
         ("interface", written.interface != InterfaceArgument::Auto),
         ("interpreter", written.interpreter.is_some()),
@@ -61,14 +61,14 @@ fn refuse_meaningless(written: &ApplicationArguments) -> Result<(), Contradictio
     let first = |given: &[(&'static str, bool)]| given.iter().find(|(_, is_given)| *is_given).map(|(key, _)| *key);
     if let Some(key) = first(&of_interpreters) {
         let text = format!("`{key}` is for applications that are not programs of their own: leave it out");
-        return Err(Contradiction::new(key, text));
+        return Err(SettingError::new(key, text));
     }
     match first(&of_known_copies) {
         Some(key) if written.bind == BindArgument::Inherit => {
             let text = format!(
                 "`{key}` needs `bind` port or unix: at one socket for all copies nobody knows which of them answers"
             );
-            Err(Contradiction::new(key, text))
+            Err(SettingError::new(key, text))
         }
         _ => Ok(()),
     }

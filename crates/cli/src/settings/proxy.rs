@@ -3,10 +3,10 @@
 use serow_proxy::{BufferSettings, FieldNames, Forwarded, ForwardedFields, ForwardingSettings, UpstreamSettings};
 use serow_router::HeaderChanges;
 
-use super::{Contradiction, ServerSettings, shares, upstream_settings};
+use super::{ServerSettings, SettingError, shares, upstream_settings};
 use crate::{
     arguments::{ForwardedArgument, ForwardingArguments, LogArgument, LoggingArguments, ProxyArguments},
-    failure::Failure,
+    command_error::CommandError,
     written::Field,
 };
 
@@ -22,7 +22,7 @@ pub(crate) struct ProxySettings {
 
 impl ProxySettings {
     /// Finds out what the options mean together.
-    pub(crate) fn new(arguments: ProxyArguments) -> Result<Self, Failure> {
+    pub(crate) fn new(arguments: ProxyArguments) -> Result<Self, CommandError> {
         let ProxyArguments { servers, upstream, forwarding, general } = arguments;
         let shares = shares(&general.listening, 0).with_upstreams();
         let note_attempts = reads_attempts(&general.logging);
@@ -30,7 +30,7 @@ impl ProxySettings {
         Ok(Self {
             // On a command line they have no name.
             upstream: upstream
-                .map_err(|found| Contradiction { text: found.text.replace("`servers`", "UPSTREAM"), ..found })?,
+                .map_err(|found| SettingError { text: found.text.replace("`servers`", "UPSTREAM"), ..found })?,
             forwarding: ForwardingSettings { note_attempts, ..forwarding_settings(forwarding)? },
             server: ServerSettings::new(general, shares)?,
         })
@@ -43,7 +43,7 @@ pub(crate) fn reads_attempts(written: &LoggingArguments) -> bool {
 }
 
 /// How requests are changed on their way.
-pub(crate) fn forwarding_settings(written: ForwardingArguments) -> Result<ForwardingSettings, Contradiction> {
+pub(crate) fn forwarding_settings(written: ForwardingArguments) -> Result<ForwardingSettings, SettingError> {
     let ForwardingArguments {
         host,
         strip_prefix,
@@ -64,7 +64,7 @@ pub(crate) fn forwarding_settings(written: ForwardingArguments) -> Result<Forwar
     };
     if let Some(number) = set_header.iter().position(|field| field.name.eq_ignore_ascii_case("host")) {
         let text = "`set-header` cannot set Host: write `host`";
-        return Err(Contradiction::new("set-header", text).of_element(number));
+        return Err(SettingError::new("set-header", text).of_element(number));
     }
     Ok(ForwardingSettings {
         host: host.0,
@@ -85,11 +85,11 @@ pub(crate) fn field_names(underscores_in_headers: bool) -> FieldNames {
 }
 
 /// Fields that may be set.
-fn fields_to_set(key: &'static str, fields: Vec<Field>) -> Result<Vec<(String, String)>, Contradiction> {
+fn fields_to_set(key: &'static str, fields: Vec<Field>) -> Result<Vec<(String, String)>, SettingError> {
     for (number, Field { name, value }) in fields.iter().enumerate() {
         let others = fields.iter().take(number).map(|field| (&field.name, &field.value));
         HeaderChanges::new(others.chain([(name, value)]))
-            .map_err(|error| Contradiction::new(key, format!("`{key}`: {error}")).of_element(number))?;
+            .map_err(|error| SettingError::new(key, format!("`{key}`: {error}")).of_element(number))?;
     }
     Ok(fields.into_iter().map(|Field { name, value }| (name, value)).collect())
 }

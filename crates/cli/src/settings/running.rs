@@ -5,7 +5,7 @@ use std::{num::NonZero, time::Duration};
 use serow_apps::{Lifetime, Output, RunSettings};
 use serow_proxy::QueueSettings;
 
-use super::Contradiction;
+use super::SettingError;
 use crate::{announcement, arguments::ApplicationArguments, descriptors::limit_of_others};
 
 /// Has the processes run as it is written; there are as many as before where that says nothing of it. Those that leave may
@@ -14,7 +14,7 @@ pub(super) fn run_as_written(
     run: &mut RunSettings,
     written: &ApplicationArguments,
     grace: Duration,
-) -> Result<(), Contradiction> {
+) -> Result<(), SettingError> {
     let environment = written.env.iter().map(|variable| (variable.name.clone().into(), variable.value.clone().into()));
     run.environment = environment.collect();
     run.processes = written.processes.and_then(|count| NonZero::new(count.in_memory())).unwrap_or(run.processes);
@@ -31,9 +31,9 @@ pub(super) fn run_as_written(
     Ok(())
 }
 
-fn lifetime(written: &ApplicationArguments) -> Result<Option<Lifetime>, Contradiction> {
+fn lifetime(written: &ApplicationArguments) -> Result<Option<Lifetime>, SettingError> {
     let number = |count: u32| u64::from(count);
-    let wrong = |text| Err(Contradiction::new("min-requests", text));
+    let wrong = |text| Err(SettingError::new("min-requests", text));
     let least = written.min_requests.map(|least| number(least.get()));
     match (least, written.max_requests.map(|most| number(most.get()))) {
         (None, None) => Ok(None),

@@ -7,7 +7,7 @@ use serow_proxy::{
     StickySettings, StickyValue, UpstreamSettings, UpstreamTimeouts,
 };
 
-use super::{Contradiction, check::check_settings};
+use super::{SettingError, check::check_settings};
 use crate::{
     arguments::{
         BalanceArgument, BalancingArguments, CertificateArgument, RetryArguments, SendProxyArgument, StickyArgument,
@@ -21,7 +21,7 @@ pub(crate) fn upstream_settings(
     name: String,
     servers: &[ServerRule],
     written: UpstreamArguments,
-) -> Result<UpstreamSettings, Contradiction> {
+) -> Result<UpstreamSettings, SettingError> {
     let UpstreamArguments { balancing, sticky, timeouts, connections, tls, retries, health } = written;
     let servers: Vec<_> = servers.iter().map(|server| server.0.clone()).collect();
     refuse_servers(&servers)?;
@@ -54,7 +54,7 @@ pub(crate) fn upstream_settings(
 }
 
 /// Servers that mean nothing together.
-fn refuse_servers(servers: &[ServerSettings]) -> Result<(), Contradiction> {
+fn refuse_servers(servers: &[ServerSettings]) -> Result<(), SettingError> {
     for (number, server) in servers.iter().enumerate() {
         let before = &servers[..number];
         let text = if before.iter().any(|other| other.address.place == server.address.place) {
@@ -67,7 +67,7 @@ fn refuse_servers(servers: &[ServerSettings]) -> Result<(), Contradiction> {
         } else {
             continue;
         };
-        return Err(Contradiction::new("servers", text).of_element(number));
+        return Err(SettingError::new("servers", text).of_element(number));
     }
     let text = match servers {
         [] => "`servers`: there is none: name one, as in 127.0.0.1:9000",
@@ -76,13 +76,13 @@ fn refuse_servers(servers: &[ServerSettings]) -> Result<(), Contradiction> {
         }
         _ => return Ok(()),
     };
-    Err(Contradiction::new("servers", text))
+    Err(SettingError::new("servers", text))
 }
 
-fn balancing(written: &BalancingArguments) -> Result<Balancing, Contradiction> {
+fn balancing(written: &BalancingArguments) -> Result<Balancing, SettingError> {
     let defaults: BalancingArguments = without_options();
     if written.balance != BalanceArgument::Hash && written.hash_key != defaults.hash_key {
-        return Err(Contradiction::new("hash-key", "`hash-key` needs `balance` hash: write both, or none"));
+        return Err(SettingError::new("hash-key", "`hash-key` needs `balance` hash: write both, or none"));
     }
     Ok(match written.balance {
         BalanceArgument::RoundRobin => Balancing::RoundRobin,
@@ -92,7 +92,7 @@ fn balancing(written: &BalancingArguments) -> Result<Balancing, Contradiction> {
     })
 }
 
-fn sticky(written: StickyArguments) -> Result<Option<StickySettings>, Contradiction> {
+fn sticky(written: StickyArguments) -> Result<Option<StickySettings>, SettingError> {
     let mode = match written.sticky {
         StickyArgument::Off => None,
         StickyArgument::Insert => Some(StickyMode::Insert),
@@ -104,12 +104,12 @@ fn sticky(written: StickyArguments) -> Result<Option<StickySettings>, Contradict
             None => format!("`{key}` needs `sticky`: write insert, prefix or rewrite there"),
             Some(_) => format!("`{key}` needs `sticky` insert: other cookies are set by the servers themselves"),
         };
-        return Err(Contradiction::new(key, text));
+        return Err(SettingError::new(key, text));
     }
     let is_token = !written.sticky_cookie.is_empty() && written.sticky_cookie.bytes().all(serow::is_token_byte);
     if !is_token {
         let text = format!("`sticky-cookie` {:?} is no name: write letters and digits", written.sticky_cookie);
-        return Err(Contradiction::new("sticky-cookie", text));
+        return Err(SettingError::new("sticky-cookie", text));
     }
     for (key, text) in [("sticky-domain", written.sticky_domain.as_ref()), ("sticky-path", Some(&written.sticky_path))]
     {
@@ -117,7 +117,7 @@ fn sticky(written: StickyArguments) -> Result<Option<StickySettings>, Contradict
         let is_value = |text: &str| text.bytes().all(|byte| (0x20..0x7f).contains(&byte) && byte != b';');
         if let Some(text) = text.filter(|text| !is_value(text)) {
             let text = format!("`{key}` {text:?} cannot be in a cookie: write letters and digits");
-            return Err(Contradiction::new(key, text));
+            return Err(SettingError::new(key, text));
         }
     }
     Ok(mode.map(|mode| StickySettings {
@@ -176,7 +176,7 @@ fn retries(written: &RetryArguments) -> RetrySettings {
 fn encryption(
     written: &UpstreamTlsArguments,
     servers: &[ServerSettings],
-) -> Result<Option<TlsConnector>, Contradiction> {
+) -> Result<Option<TlsConnector>, SettingError> {
     let UpstreamTlsArguments { server_ca, server_insecure, server_certificate } = written;
     if !servers.iter().any(|server| server.address.scheme == Scheme::Https) {
         let given = [
@@ -186,7 +186,7 @@ fn encryption(
         ];
         return match given.into_iter().find(|(_, is_given)| *is_given) {
             Some((key, _)) => {
-                Err(Contradiction::new(key, format!("`{key}` needs a server with TLS: write https:// before one")))
+                Err(SettingError::new(key, format!("`{key}` needs a server with TLS: write https:// before one")))
             }
             None => Ok(None),
         };
@@ -194,7 +194,7 @@ fn encryption(
     let trust = match (server_ca, server_insecure) {
         (Some(_), true) => {
             let text = "`server-insecure` checks nothing, so `server-ca` is for nothing: leave one out";
-            return Err(Contradiction::new("server-insecure", text));
+            return Err(SettingError::new("server-insecure", text));
         }
         (Some(file), false) => Trust::File(file.clone()),
         (None, true) => Trust::Unchecked,
@@ -207,7 +207,7 @@ fn encryption(
         }
         Some(CertificateArgument::SelfSigned) => {
             let text = "`server-certificate`: no server believes a self-signed one; name the files of another";
-            return Err(Contradiction::new("server-certificate", text));
+            return Err(SettingError::new("server-certificate", text));
         }
     };
     let protocols = vec![Protocol::Http2, Protocol::Http1];
@@ -218,5 +218,5 @@ fn encryption(
         None => "servers",
     };
     let connector = TlsConnector::new(settings);
-    connector.map(Some).map_err(|error| Contradiction::new(key, format!("`{key}`: {error}")))
+    connector.map(Some).map_err(|error| SettingError::new(key, format!("`{key}`: {error}")))
 }

@@ -13,7 +13,7 @@ use std::{
 use rustix::fs::OFlags;
 
 use super::Trouble;
-use crate::{access_log::retry, failure::Failure};
+use crate::access_log::{AccessLogError, retry};
 
 /// An open file.
 pub(in crate::access_log) struct LogFile {
@@ -23,16 +23,16 @@ pub(in crate::access_log) struct LogFile {
 }
 
 impl LogFile {
-    pub(super) fn standard_output() -> Result<Self, Failure> {
+    pub(super) fn standard_output() -> Result<Self, AccessLogError> {
         // Rust's own handle would keep what could not be written, and half a buffer of what could.
-        let descriptor = io::stdout().as_fd().try_clone_to_owned().map_err(Failure::Output)?;
+        let descriptor = io::stdout().as_fd().try_clone_to_owned().map_err(AccessLogError::StandardOutput)?;
         Ok(Self { file: descriptor.into(), path: None })
     }
 
-    pub(super) fn open(path: PathBuf) -> Result<Self, Failure> {
+    pub(super) fn open(path: PathBuf) -> Result<Self, AccessLogError> {
         match append_to(&path) {
             Ok(file) => Ok(Self { file, path: Some(path) }),
-            Err(error) => Err(Failure::AccessLog(path, error)),
+            Err(error) => Err(AccessLogError::File { path, error }),
         }
     }
 

@@ -7,10 +7,18 @@ use clap::{
     error::{ContextKind, ContextValue, ErrorKind},
 };
 
-use crate::{command_line::CommandLine, settings::in_options, written::words};
+use crate::{command_error::CommandError, command_line::CommandLine, settings::in_options, written::words};
+
+/// The error that clap found in the arguments of this command.
+pub(crate) fn error_of(command: &str, error: clap::Error) -> CommandError {
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => CommandError::Help(error),
+        _ => CommandError::Usage(line(command, &error)),
+    }
+}
 
 /// One line that says what is wrong with what stands behind this command, and what to write instead.
-pub(crate) fn line(command: &str, error: &clap::Error) -> String {
+fn line(command: &str, error: &clap::Error) -> String {
     let help = format!("see serow {command} --help");
     let option = text(error, ContextKind::InvalidArg).unwrap_or_default();
     // `--listen <ADDR>`, `[DIR]` and `<UPSTREAM>...` in clap's context.
@@ -128,7 +136,7 @@ fn first_line(error: &clap::Error, help: &str) -> String {
 mod tests {
     use std::ffi::OsString;
 
-    use crate::{command_line::CommandLine, failure::Failure};
+    use crate::{command_error::CommandError, command_line::CommandLine};
 
     #[test]
     fn lines() {
@@ -172,7 +180,7 @@ mod tests {
         for (arguments, expected) in cases {
             let arguments = std::iter::once("serow").chain(arguments.iter().copied()).map(OsString::from);
             match CommandLine::read(arguments) {
-                Err(Failure::Misuse(line)) => assert_eq!(line, expected),
+                Err(CommandError::Usage(line)) => assert_eq!(line, expected),
                 other => panic!("{expected}: {other:?}"),
             }
         }

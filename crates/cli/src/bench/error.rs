@@ -1,13 +1,15 @@
 //! Why there is no load, or not the one that was hoped for.
 
-use std::{fmt, io, path::PathBuf};
+use std::{error::Error, fmt, io, path::PathBuf};
 
 use serow_client::{DialError, Origin, OriginError, TlsSettingsError};
 use serow_load::{BatchError, Errors, script::ScriptError};
 
+use crate::command_error::CommandError;
+
 /// Why there is no load, or not the one that was hoped for.
 #[derive(Debug)]
-pub(crate) enum BenchFailure {
+pub(crate) enum BenchError {
     /// The URL is none.
     Url(OriginError),
     /// A line of the list of URLs is wrong; its number, and what is wrong.
@@ -41,7 +43,7 @@ pub(crate) enum BenchFailure {
     Errors(Errors),
 }
 
-impl fmt::Display for BenchFailure {
+impl fmt::Display for BenchError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Url(error) => error.fmt(formatter),
@@ -114,8 +116,17 @@ fn kinds(errors: Errors) -> String {
     }
 }
 
-impl From<BenchFailure> for crate::failure::Failure {
-    fn from(failure: BenchFailure) -> Self {
-        Self::Bench(failure)
+impl Error for BenchError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::File(_, _, error) | Self::Host(_, error) | Self::Page(_, error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<BenchError> for CommandError {
+    fn from(error: BenchError) -> Self {
+        Self::Failed(Box::new(error))
     }
 }

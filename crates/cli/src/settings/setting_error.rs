@@ -1,12 +1,12 @@
 //! Settings that can be read, but mean nothing.
 
-use serow_files::FilesError;
+use std::{error::Error, fmt};
 
-use crate::failure::Failure;
+use serow_files::FilesError;
 
 /// Settings that mean nothing, alone or together. The text names them as `` `key` ``; on a command line they are options.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Contradiction {
+pub(crate) struct SettingError {
     /// The one to look at.
     pub(crate) key: &'static str,
     /// Which of its values, from 0, where it has several and that is known.
@@ -15,7 +15,7 @@ pub(crate) struct Contradiction {
     pub(crate) text: String,
 }
 
-impl Contradiction {
+impl SettingError {
     pub(crate) fn new(key: &'static str, text: impl Into<String>) -> Self {
         Self { key, element: None, text: text.into() }
     }
@@ -74,11 +74,13 @@ pub(crate) fn in_options(text: &str) -> String {
     options + rest
 }
 
-impl From<Contradiction> for Failure {
-    fn from(contradiction: Contradiction) -> Self {
-        Self::Misuse(contradiction.in_options())
+impl fmt::Display for SettingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
     }
 }
+
+impl Error for SettingError {}
 
 fn is_key(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-')
@@ -90,9 +92,9 @@ mod tests {
 
     #[test]
     fn on_a_command_line_keys_are_options() {
-        let contradiction = Contradiction::new("hsts", "`hsts` needs `tls`: name a certificate");
-        assert_eq!(contradiction.in_options(), "--hsts needs --tls: name a certificate");
-        let quoted = Contradiction::new("spa", "`spa` \"A`B `\": `");
+        let error = SettingError::new("hsts", "`hsts` needs `tls`: name a certificate");
+        assert_eq!(error.in_options(), "--hsts needs --tls: name a certificate");
+        let quoted = SettingError::new("spa", "`spa` \"A`B `\": `");
         assert_eq!(quoted.in_options(), "--spa \"A`B `\": `");
     }
 
@@ -103,11 +105,11 @@ mod tests {
             ("fallback", r#"--spa "../x": give the path of a file below the served folder, without '..'"#),
         ] {
             let error = FilesError::Path { setting, value: "../x".to_owned() };
-            assert_eq!(Contradiction::of_folder(&error).unwrap().in_options(), expected);
+            assert_eq!(SettingError::of_folder(&error).unwrap().in_options(), expected);
         }
         let error = FilesError::Text { setting: "freshness", value: "a\nb".to_owned() };
-        let text = Contradiction::of_folder(&error).unwrap().in_options();
+        let text = SettingError::of_folder(&error).unwrap().in_options();
         assert!(text.starts_with(r#"--cache-control "a\nb": leave out control characters"#));
-        assert_eq!(Contradiction::of_folder(&FilesError::Missing("/".into())), None);
+        assert_eq!(SettingError::of_folder(&FilesError::Missing("/".into())), None);
     }
 }
