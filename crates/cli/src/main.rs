@@ -21,7 +21,6 @@
 //! | the manual, from the same source as the help | `manual.rs` |
 #![forbid(unsafe_code)]
 
-mod access_log;
 mod admin;
 mod announcement;
 mod app;

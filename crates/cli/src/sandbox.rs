@@ -8,11 +8,11 @@ mod places;
 
 use std::{env, fmt, path::PathBuf};
 
+use serow_access_log::Destination;
 use serow_net::sandbox::{AllowedPath, FileAccess, Restriction, Sandbox, Unrestricted};
 
 use self::places::{PlaceError, existing, places_of};
 use crate::{
-    access_log::Destination,
     configuration::{Configuration, SandboxArgument},
     readable::ServedFolder,
 };

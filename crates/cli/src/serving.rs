@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use serow::{BoundServer, Handler, Stopper};
+use serow_access_log::{AccessLog, AccessLogError};
 use serow_apps::Reloader;
 use serow_proxy::{SpoolSpace, Upstream};
 
 use crate::{
-    access_log::{AccessLogError, AccessLogWriter},
     admin::{AdminAddress, AdminError, Door, Sources, Subject},
     announcement::{self, announce},
     application::Application,
@@ -23,7 +23,7 @@ pub(crate) struct Serving {
     encryption: Option<Encryption>,
     admin: Option<AdminAddress>,
     admin_token: Option<String>,
-    log: AccessLogWriter,
+    log: Option<AccessLog>,
 }
 
 /// What is served besides by the handler itself.
@@ -46,9 +46,10 @@ impl Serving {
         SpoolSpace::default().set_limit(max_spool);
         let mut server = listeners.iter().fold(server, |server, listener| listener.add_to(server));
         encryption.iter().for_each(Encryption::warn_of_dates);
-        let log = AccessLogWriter::start(access_log)?;
-        if let Some(log) = log.log() {
-            server = server.access_log(move || log.for_worker());
+        let log = AccessLog::open_if(access_log)?;
+        if let Some(log) = &log {
+            let logs = log.logs();
+            server = server.access_log(move || logs.for_worker());
         }
         Ok(Self { server: server.bind()?, encryption, admin, admin_token, log })
     }
@@ -66,7 +67,7 @@ impl Serving {
         let subject = Subject::Server {
             sources: Sources {
                 status: server.status(),
-                log: log.counter(),
+                log: log.as_ref().map(AccessLog::counter).unwrap_or_default(),
                 upstreams,
                 applications,
                 sandbox: Arc::new(SandboxState::Off(Reason::OtherCommand)),
@@ -80,7 +81,9 @@ impl Serving {
         let outcome = encryption::run(encryption, server, handler);
         // What a server that stops still does can be asked until it is done.
         drop(door);
-        log.finish();
+        if let Some(log) = log {
+            log.finish();
+        }
         outcome.map_err(CommandError::from)
     }
 }

@@ -14,6 +14,7 @@ mod upstream;
 use std::time::Duration;
 
 use serow::{Address, Limits, ListenOptions, ProxyProtocol, Server, Timeouts, Versions};
+use serow_access_log::{Destination, Format};
 use tracing::level_filters::LevelFilter;
 
 pub(crate) use self::{
@@ -26,7 +27,6 @@ pub(crate) use self::{
     upstream::upstream_settings,
 };
 use crate::{
-    access_log::{Destination, Format},
     admin::{AdminAddress, read_token},
     arguments::{
         AdminArguments, GeneralArguments, HttpArguments, LevelArgument, LimitArguments, ListeningArguments,
@@ -169,7 +169,7 @@ fn admin_token(written: &AdminArguments) -> Result<Option<String>, SettingError>
 fn access_log(written: LoggingArguments) -> Option<(Destination, Format)> {
     match written.access_log {
         LogArgument::Off => None,
-        LogArgument::To(destination) => Some((destination, written.access_log_format)),
+        LogArgument::To(destination) => Some((destination, written.access_log_format.0)),
     }
 }
 

@@ -4,10 +4,11 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::{Map, Value, json};
 use serow::{ConnectionCounts, ConnectionError, DelayCounts, RequestCounts, StatusReport, StreamCounts};
+use serow_access_log::LineCounts;
 use serow_apps::ApplicationReport;
 use serow_proxy::{CheckReport, ServerReport, UpstreamReport};
 
-use crate::{access_log::LineCounts, sandbox::SandboxState};
+use crate::sandbox::SandboxState;
 
 /// The document.
 pub(crate) fn value(

@@ -190,9 +190,10 @@ mod tests {
 
     use serde_json::json;
 
+    use serow_access_log::LineCounts;
+
     use super::*;
     use crate::{
-        access_log::LineCounts,
         admin::{document, exposition, total::MOMENTARY},
         sandbox::{Reason, SandboxState},
     };

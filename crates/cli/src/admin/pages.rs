@@ -248,7 +248,6 @@ mod tests {
 
     use super::*;
     use crate::{
-        access_log::AccessLogWriter,
         admin::Sources,
         sandbox::{Reason, SandboxState},
     };
@@ -256,10 +255,9 @@ mod tests {
     /// The status of a request that a process of this user makes at the socket of the user 1000.
     fn status_at_the_socket(method: Method, path: &str, user: Option<u32>) -> u16 {
         let server = Server::new().listen("127.0.0.1:0").ignore_signals().bind().unwrap();
-        let log = AccessLogWriter::start(None).unwrap().counter();
         let sandbox = Arc::new(SandboxState::Off(Reason::OtherCommand));
         let (upstreams, applications) = (Vec::new(), Vec::new());
-        let sources = Sources { status: server.status(), log, upstreams, applications, sandbox };
+        let sources = Sources { status: server.status(), log: Default::default(), upstreams, applications, sandbox };
         let subject = Subject::Server { sources, stopper: server.stopper(), reloader: None };
         let pages = Pages::new(subject, Visitors::Owner { user: 1000 });
         let credentials = user.map(|user| PeerCredentials { process: None, user });

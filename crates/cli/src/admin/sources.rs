@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use serow::Status;
+use serow_access_log::LineCounter;
 use serow_proxy::Upstream;
 
 use super::document;
-use crate::{access_log::LineCounter, application::Application, sandbox::SandboxState};
+use crate::{application::Application, sandbox::SandboxState};
 
 /// Where the numbers of one server come from.
 #[derive(Clone)]

@@ -194,9 +194,10 @@ impl Numbers<'_> {
 mod tests {
     use std::time::Duration;
 
+    use serow_access_log::LineCounts;
+
     use super::*;
     use crate::{
-        access_log::LineCounts,
         admin::document,
         sandbox::{Reason, SandboxState},
     };

@@ -9,12 +9,10 @@ use clap::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use serow_access_log::{Destination, DestinationError, Format, FormatError};
 
 use super::without_options;
-use crate::{
-    access_log::{Destination, Format, InvalidDestination},
-    written::{Written, in_settings_file, word},
-};
+use crate::written::{Written, in_settings_file, word};
 
 /// What is logged, and where.
 #[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]
@@ -45,7 +43,7 @@ pub(crate) struct LoggingArguments {
     /// Anything with a $ in it is a text with nginx's variables, as in
     /// '$remote_addr "$request" $status $request_time $http_x_request_id'; $$ is a dollar. docs/logs.md has their names.
     #[arg(long, value_name = "FORMAT", default_value = "combined")]
-    pub(crate) access_log_format: Format,
+    pub(crate) access_log_format: FormatArgument,
 
     /// How much is said on standard error of what goes wrong and what happens.
     #[arg(long, value_name = "LEVEL", default_value = "warn")]
@@ -62,17 +60,17 @@ pub(crate) enum LogArgument {
 }
 
 impl TryFrom<OsString> for LogArgument {
-    type Error = InvalidDestination;
+    type Error = DestinationError;
 
-    fn try_from(text: OsString) -> Result<Self, InvalidDestination> {
+    fn try_from(text: OsString) -> Result<Self, DestinationError> {
         if text == OFF { Ok(Self::Off) } else { Destination::try_from(text).map(Self::To) }
     }
 }
 
 impl FromStr for LogArgument {
-    type Err = InvalidDestination;
+    type Err = DestinationError;
 
-    fn from_str(text: &str) -> Result<Self, InvalidDestination> {
+    fn from_str(text: &str) -> Result<Self, DestinationError> {
         Self::try_from(OsString::from(text))
     }
 }
@@ -103,7 +101,25 @@ impl Written for LogArgument {
 
 in_settings_file!(LogArgument, "AccessLog");
 
-impl Written for Format {
+/// The format of a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FormatArgument(pub(crate) Format);
+
+impl FromStr for FormatArgument {
+    type Err = FormatError;
+
+    fn from_str(text: &str) -> Result<Self, FormatError> {
+        text.parse().map(Self)
+    }
+}
+
+impl fmt::Display for FormatArgument {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Written for FormatArgument {
     fn expected() -> String {
         r#""combined", "json" or a text with variables, in quotes"#.to_owned()
     }
@@ -113,7 +129,7 @@ impl Written for Format {
     }
 }
 
-in_settings_file!(Format, "AccessLogFormat");
+in_settings_file!(FormatArgument, "AccessLogFormat");
 
 /// The least important thing that is said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

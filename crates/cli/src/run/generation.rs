@@ -3,6 +3,7 @@
 use std::{io, mem, path::Path, process::ExitCode, sync::Arc, thread};
 
 use serow::{Address, BoundServer, ListenOptions};
+use serow_access_log::AccessLog;
 use serow_apps::Workers;
 use serow_net::process::{Credentials, become_user, forbid_tracing};
 use serow_proxy::{SpoolSpace, Upkeep};
@@ -10,7 +11,6 @@ use serow_supervisor::master::{Beginning, Parent, Terms, WantedListener};
 
 use super::orders::ServerOrders;
 use crate::{
-    access_log::AccessLogWriter,
     admin::{Sources, Wish},
     announcement,
     application::Application,
@@ -47,7 +47,7 @@ struct Generation {
     /// Where the master is to answer those who run the server.
     admin: Option<String>,
     server: BoundServer,
-    log: AccessLogWriter,
+    log: Option<AccessLog>,
     /// Whether it can open only the files that it needs.
     sandbox: SandboxState,
     /// Looks after the servers that are asked.
@@ -85,10 +85,11 @@ impl Generation {
             tracing::warn!("{unreadable}");
         }
         // By the user, who will have to open them anew.
-        let log = AccessLogWriter::start(configuration.server.access_log.take())
+        let log = AccessLog::open_if(configuration.server.access_log.take())
             .map_err(|error| CommandError::from(error).message())?;
-        if let Some(log) = log.log() {
-            server = server.access_log(move || log.for_worker());
+        if let Some(log) = &log {
+            let logs = log.logs();
+            server = server.access_log(move || logs.for_worker());
         }
         // Its thread begins as the user: the system gives rights up for one thread at a time.
         let upkeep =
@@ -104,7 +105,13 @@ impl Generation {
         let Configuration { server: settings, router, upstreams, applications, sites, reload_grace, .. } =
             configuration;
         let sandbox = Arc::new(sandbox);
-        let sources = Sources { status: server.status(), log: log.counter(), upstreams, applications, sandbox };
+        let sources = Sources {
+            status: server.status(),
+            log: log.as_ref().map(AccessLog::counter).unwrap_or_default(),
+            upstreams,
+            applications,
+            sandbox,
+        };
         let orders = ServerOrders {
             stopper: server.stopper(),
             sources: sources.clone(),
@@ -122,7 +129,9 @@ impl Generation {
         let outcome = encryption::run(settings.encryption, server, router);
         drop(upkeep);
         drop(workers);
-        log.finish();
+        if let Some(log) = log {
+            log.finish();
+        }
         farewell.say(sources.document());
         outcome.map_err(CommandError::from)
     }

@@ -39,7 +39,7 @@ impl ProxySettings {
 
 /// Whether there is an access log that says which servers were asked.
 pub(crate) fn reads_attempts(written: &LoggingArguments) -> bool {
-    written.access_log != LogArgument::Off && written.access_log_format.reads_attempts()
+    written.access_log != LogArgument::Off && written.access_log_format.0.reads_attempts()
 }
 
 /// How requests are changed on their way.

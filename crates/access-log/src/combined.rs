@@ -33,7 +33,7 @@ pub(super) fn write(served: &Served<'_>, date: &mut Date, line: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::access_log::example::Example;
+    use crate::example::Example;
 
     fn line(example: &Example) -> String {
         let mut line = Vec::new();

@@ -12,11 +12,11 @@ use std::{
 
 use rustix::fs::OFlags;
 
-use super::Trouble;
-use crate::access_log::{AccessLogError, retry};
+use super::SinkError;
+use crate::{AccessLogError, retry};
 
 /// An open file.
-pub(in crate::access_log) struct LogFile {
+pub(crate) struct LogFile {
     file: File,
     /// Where it was opened; standard output has no name.
     path: Option<PathBuf>,
@@ -42,13 +42,13 @@ impl LogFile {
             Ok(file) => self.file = file,
             Err(error) => {
                 let path = path.display();
-                tracing::error!("cannot open the access log {path} anew: {error}; writing to the old one");
+                tracing::error!("cannot open the access log {path} again: {error}; writing to the old file");
             }
         }
     }
 
     /// In one call where the system takes it whole. Where it does not, as on a full disk, the rest goes right behind.
-    pub(super) fn write(&mut self, text: &[u8]) -> (usize, Result<(), Trouble>) {
+    pub(super) fn write(&mut self, text: &[u8]) -> (usize, Result<(), SinkError>) {
         let mut written = 0;
         while written < text.len() {
             let error = match self.file.write(&text[written..]) {
@@ -59,14 +59,14 @@ impl LogFile {
                 }
                 Err(error) => error,
             };
-            let trouble = match error.kind() {
+            let error = match error.kind() {
                 ErrorKind::Interrupted => continue,
                 // A named pipe; standard output, too, where a program that shares it set it so.
-                ErrorKind::WouldBlock => Trouble::Full,
-                ErrorKind::BrokenPipe => Trouble::Over(error),
-                _ => Trouble::Failed { reason: error.to_string(), pause: retry::SHORTEST },
+                ErrorKind::WouldBlock => SinkError::WouldBlock,
+                ErrorKind::BrokenPipe => SinkError::Closed(error),
+                _ => SinkError::Failed { reason: error.to_string(), pause: retry::SHORTEST },
             };
-            return (written, Err(trouble));
+            return (written, Err(error));
         }
         (written, Ok(()))
     }

@@ -58,11 +58,11 @@ struct State {
 
 /// What became of the lines so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct LineCounts {
+pub struct LineCounts {
     /// Lines that were written.
-    pub(crate) lines: u64,
+    pub lines: u64,
     /// Lines that were not, and will not be.
-    pub(crate) lost: u64,
+    pub lost: u64,
 }
 
 /// What the thread that writes is to do next.
@@ -102,7 +102,7 @@ impl Queue {
         }
         let mut state = self.lock();
         let batch = Batch { text, lines };
-        if self.is_closed() || state.held + batch.size() > MOST_HELD {
+        if self.is_closed() || state.held + batch.size() > MAX_HELD {
             return self.note_lost(state, lines);
         }
         state.held += batch.size();
@@ -241,14 +241,14 @@ impl Queue {
 
 /// Bytes of lines that wait, and that are being written: what the fastest server logs in half a second. More is lost rather
 /// than kept, or waited for.
-const MOST_HELD: usize = 16 << 20;
+const MAX_HELD: usize = 16 << 20;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn large() -> Vec<u8> {
-        vec![b'x'; MOST_HELD / 4 - size_of::<Batch>()]
+        vec![b'x'; MAX_HELD / 4 - size_of::<Batch>()]
     }
 
     fn losses(queue: &Queue) -> Vec<Loss> {

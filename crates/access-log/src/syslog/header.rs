@@ -6,7 +6,7 @@ use rustix::system::uname;
 use serow::Served;
 
 use super::address::{Form, SyslogAddress};
-use crate::access_log::{date::Date, variable::digits};
+use crate::{date::Date, variable::digits};
 
 /// The parts of a header that are the same for all messages.
 #[derive(Clone, Debug)]
@@ -64,7 +64,7 @@ const MESSAGE_ID: &str = "access";
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::access_log::example::Example;
+    use crate::example::Example;
 
     #[test]
     fn headers() {

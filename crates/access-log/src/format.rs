@@ -8,7 +8,7 @@ use super::{combined, date::Date, json, template::Template, variable::near};
 
 /// How a line is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Format {
+pub enum Format {
     /// As nginx and Apache do.
     Combined,
     /// As a json object.
@@ -28,7 +28,7 @@ impl Format {
     }
 
     /// Whether it needs to know which servers were asked.
-    pub(crate) fn reads_attempts(&self) -> bool {
+    pub fn reads_attempts(&self) -> bool {
         match self {
             Self::Combined => false,
             Self::Json => true,
@@ -48,15 +48,15 @@ impl Format {
 }
 
 impl FromStr for Format {
-    type Err = InvalidFormat;
+    type Err = FormatError;
 
-    fn from_str(text: &str) -> Result<Self, InvalidFormat> {
+    fn from_str(text: &str) -> Result<Self, FormatError> {
         match text {
             COMBINED => return Ok(Self::Combined),
             JSON => return Ok(Self::Json),
             _ => {}
         }
-        let invalid = |problem| InvalidFormat { text: text.to_owned(), problem };
+        let invalid = |problem| FormatError { text: text.to_owned(), problem };
         if !text.contains('$') {
             return Err(invalid(match near(text, [COMBINED, JSON].into_iter()) {
                 Some(name) => format!("no such format; did you mean {name}?"),
@@ -78,21 +78,21 @@ impl fmt::Display for Format {
     }
 }
 
-/// A text that is no format.
+/// Why a text is not a format.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct InvalidFormat {
+pub struct FormatError {
     text: String,
     problem: String,
 }
 
-impl fmt::Display for InvalidFormat {
+impl fmt::Display for FormatError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // As in Debug, so that whatever was typed stays on one line.
         write!(f, "{:?}: {}", self.text, self.problem)
     }
 }
 
-impl Error for InvalidFormat {}
+impl Error for FormatError {}
 
 const COMBINED: &str = "combined";
 const JSON: &str = "json";
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn formats() {
+    fn formats_are_parsed_and_errors_suggest_a_name() {
         for text in ["combined", "json", "$remote_addr ${status}0 $$"] {
             assert_eq!(text.parse::<Format>().unwrap().to_string(), text);
         }

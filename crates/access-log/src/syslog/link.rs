@@ -11,7 +11,7 @@ use std::{
 use rustix::net::{RecvFlags, recv, sockopt::set_tcp_user_timeout};
 
 use super::address::{SyslogAddress, Transport};
-use crate::access_log::{retry::Retry, sink::Trouble};
+use crate::{retry::Retry, sink::SinkError};
 
 /// The way to one collector.
 pub(crate) struct Link {
@@ -34,7 +34,7 @@ impl Link {
     }
 
     /// Sends each line as a message; those that went out whole need no other call.
-    pub(crate) fn write(&mut self, lines: &[u8]) -> (usize, Result<(), Trouble>) {
+    pub(crate) fn write(&mut self, lines: &[u8]) -> (usize, Result<(), SinkError>) {
         let most = self.address.transport.longest_message();
         let (written, outcome) = match self.socket() {
             Ok(Socket::Unix(socket)) => send_each(lines, most, |message| socket.send(message), || {}),
@@ -45,11 +45,11 @@ impl Link {
             }
             Err(error) => (0, Err(error)),
         };
-        let trouble = |error| {
+        let error = |error| {
             self.socket = None;
-            Trouble::Failed { reason: format!("syslog:{}: {error}", self.address), pause: self.retry.pause() }
+            SinkError::Failed { reason: format!("syslog:{}: {error}", self.address), pause: self.retry.pause() }
         };
-        (written, outcome.map_err(trouble))
+        (written, outcome.map_err(error))
     }
 
     fn socket(&mut self) -> io::Result<&mut Socket> {
@@ -276,7 +276,7 @@ mod tests {
         {
             let mut link = link(&address);
             match link.write(b"a\n") {
-                (0, Err(Trouble::Failed { reason: told, .. })) => {
+                (0, Err(SinkError::Failed { reason: told, .. })) => {
                     assert!(told.starts_with(&format!("syslog:{address}: ")) && told.contains(reason), "{told}");
                 }
                 other => panic!("{other:?}"),

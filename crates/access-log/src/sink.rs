@@ -1,4 +1,4 @@
-//! What lines are written to.
+//! Where lines are written.
 
 mod command;
 mod file;
@@ -15,20 +15,20 @@ pub(super) enum Sink {
     Syslog(Link),
 }
 
-/// Why no more was taken.
+/// Why a sink took only a part of the lines.
 #[derive(Debug)]
-pub(super) enum Trouble {
-    /// Nobody will ever read it.
-    Over(io::Error),
-    /// Whoever reads it has not made room yet; it goes on where it stopped.
-    Full,
-    /// It may go on after a pause, where it stopped.
+pub(super) enum SinkError {
+    /// The reader is gone for good.
+    Closed(io::Error),
+    /// The reader has not made room yet; writing continues where it stopped.
+    WouldBlock,
+    /// Writing may continue after a pause, where it stopped.
     Failed { reason: String, pause: Duration },
 }
 
 impl Sink {
-    /// Opens a file. Commands are started and collectors are connected to when there is something for them: one that is not
-    /// there yet is no reason not to serve, and a command must not inherit sockets that are only now being opened.
+    /// Opens a file. Commands start and collectors are connected with the first line: a collector that is down does not keep
+    /// the server from starting, and a command must not inherit sockets that the server is opening.
     pub(super) fn open(destination: Destination) -> Result<Self, AccessLogError> {
         Ok(match destination {
             Destination::StandardOutput => Self::File(LogFile::standard_output()?),
@@ -39,7 +39,7 @@ impl Sink {
     }
 
     /// Writes whole lines, or goes on with them; gives how many bytes of them need no other call.
-    pub(super) fn write(&mut self, lines: &[u8]) -> (usize, Result<(), Trouble>) {
+    pub(super) fn write(&mut self, lines: &[u8]) -> (usize, Result<(), SinkError>) {
         match self {
             Self::File(file) => file.write(lines),
             Self::Command(command) => command.write(lines),
@@ -47,7 +47,7 @@ impl Sink {
         }
     }
 
-    /// Opens a file anew: somebody has moved it away.
+    /// Opens a file again: log rotation has moved it away.
     pub(super) fn reopen(&mut self) {
         if let Self::File(file) = self {
             file.reopen();

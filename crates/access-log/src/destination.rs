@@ -2,14 +2,14 @@
 
 use std::{error::Error, ffi::OsString, fmt, path::PathBuf, str::FromStr};
 
-use super::syslog::{InvalidSyslogAddress, SyslogAddress};
+use super::syslog::{SyslogAddress, SyslogAddressError};
 
 /// Where lines go.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Destination {
+pub enum Destination {
     /// To standard output.
     StandardOutput,
-    /// To the end of a file, which is opened anew on SIGUSR1.
+    /// To the end of a file, which is opened again on SIGUSR1.
     File(PathBuf),
     /// To the standard input of a command of the shell.
     Command(String),
@@ -19,7 +19,7 @@ pub(crate) enum Destination {
 
 impl Destination {
     /// Where that is in the file system, if it is.
-    pub(crate) fn path_mut(&mut self) -> Option<&mut PathBuf> {
+    pub fn path_mut(&mut self) -> Option<&mut PathBuf> {
         match self {
             Self::File(path) => Some(path),
             Self::Syslog(address) => address.path_mut(),
@@ -29,10 +29,10 @@ impl Destination {
 }
 
 impl TryFrom<OsString> for Destination {
-    type Error = InvalidDestination;
+    type Error = DestinationError;
 
     /// `-`, `| command`, `syslog:…`; everything else is a file, whose name may be any.
-    fn try_from(text: OsString) -> Result<Self, InvalidDestination> {
+    fn try_from(text: OsString) -> Result<Self, DestinationError> {
         match text.to_str() {
             Some("-") => Ok(Self::StandardOutput),
             Some(known) if known.starts_with('|') => command(&known[1..]),
@@ -46,16 +46,16 @@ impl TryFrom<OsString> for Destination {
 }
 
 impl FromStr for Destination {
-    type Err = InvalidDestination;
+    type Err = DestinationError;
 
-    fn from_str(text: &str) -> Result<Self, InvalidDestination> {
+    fn from_str(text: &str) -> Result<Self, DestinationError> {
         Self::try_from(OsString::from(text))
     }
 }
 
-fn command(text: &str) -> Result<Destination, InvalidDestination> {
+fn command(text: &str) -> Result<Destination, DestinationError> {
     match text.trim() {
-        "" => Err(InvalidDestination::NoCommand),
+        "" => Err(DestinationError::NoCommand),
         command => Ok(Destination::Command(command.to_owned())),
     }
 }
@@ -72,22 +72,22 @@ impl fmt::Display for Destination {
     }
 }
 
-/// A text that is no destination.
+/// Why a text is not a destination.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum InvalidDestination {
-    /// Nothing stands behind the bar.
+pub enum DestinationError {
+    /// There is no command after the bar.
     NoCommand,
-    /// What stands behind `syslog:` is no address.
-    Syslog(InvalidSyslogAddress),
+    /// The address after `syslog:` is invalid.
+    Syslog(SyslogAddressError),
 }
 
-impl From<InvalidSyslogAddress> for InvalidDestination {
-    fn from(invalid: InvalidSyslogAddress) -> Self {
+impl From<SyslogAddressError> for DestinationError {
+    fn from(invalid: SyslogAddressError) -> Self {
         Self::Syslog(invalid)
     }
 }
 
-impl fmt::Display for InvalidDestination {
+impl fmt::Display for DestinationError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoCommand => f.write_str("a | has no command behind it: write one, as in '| cat >>access.log'"),
@@ -96,7 +96,7 @@ impl fmt::Display for InvalidDestination {
     }
 }
 
-impl Error for InvalidDestination {}
+impl Error for DestinationError {}
 
 #[cfg(test)]
 mod tests {
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn destinations() {
+    fn destinations_are_parsed_and_displayed() {
         let file = |name: &str| Destination::File(name.into());
         for (text, expected, shown) in [
             ("-", Destination::StandardOutput, "-"),

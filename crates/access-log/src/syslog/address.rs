@@ -4,7 +4,7 @@ use std::{error::Error, fmt, net::IpAddr, path::PathBuf, str::FromStr};
 
 /// What stands behind `syslog:`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct SyslogAddress {
+pub struct SyslogAddress {
     pub(super) transport: Transport,
     /// RFC 5424 §6.2.1.
     pub(super) facility: u8,
@@ -35,10 +35,10 @@ pub(super) enum Form {
 }
 
 impl FromStr for SyslogAddress {
-    type Err = InvalidSyslogAddress;
+    type Err = SyslogAddressError;
 
-    fn from_str(text: &str) -> Result<Self, InvalidSyslogAddress> {
-        let invalid = |problem: String| InvalidSyslogAddress { text: text.to_owned(), problem };
+    fn from_str(text: &str) -> Result<Self, SyslogAddressError> {
+        let invalid = |problem: String| SyslogAddressError { text: text.to_owned(), problem };
         let (place, options) = text.split_once('?').unwrap_or((text, ""));
         let mut address = Self {
             transport: transport(place).map_err(invalid)?,
@@ -56,7 +56,7 @@ impl FromStr for SyslogAddress {
 
 impl SyslogAddress {
     /// Where the socket is in the file system, if it is.
-    pub(crate) fn path_mut(&mut self) -> Option<&mut PathBuf> {
+    pub fn path_mut(&mut self) -> Option<&mut PathBuf> {
         match &mut self.transport {
             Transport::Unix(path) => Some(path),
             Transport::Udp(..) | Transport::Tcp(..) => None,
@@ -64,7 +64,7 @@ impl SyslogAddress {
     }
 
     /// Whether the host is a name that has to be looked up.
-    pub(crate) fn has_name(&self) -> bool {
+    pub fn has_name(&self) -> bool {
         match &self.transport {
             Transport::Unix(_) => false,
             Transport::Udp(host, _) | Transport::Tcp(host, _) => host.parse::<IpAddr>().is_err(),
@@ -82,7 +82,7 @@ impl SyslogAddress {
             "facility" => self.facility = number(&FACILITIES)?,
             "severity" => self.severity = number(&SEVERITIES)?,
             "tag" if is_tag(value) => self.tag = value.to_owned(),
-            "tag" => return Err(format!("tag is a word of up to {LONGEST_TAG} letters, digits, '.', '_' and '-'")),
+            "tag" => return Err(format!("tag is a word of up to {MAX_TAG} letters, digits, '.', '_' and '-'")),
             "rfc" => match value {
                 "5424" => self.form = Form::Rfc5424,
                 "3164" => self.form = Form::Rfc3164,
@@ -130,7 +130,7 @@ fn host_and_port(text: &str, port: u16) -> Option<(String, u16)> {
 /// Of PRINTUSASCII (RFC 5424 §6) what no daemon takes for the end of the tag, in a file name or in syslog(3)'s form.
 fn is_tag(text: &str) -> bool {
     let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
-    (1..=LONGEST_TAG).contains(&text.len()) && text.bytes().all(is_letter)
+    (1..=MAX_TAG).contains(&text.len()) && text.bytes().all(is_letter)
 }
 
 /// As it is written, without what is the default.
@@ -153,21 +153,21 @@ impl fmt::Display for SyslogAddress {
     }
 }
 
-/// A text that is no such address.
+/// Why a text is not such an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct InvalidSyslogAddress {
+pub struct SyslogAddressError {
     text: String,
     problem: String,
 }
 
-impl fmt::Display for InvalidSyslogAddress {
+impl fmt::Display for SyslogAddressError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // As in Debug, so that whatever was typed stays on one line.
         write!(f, "{:?}: {}", format!("syslog:{}", self.text), self.problem)
     }
 }
 
-impl Error for InvalidSyslogAddress {}
+impl Error for SyslogAddressError {}
 
 /// Where syslog(3) sends to.
 const LOCAL_SOCKET: &str = "/dev/log";
@@ -181,7 +181,7 @@ const LOCAL_7: u8 = 23;
 const INFO: u8 = 6;
 
 /// RFC 5424 §6.2.5.
-const LONGEST_TAG: usize = 48;
+const MAX_TAG: usize = 48;
 
 /// In the order of their numbers (RFC 5424 §6.2.1); the names are those of syslog(3), and for the rest rsyslog's.
 const FACILITIES: [&str; 24] = [

@@ -2,43 +2,60 @@
 
 use std::{
     ops::ControlFlow,
-    sync::{Arc, mpsc},
+    sync::{Arc, Mutex, PoisonError, mpsc},
     thread,
     time::Duration,
 };
 
 use super::{
     AccessLogError, Destination, Format,
-    lines::LogMaker,
+    lines::{WorkerLog, WorkerLogs},
     queue::{Batch, LineCounts, Paused, Queue, Task},
-    sink::{Sink, Trouble},
+    sink::{Sink, SinkError},
     syslog::Header,
     watch::Watch,
 };
 
-/// The running thread, if there is an access log.
-pub(crate) struct AccessLogWriter {
-    running: Option<Running>,
-}
-
-struct Running {
-    maker: LogMaker,
+/// An access log that is open: a thread writes the lines of all workers. Clones of its [`WorkerLogs`] make the lines.
+///
+/// From the first log on, SIGUSR1 no longer ends the process; it makes a log open its file again.
+pub struct AccessLog {
+    logs: WorkerLogs,
     /// Closed when the thread has written everything.
     ended: mpsc::Receiver<()>,
 }
 
-/// Says what became of the lines so far.
-#[derive(Clone)]
-pub(crate) struct LineCounter(Option<Arc<Queue>>);
+/// Counts the lines of a log; without a log, both counts stay 0.
+#[derive(Clone, Default)]
+pub struct LineCounter(Option<Arc<Queue>>);
 
-impl AccessLogWriter {
-    /// Opens the log and starts its threads. SIGUSR1 ends no process from here on, whether there is a log or not: whatever
-    /// rotates logs sends it to all.
-    pub(crate) fn start(log: Option<(Destination, Format)>) -> Result<Self, AccessLogError> {
+impl AccessLog {
+    /// Opens a log in the combined format of nginx and Apache.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Self::open).
+    pub fn combined(destination: Destination) -> Result<Self, AccessLogError> {
+        Self::open(destination, Format::Combined)
+    }
+
+    /// Opens a log with a JSON object for each request.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Self::open).
+    pub fn json(destination: Destination) -> Result<Self, AccessLogError> {
+        Self::open(destination, Format::Json)
+    }
+
+    /// Opens a log and starts its threads.
+    ///
+    /// # Errors
+    ///
+    /// The file or standard output cannot be written to, or the system refuses a thread. A command or a collector that
+    /// fails is not an error: it is tried again with the next lines, and the error log says so.
+    pub fn open(destination: Destination, format: Format) -> Result<Self, AccessLogError> {
         let watch = Watch::new()?;
-        let Some((destination, format)) = log else {
-            return Ok(Self { running: None });
-        };
         let header = match &destination {
             Destination::Syslog(address) => Some(Header::new(address)),
             _ => None,
@@ -52,54 +69,86 @@ impl AccessLogWriter {
         };
         thread::Builder::new().name("serow-log".to_owned()).spawn(run).map_err(AccessLogError::System)?;
         watch.begin(Arc::clone(&queue))?;
-        Ok(Self { running: Some(Running { maker: LogMaker::new(queue, format, header), ended }) })
+        Ok(Self { logs: WorkerLogs::new(queue, format, header), ended })
     }
 
-    /// What makes the logs of the workers.
-    pub(crate) fn log(&self) -> Option<LogMaker> {
-        self.running.as_ref().map(|running| running.maker.clone())
+    /// Opens a log if the settings have one. Without a log, SIGUSR1 no longer ends the process either: programs that rotate
+    /// logs send it to every server.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Self::open).
+    pub fn open_if(settings: Option<(Destination, Format)>) -> Result<Option<Self>, AccessLogError> {
+        match settings {
+            Some((destination, format)) => Self::open(destination, format).map(Some),
+            None => Watch::new().map(|_| None),
+        }
+    }
+
+    /// What [`serow::Server::access_log`] takes. The log is finished, as by [`finish`](Self::finish), when the server has
+    /// ended.
+    pub fn for_workers(self) -> impl Fn() -> WorkerLog + Send + Sync + 'static {
+        let logs = self.logs.clone();
+        let open = Arc::new(OpenLog(Mutex::new(Some(self))));
+        move || logs.holding(Some(Arc::clone(&open)))
+    }
+
+    /// What makes the logs of the workers, for a program that finishes the log itself.
+    pub fn logs(&self) -> WorkerLogs {
+        self.logs.clone()
     }
 
     /// What counts the lines.
-    pub(crate) fn counter(&self) -> LineCounter {
-        LineCounter(self.running.as_ref().map(|running| Arc::clone(&running.maker.queue)))
+    pub fn counter(&self) -> LineCounter {
+        LineCounter(Some(Arc::clone(&self.logs.queue)))
     }
 
-    /// Waits until everything is written, once all workers have ended; not for ever, since whoever reads may be stuck.
-    pub(crate) fn finish(self) {
-        let Some(Running { maker, ended }) = self.running else { return };
-        let queue = maker.queue;
+    /// Waits until everything is written, once all workers have ended; 2 s at most, since the reader may be stuck.
+    pub fn finish(self) {
+        let Self { logs, ended } = self;
+        let queue = logs.queue;
         queue.end();
         let closed = queue.is_closed();
         if ended.recv_timeout(LAST_WAIT) == Err(mpsc::RecvTimeoutError::Timeout) {
             queue.close();
             let lines = queue.untold_losses();
-            say_at_last(move || tracing::warn!(lines, "nobody reads the access log: its last lines are lost"));
+            warn_within_limit(move || tracing::warn!(lines, "nobody reads the access log: its last lines are lost"));
             return;
         }
         let lines = queue.untold_losses();
         if lines > 0 && !closed {
-            say_at_last(move || tracing::warn!(lines, "lines of the access log were lost"));
+            warn_within_limit(move || tracing::warn!(lines, "lines of the access log were lost"));
         }
     }
 }
 
 impl LineCounter {
-    /// What became of the lines so far; none where there is no log.
-    pub(crate) fn counts(&self) -> LineCounts {
+    /// The lines so far.
+    pub fn counts(&self) -> LineCounts {
         self.0.as_ref().map(|queue| queue.counts()).unwrap_or_default()
     }
 }
 
-/// Says something, unless that takes too long: in a container both logs often go the same way, and nobody reads either.
-fn say_at_last(say: impl FnOnce() + Send + 'static) {
-    let (alive, said) = mpsc::channel::<()>();
-    let say = move || {
-        say();
+/// An open log that finishes when the last worker drops it.
+pub(super) struct OpenLog(Mutex<Option<AccessLog>>);
+
+impl Drop for OpenLog {
+    fn drop(&mut self) {
+        if let Some(log) = self.0.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
+            log.finish();
+        }
+    }
+}
+
+/// Writes a warning, but waits only so long: in a container both logs often go to one pipe, which may be full.
+fn warn_within_limit(warn: impl FnOnce() + Send + 'static) {
+    let (alive, written) = mpsc::channel::<()>();
+    let warn = move || {
+        warn();
         drop(alive);
     };
-    if thread::Builder::new().spawn(say).is_ok() {
-        let _ = said.recv_timeout(LAST_WORD);
+    if thread::Builder::new().spawn(warn).is_ok() {
+        let _ = written.recv_timeout(WARNING_WAIT);
     }
 }
 
@@ -114,7 +163,7 @@ struct Output {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Working,
-    /// It fails, and that has been said.
+    /// It fails, and the error log says so already.
     Failing,
     /// It failed at the end of the server: there is no time to try it again.
     GivenUp,
@@ -154,17 +203,17 @@ impl Output {
                     self.queue.finish(batch, 0);
                     return ControlFlow::Continue(());
                 }
-                Err(Trouble::Over(error)) => {
+                Err(SinkError::Closed(error)) => {
                     tracing::warn!("the access log is closed at its other end ({error}): it ends here");
                     return ControlFlow::Break(());
                 }
-                Err(Trouble::Full) => match self.queue.pause(FULL) {
+                Err(SinkError::WouldBlock) => match self.queue.pause(FULL) {
                     Paused::Whole => {}
                     Paused::Reopen => written = self.reopen(batch, written),
-                    // How long the end waits is not for this thread to say.
+                    // `finish` limits how long the end waits.
                     Paused::Ending => thread::sleep(FULL),
                 },
-                Err(Trouble::Failed { reason, pause }) => {
+                Err(SinkError::Failed { reason, pause }) => {
                     self.note_failure(&reason);
                     match self.queue.pause(pause) {
                         Paused::Whole => {}
@@ -214,5 +263,5 @@ const LAST_WAIT: Duration = Duration::from_secs(2);
 /// Before a full pipe that does not block is tried again: a reader that takes all of it each time has 13 MB each second.
 const FULL: Duration = Duration::from_millis(5);
 
-/// How long it waits until its last words are written: a terminal or a file takes them in microseconds.
-const LAST_WORD: Duration = Duration::from_millis(200);
+/// How long it waits until its last warning is written: a terminal or a file takes them in microseconds.
+const WARNING_WAIT: Duration = Duration::from_millis(200);

@@ -8,7 +8,7 @@ use super::{date::Date, variable::Variable};
 
 /// What a line is made of.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Template {
+pub struct Template {
     text: Arc<str>,
     parts: Arc<[Part]>,
 }
@@ -98,7 +98,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::access_log::{
+    use crate::{
         combined,
         example::{Example, encrypted},
     };

@@ -13,11 +13,11 @@ use rustix::{
     process::{Pid, Signal, kill_process_group},
 };
 
-use super::Trouble;
-use crate::access_log::retry::Retry;
+use super::SinkError;
+use crate::retry::Retry;
 
 /// The command, running or not. What one that ended has not read is given to the next.
-pub(in crate::access_log) struct Command {
+pub(crate) struct Command {
     line: String,
     running: Option<Running>,
     retry: Retry,
@@ -38,13 +38,13 @@ impl Command {
     }
 
     /// Starts it where it does not run. What it has not read when it ends counts as not written, and comes again.
-    pub(super) fn write(&mut self, lines: &[u8]) -> (usize, Result<(), Trouble>) {
+    pub(super) fn write(&mut self, lines: &[u8]) -> (usize, Result<(), SinkError>) {
         let mut unread = std::mem::take(&mut self.unread);
         let running = match self.running() {
             Ok(running) => running,
-            Err(trouble) => {
+            Err(error) => {
                 self.unread = unread;
-                return (0, Err(trouble));
+                return (0, Err(error));
             }
         };
         let given = running.give(&unread);
@@ -58,15 +58,15 @@ impl Command {
         }
         let (before, reason) = self.end();
         self.unread = [before, unread].concat();
-        (written, Err(Trouble::Failed { reason, pause: self.retry.pause() }))
+        (written, Err(SinkError::Failed { reason, pause: self.retry.pause() }))
     }
 
-    fn running(&mut self) -> Result<&mut Running, Trouble> {
+    fn running(&mut self) -> Result<&mut Running, SinkError> {
         let running = match self.running.take() {
             Some(running) => running,
             None => Running::start(&self.line)
                 .inspect(|_| self.retry.note_begun())
-                .map_err(|error| Trouble::Failed { reason: format!("sh: {error}"), pause: self.retry.pause() })?,
+                .map_err(|error| SinkError::Failed { reason: format!("sh: {error}"), pause: self.retry.pause() })?,
         };
         Ok(self.running.insert(running))
     }
@@ -186,8 +186,8 @@ mod tests {
             written += more;
             match outcome {
                 Ok(()) => return reasons,
-                Err(Trouble::Failed { reason, .. }) => reasons.push(reason),
-                Err(trouble) => panic!("{trouble:?}"),
+                Err(SinkError::Failed { reason, .. }) => reasons.push(reason),
+                Err(error) => panic!("{error:?}"),
             }
         }
         panic!("{reasons:?}");
@@ -260,7 +260,9 @@ mod tests {
         let mut command = Command::new("exec <&-; sleep 3600".to_owned());
         let lines = "x".repeat(200_000) + "\n";
         let (_, outcome) = command.write(lines.as_bytes());
-        assert!(matches!(outcome, Err(Trouble::Failed { reason, .. }) if reason == "its command has closed its input"));
+        assert!(
+            matches!(outcome, Err(SinkError::Failed { reason, .. }) if reason == "its command has closed its input")
+        );
         assert!(command.running.is_none());
     }
 }

@@ -4,8 +4,5 @@ mod address;
 mod header;
 mod link;
 
-pub(super) use self::{
-    address::{InvalidSyslogAddress, SyslogAddress},
-    header::Header,
-    link::Link,
-};
+pub use self::address::{SyslogAddress, SyslogAddressError};
+pub(crate) use self::{header::Header, link::Link};

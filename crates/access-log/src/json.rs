@@ -152,7 +152,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::access_log::example::{Example, encrypted};
+    use crate::example::{Example, encrypted};
 
     fn line(example: &Example) -> String {
         let mut line = Vec::new();

@@ -4,7 +4,7 @@ use std::{error::Error, fmt, io, path::PathBuf};
 
 /// Why an access log cannot be opened.
 #[derive(Debug)]
-pub(crate) enum AccessLogError {
+pub enum AccessLogError {
     /// The file cannot be opened for writing.
     File {
         /// The file.
