@@ -13,7 +13,6 @@
 //! | what each field means, the only place that says so | `admin/fields.rs` |
 //! | `serow status`, `reload`, `drain`, `up` …: ask, and print the answer for people | `admin/question.rs`, `admin/summary.rs`, `admin/server_table.rs`, `admin/application_table.rs`, `admin/table.rs`, `admin/units.rs` |
 
-mod address;
 mod application_metrics;
 mod application_table;
 mod applications;
@@ -43,14 +42,12 @@ mod wish;
 use std::io::{self, Write};
 
 pub(crate) use self::{
-    address::AdminAddress,
     door::Door,
     error::AdminError,
     fields::FIELDS,
     question::NoAnswer,
     sources::Sources,
     subject::Subject,
-    token::read as read_token,
     wish::{Action, Wish},
 };
 
@@ -60,9 +57,8 @@ use self::question::Question;
 use crate::{
     arguments::{DoorArguments, DrainArguments, ServerWishArguments, StatusArguments},
     command_error::CommandError,
-    configuration,
-    written::Count,
 };
+use serow_config::values::Count;
 
 /// `serow status`: prints how a running server is doing.
 pub(crate) fn print_status(arguments: &StatusArguments) -> Result<(), CommandError> {
@@ -117,7 +113,7 @@ impl Entrance {
     fn new(arguments: &DoorArguments) -> Result<Self, CommandError> {
         let (address, token_file) = match (&arguments.admin, &arguments.config) {
             (Some(address), _) => (address.clone(), None),
-            (None, Some(file)) => match configuration::door(file).map_err(CommandError::from)? {
+            (None, Some(file)) => match serow_config::admin_endpoint(file).map_err(CommandError::from)? {
                 Some(door) => (door.address.0, door.token_file),
                 None => {
                     let file = file.display();
@@ -129,7 +125,7 @@ impl Entrance {
             (None, None) => (Address::Unix(USUAL.trim_start_matches("unix:").into()), None),
         };
         let token_file = arguments.admin_token_file.clone().or(token_file);
-        let token = token_file.map(|file| token::read(&file)).transpose();
+        let token = token_file.map(|file| serow_config::admin_token::read(&file)).transpose();
         Ok(Self {
             address,
             token: token.map_err(|reason| CommandError::Usage(format!("--admin-token-file: {reason}")))?,

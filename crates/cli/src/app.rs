@@ -4,6 +4,7 @@ use std::{io, thread};
 
 use serow::Stopper;
 use serow_apps::Reloader;
+use serow_config::Application;
 use serow_net::process::forbid_tracing;
 use tokio::{
     runtime::{Builder, Runtime},
@@ -12,12 +13,39 @@ use tokio::{
 
 use crate::{
     announcement::announce,
-    application::Application,
+    application_host::application_host,
+    arguments::AppArguments,
     command_error::CommandError,
     error_log,
     serving::{Served, Serving},
-    settings::AppSettings,
 };
+use serow_config::settings::{ServerSettings, SettingError, application, program, shares};
+
+/// What `serow app` runs, and how.
+pub(crate) struct AppSettings {
+    /// The application.
+    pub(crate) application: Application,
+    /// How the server serves.
+    pub(crate) server: ServerSettings,
+}
+
+impl AppSettings {
+    /// Finds out what the options mean together.
+    pub(crate) fn new(arguments: AppArguments) -> Result<Self, CommandError> {
+        let AppArguments { application, command, run, general } = arguments;
+        let shares = shares(&general.listening, 0).with_upstreams();
+        let server = ServerSettings::new(general, shares)?;
+        let host = application_host();
+        let name = APPLICATION.to_owned();
+        let application = match application {
+            Some(application) => self::application(name, &application, run, server.workers, server.grace, &host),
+            None => program(name, command, run, server.grace, &host),
+        };
+        let application =
+            application.map_err(|found| SettingError { text: found.text.replace("`application`", "FILE"), ..found })?;
+        Ok(Self { application, server })
+    }
+}
 
 /// Runs the application and serves it until TERM or INT; HUP loads it anew.
 pub(crate) fn serve(settings: AppSettings) -> Result<(), CommandError> {
@@ -73,3 +101,6 @@ impl Hangups {
         });
     }
 }
+
+/// What the application of a command line is called.
+const APPLICATION: &str = "app";

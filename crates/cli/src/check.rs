@@ -5,24 +5,21 @@ use std::io::{self, Write};
 use rustix::process::geteuid;
 use serow_net::process::become_user;
 
-use crate::{
-    arguments::CheckArguments,
-    command_error::CommandError,
-    configuration::{self, Account, Configuration, ConfigurationError},
-    printable::on_one_line,
-    readable::ServedFolder,
-    settings::{ListenerSettings, Purpose, SettingError},
-};
+use crate::{application_host::application_host, arguments::CheckArguments, command_error::CommandError};
+use serow_config::ServedFolder;
+use serow_config::printable::on_one_line;
+use serow_config::settings::{ListenerSettings, Purpose};
+use serow_config::{Account, Configuration};
 
 /// Reads a settings file as `serow run` does, and says what it is, and what runs its applications.
 pub(crate) fn run(arguments: &CheckArguments) -> Result<(), CommandError> {
     let path = &arguments.settings.file;
-    let configuration = configuration::read(path).map_err(CommandError::from)?;
+    let configuration = serow_config::read(path, &application_host()).map_err(CommandError::from)?;
     let mut lines = vec![format!("{} is right: {}", path.display(), summary(&configuration))];
     let mut explanation = String::new();
     if arguments.explain {
         lines.extend(configuration.server.listeners.iter().map(purpose));
-        explanation = format!("\n{}\n", configuration::explain(path).map_err(CommandError::from)?.trim());
+        explanation = format!("\n{}\n", serow_config::explain(path).map_err(CommandError::from)?.trim());
     }
     let problems = configuration.server.encryption.iter().flat_map(|encryption| &encryption.problems_of_dates);
     lines.extend(problems.map(|problem| format!("warning: {problem}")));
@@ -64,12 +61,12 @@ fn purpose(listener: &ListenerSettings) -> String {
 
 /// `serow schema`: prints the JSON schema of settings files.
 pub(crate) fn print_schema() -> Result<(), CommandError> {
-    writeln!(io::stdout(), "{:#}", configuration::schema()).map_err(CommandError::output)
+    writeln!(io::stdout(), "{:#}", serow_config::schema()).map_err(CommandError::output)
 }
 
 /// `serow reference`: prints docs/settings.md.
 pub(crate) fn print_reference() -> Result<(), CommandError> {
-    io::stdout().write_all(configuration::reference().as_bytes()).map_err(CommandError::output)
+    io::stdout().write_all(serow_config::reference().as_bytes()).map_err(CommandError::output)
 }
 
 /// `2 listeners, 1 upstream, 1 application, 1 site, 3 routes`
@@ -85,20 +82,4 @@ fn summary(configuration: &Configuration) -> String {
     ];
     let parts = parts.into_iter().filter(|(count, _)| *count > 0).map(|(count, noun)| counted(count, noun));
     parts.collect::<Vec<_>>().join(", ")
-}
-
-impl From<ConfigurationError> for CommandError {
-    fn from(error: ConfigurationError) -> Self {
-        match error {
-            ConfigurationError::Unreadable(line) => Self::Usage(line),
-            wrong @ ConfigurationError::Wrong(_) => Self::Diagnostics(Box::new(wrong)),
-        }
-    }
-}
-
-/// For settings that are options of the command line.
-impl From<SettingError> for CommandError {
-    fn from(error: SettingError) -> Self {
-        Self::Usage(error.in_options())
-    }
 }

@@ -7,9 +7,13 @@ use std::{
     process::ExitCode,
 };
 
+use serow_access_log::AccessLogError;
+use serow_config::{
+    ConfigurationError,
+    printable::{on_lines, on_one_line},
+    settings::SettingError,
+};
 use serow_supervisor::SupervisorError;
-
-use crate::printable::{on_lines, on_one_line};
 
 /// Why a command ended without doing its work: what standard error shows, and the exit status. Each command has its own
 /// error and converts it to this.
@@ -121,6 +125,28 @@ impl From<serow::Error> for CommandError {
 impl From<SupervisorError> for CommandError {
     fn from(error: SupervisorError) -> Self {
         Self::Failed(Box::new(error))
+    }
+}
+
+impl From<AccessLogError> for CommandError {
+    fn from(error: AccessLogError) -> Self {
+        Self::Failed(Box::new(error))
+    }
+}
+
+impl From<ConfigurationError> for CommandError {
+    fn from(error: ConfigurationError) -> Self {
+        match error {
+            ConfigurationError::Unreadable(line) => Self::Usage(line),
+            wrong @ ConfigurationError::Wrong(_) => Self::Diagnostics(Box::new(wrong)),
+        }
+    }
+}
+
+/// For settings that are options of the command line.
+impl From<SettingError> for CommandError {
+    fn from(error: SettingError) -> Self {
+        Self::Usage(error.in_options())
     }
 }
 

@@ -1,18 +1,43 @@
 //! `serow files`: serves a folder until it is told to stop.
 
-use std::{error::Error, fmt, path::Path};
+use std::{
+    error::Error,
+    fmt,
+    path::{Path, PathBuf},
+};
 
+use serow_config::ServedFolder;
 use serow_files::{Files, FilesError, FilesSettings, Listing};
 use serow_net::process::forbid_tracing;
 
 use crate::{
+    arguments::FilesArguments,
     command_error::CommandError,
     error_log,
-    readable::ServedFolder,
     serving::{Served, Serving},
-    settings::{FolderSettings, SettingError},
     usage,
 };
+use serow_config::settings::{ServerSettings, SettingError, folder_settings, shares};
+
+/// What `serow files` serves, and how.
+pub(crate) struct FolderSettings {
+    /// The folder.
+    pub(crate) folder: PathBuf,
+    /// What is served of it.
+    pub(crate) files: FilesSettings,
+    /// How the server serves.
+    pub(crate) server: ServerSettings,
+}
+
+impl FolderSettings {
+    /// Finds out what the options mean together.
+    pub(crate) fn new(arguments: FilesArguments) -> Result<Self, CommandError> {
+        let FilesArguments { dir, folder, general } = arguments;
+        let shares = shares(&general.listening, folder.caching.cache_files.in_memory());
+        let server = ServerSettings::new(general, shares)?;
+        Ok(Self { folder: dir, files: folder_settings(folder, shares.cached_files)?, server })
+    }
+}
 
 /// Serves a folder until TERM or INT.
 pub(crate) fn serve(settings: FolderSettings) -> Result<(), CommandError> {

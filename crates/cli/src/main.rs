@@ -24,32 +24,26 @@
 mod admin;
 mod announcement;
 mod app;
-mod application;
+mod application_host;
 mod arguments;
 mod bench;
 mod check;
 mod command_error;
 mod command_line;
-mod configuration;
 mod descriptors;
 mod encryption;
 mod error_log;
 mod folder;
-mod inherited;
 mod manual;
-mod printable;
 mod proxy;
-mod readable;
 mod run;
 mod sandbox;
 mod serving;
-mod settings;
 mod strict_transport;
 mod supervise;
 mod to_tls;
 mod usage;
 mod waterfall;
-mod written;
 
 use std::{env, process::ExitCode};
 
@@ -72,9 +66,9 @@ fn main() -> ExitCode {
         descriptors::raise_limit();
     }
     let outcome = match command {
-        Ok(Command::Files(arguments)) => settings::FolderSettings::new(*arguments).and_then(folder::serve),
-        Ok(Command::Proxy(arguments)) => settings::ProxySettings::new(*arguments).and_then(proxy::serve),
-        Ok(Command::App(arguments)) => settings::AppSettings::new(*arguments).and_then(app::serve),
+        Ok(Command::Files(arguments)) => folder::FolderSettings::new(*arguments).and_then(folder::serve),
+        Ok(Command::Proxy(arguments)) => proxy::ProxySettings::new(*arguments).and_then(proxy::serve),
+        Ok(Command::App(arguments)) => app::AppSettings::new(*arguments).and_then(app::serve),
         Ok(Command::Bench(arguments)) => bench::run(*arguments),
         Ok(Command::Supervise(arguments)) => return supervise::run(*arguments),
         Ok(Command::Run(arguments)) => return run::run(arguments),

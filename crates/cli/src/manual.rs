@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use clap::{Arg, ArgAction, Command, CommandFactory};
+use serow_config::markdown::escaped;
 
 use crate::{command_error::CommandError, command_line::CommandLine};
 
@@ -94,18 +95,6 @@ fn paragraphs(help: &str) -> String {
         Some((help, default)) => format!("{}\n\nDefault: {default}.", paragraphs(help)),
         None => format!("{}.", help.trim_end_matches('.')),
     }
-}
-
-/// Text in which Markdown would see more than there is.
-pub(crate) fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
-        if matches!(character, '*' | '<' | '\\') {
-            escaped.push('\\');
-        }
-        escaped.push(character);
-    }
-    escaped
 }
 
 fn value_name(argument: &Arg) -> String {

@@ -1,14 +1,44 @@
 //! `serow proxy`: hands requests to other servers until it is told to stop.
 
+use serow_config::settings::{
+    ServerSettings, SettingError, forwarding_settings, reads_attempts, shares, upstream_settings,
+};
 use serow_net::process::forbid_tracing;
-use serow_proxy::{Proxy, Upkeep, Upstream};
+use serow_proxy::{ForwardingSettings, Proxy, Upkeep, Upstream, UpstreamSettings};
 
 use crate::{
+    arguments::ProxyArguments,
     command_error::CommandError,
     error_log,
     serving::{Served, Serving},
-    settings::ProxySettings,
 };
+
+/// What `serow proxy` asks, and how.
+pub(crate) struct ProxySettings {
+    /// The servers.
+    pub(crate) upstream: UpstreamSettings,
+    /// How requests are changed on their way.
+    pub(crate) forwarding: ForwardingSettings,
+    /// How the server serves.
+    pub(crate) server: ServerSettings,
+}
+
+impl ProxySettings {
+    /// Finds out what the options mean together.
+    pub(crate) fn new(arguments: ProxyArguments) -> Result<Self, CommandError> {
+        let ProxyArguments { servers, upstream, forwarding, general } = arguments;
+        let shares = shares(&general.listening, 0).with_upstreams();
+        let note_attempts = reads_attempts(&general.logging);
+        let upstream = upstream_settings(UPSTREAM.to_owned(), &servers, upstream);
+        Ok(Self {
+            // On a command line they have no name.
+            upstream: upstream
+                .map_err(|found| SettingError { text: found.text.replace("`servers`", "UPSTREAM"), ..found })?,
+            forwarding: ForwardingSettings { note_attempts, ..forwarding_settings(forwarding)? },
+            server: ServerSettings::new(general, shares)?,
+        })
+    }
+}
 
 /// Proxies until TERM or INT.
 pub(crate) fn serve(settings: ProxySettings) -> Result<(), CommandError> {
@@ -21,3 +51,6 @@ pub(crate) fn serve(settings: ProxySettings) -> Result<(), CommandError> {
     let proxy = Proxy::new(upstream.clone(), forwarding);
     Serving::bind(server)?.serve(proxy, Served { name: &served, upstreams: vec![upstream], ..Served::default() })
 }
+
+/// What the servers of a command line are called together.
+const UPSTREAM: &str = "upstream";

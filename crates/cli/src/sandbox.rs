@@ -12,10 +12,8 @@ use serow_access_log::Destination;
 use serow_net::sandbox::{AllowedPath, FileAccess, Restriction, Sandbox, Unrestricted};
 
 use self::places::{PlaceError, existing, places_of};
-use crate::{
-    configuration::{Configuration, SandboxArgument},
-    readable::ServedFolder,
-};
+use serow_config::ServedFolder;
+use serow_config::{Configuration, SandboxArgument};
 
 /// Whether the process is restricted, as the status says it.
 #[derive(Debug)]

@@ -3,19 +3,19 @@
 use std::sync::Arc;
 
 use serow::{BoundServer, Handler, Stopper};
-use serow_access_log::{AccessLog, AccessLogError};
+use serow_access_log::AccessLog;
 use serow_apps::Reloader;
 use serow_proxy::{SpoolSpace, Upstream};
 
 use crate::{
-    admin::{AdminAddress, AdminError, Door, Sources, Subject},
+    admin::{AdminError, Door, Sources, Subject},
     announcement::{self, announce},
-    application::Application,
     command_error::CommandError,
-    encryption::{self, Encryption},
+    encryption,
     sandbox::{Reason, SandboxState},
-    settings::ServerSettings,
 };
+use serow_config::settings::{Encryption, ServerSettings};
+use serow_config::{Application, values::AdminAddress};
 
 /// A server that has its sockets and its log.
 pub(crate) struct Serving {
@@ -85,12 +85,6 @@ impl Serving {
             log.finish();
         }
         outcome.map_err(CommandError::from)
-    }
-}
-
-impl From<AccessLogError> for CommandError {
-    fn from(error: AccessLogError) -> Self {
-        Self::Failed(Box::new(error))
     }
 }
 

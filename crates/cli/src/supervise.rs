@@ -12,8 +12,8 @@ use serow_supervisor::{Settings, SupervisorError, become_program, become_worker}
 use crate::{
     arguments::{SuperviseArguments, SupervisorFiles},
     command_error::{CommandError, exit_code},
-    written::Seconds,
 };
+use serow_config::values::Seconds;
 
 /// Supervises a command, or tells a supervisor what to do.
 pub(crate) fn run(arguments: SuperviseArguments) -> ExitCode {

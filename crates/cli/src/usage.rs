@@ -7,7 +7,9 @@ use clap::{
     error::{ContextKind, ContextValue, ErrorKind},
 };
 
-use crate::{command_error::CommandError, command_line::CommandLine, settings::in_options, written::words};
+use crate::{command_error::CommandError, command_line::CommandLine};
+use serow_config::settings::in_options;
+use serow_config::values::words;
 
 /// The error that clap found in the arguments of this command.
 pub(crate) fn error_of(command: &str, error: clap::Error) -> CommandError {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{table, units::count};
-use crate::printable::on_one_line;
+use serow_config::printable::on_one_line;
 
 /// The table; nothing where there is no application.
 pub(super) fn of(status: &Value) -> String {

@@ -7,9 +7,10 @@ use std::{
 
 use rustix::process::geteuid;
 use serow::{Address, Limits, ListenOptions, Server, Stopper, Timeouts};
+use serow_config::values::AdminAddress;
 
 use super::{
-    AdminAddress, AdminError,
+    AdminError,
     pages::{Pages, Visitors},
     subject::Subject,
     token::Token,

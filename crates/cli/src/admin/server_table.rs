@@ -6,7 +6,7 @@ use super::{
     table,
     units::{count, rough_time, short_time},
 };
-use crate::printable::on_one_line;
+use serow_config::printable::on_one_line;
 
 /// A table for each upstream; nothing where there is none.
 pub(super) fn of(status: &Value) -> String {

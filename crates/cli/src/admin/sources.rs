@@ -8,7 +8,8 @@ use serow_access_log::LineCounter;
 use serow_proxy::Upstream;
 
 use super::document;
-use crate::{application::Application, sandbox::SandboxState};
+use crate::sandbox::SandboxState;
+use serow_config::Application;
 
 /// Where the numbers of one server come from.
 #[derive(Clone)]

@@ -6,7 +6,7 @@ use super::{
     application_table, server_table,
     units::{bytes, count, long_time, short_time},
 };
-use crate::printable::on_one_line;
+use serow_config::printable::on_one_line;
 
 /// What the JSON says, in lines; nothing where it is not the status of a server.
 pub(crate) fn of(json: &str) -> Option<String> {

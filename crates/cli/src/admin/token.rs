@@ -1,10 +1,6 @@
 //! The token that those show who change something over TCP.
 
-use std::{
-    fs,
-    path::Path,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The token of a door, if it has one. Clones are handles to the same.
 #[derive(Clone, Debug, Default)]
@@ -29,25 +25,6 @@ fn is_same(one: &[u8], other: &[u8]) -> bool {
     one.len() == other.len() && std::hint::black_box(differing) == 0
 }
 
-/// Reads the token of a file: its first line.
-///
-/// # Errors
-///
-/// Why there is none, as one line that says what to do.
-pub(crate) fn read(file: &Path) -> Result<String, String> {
-    let name = file.display();
-    let text = fs::read_to_string(file).map_err(|error| format!("cannot read {name}: {error}"))?;
-    let token = text.lines().next().unwrap_or_default().trim();
-    let is_plain = token.bytes().all(|byte| byte.is_ascii_graphic());
-    match is_plain && token.len() >= SHORTEST {
-        true => Ok(token.to_owned()),
-        false => Err(format!("{name} has no token: write a line of at least {SHORTEST} letters and digits into it")),
-    }
-}
-
-/// Shorter ones can be guessed.
-const SHORTEST: usize = 16;
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -59,24 +36,6 @@ mod tests {
         token.clone().replace(Some("abc"));
         for (given, expected) in [("abc", true), ("abd", false), ("ab", false), ("abcd", false), ("", false)] {
             assert_eq!(token.is(given.as_bytes()), Some(expected), "{given}");
-        }
-    }
-
-    #[test]
-    fn tokens() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("token");
-        assert!(read(&file).is_err());
-        for (text, expected) in [
-            ("0123456789abcdef\n", Some("0123456789abcdef")),
-            (" 0123456789abcdef \nmore", Some("0123456789abcdef")),
-            ("0123456789abcde", None),
-            ("0123456789 abcdef", None),
-            ("0123456789abcdefä", None),
-            ("", None),
-        ] {
-            fs::write(&file, text).unwrap();
-            assert_eq!(read(&file).ok().as_deref(), expected, "{text:?}");
         }
     }
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serow_proxy::{Administration, ControlError, Upstream};
 
-use crate::written::ServerRule;
+use serow_config::values::ServerRule;
 
 /// What is wanted of a server: as JSON, the body of a POST to `/upstreams`.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]

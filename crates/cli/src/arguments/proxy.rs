@@ -2,8 +2,8 @@
 
 use clap::Args;
 
-use super::{ForwardingArguments, GeneralArguments, UpstreamArguments};
-use crate::written::ServerRule;
+use serow_config::options::{ForwardingArguments, GeneralArguments, UpstreamArguments};
+use serow_config::values::ServerRule;
 
 /// The options of `serow proxy`.
 #[derive(Debug, Args)]

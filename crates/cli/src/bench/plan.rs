@@ -18,8 +18,8 @@ use super::{
 use crate::{
     arguments::{ConnectionArguments, LoadArguments, RequestArguments},
     command_error::CommandError,
-    written::Period,
 };
+use serow_config::values::Period;
 
 /// A plan, and what the report says of it.
 pub(crate) struct Prepared {

@@ -13,15 +13,15 @@ use super::orders::ServerOrders;
 use crate::{
     admin::{Sources, Wish},
     announcement,
-    application::Application,
+    application_host::application_host,
     command_error::{CommandError, exit_code},
-    configuration::{self, Account, Configuration},
-    encryption::{self, Encryption},
-    error_log,
-    readable::ServedFolder,
+    encryption, error_log,
     sandbox::{self, SandboxState},
-    settings::ServerSettings,
 };
+use serow_config::Application;
+use serow_config::ServedFolder;
+use serow_config::settings::{Encryption, ServerSettings};
+use serow_config::{Account, Configuration};
 
 /// Serves what the settings say that the master hands over, until it says otherwise.
 pub(super) fn run(file: &Path) -> ExitCode {
@@ -59,7 +59,8 @@ struct Generation {
 impl Generation {
     fn prepare(file: &Path, beginning: Beginning, parent: &Parent) -> Result<Self, String> {
         let Beginning { text, wishes } = beginning;
-        let mut configuration = configuration::of_bytes(file, text).map_err(|error| error.to_string())?;
+        let mut configuration =
+            serow_config::of_bytes(file, text, &application_host()).map_err(|error| error.to_string())?;
         // Copies of a program are servers as well, for the status and for those who drain one.
         configuration.upstreams.extend(configuration.applications.iter().filter_map(Application::upstream).cloned());
         let settings = &mut configuration.server;

@@ -10,13 +10,13 @@ use tracing::level_filters::LevelFilter;
 
 use super::program;
 use crate::{
-    admin::{AdminAddress, Door, Subject, Wish, total},
+    admin::{Door, Subject, Wish, total},
     announcement,
     arguments::RunArguments,
     command_error::CommandError,
-    configuration::{self, Source},
     error_log,
 };
+use serow_config::{Source, values::AdminAddress};
 
 /// Runs generations of what the file says.
 pub(super) fn run(arguments: RunArguments) -> Result<(), CommandError> {
@@ -25,7 +25,7 @@ pub(super) fn run(arguments: RunArguments) -> Result<(), CommandError> {
     let RunArguments { settings, pid_file, .. } = arguments;
     let file = std::path::absolute(settings.file).map_err(CommandError::system)?;
     // Before signals are caught: a pipe may keep this waiting, and Ctrl-C is to end that.
-    let first = Some(configuration::bytes(&file, Source::Any));
+    let first = Some(serow_config::bytes(&file, Source::Any));
     let duties = Household { program: program::path().map_err(CommandError::system)?, file, first, door: None };
     master::run(&MasterSettings { pid_file }, duties).map_err(|error| match error {
         MasterError::NotStarted(reason) => CommandError::report(reason),
@@ -46,7 +46,7 @@ struct Household {
 
 impl Duties for Household {
     fn settings(&mut self) -> Result<Vec<u8>, String> {
-        self.first.take().unwrap_or_else(|| configuration::bytes(&self.file, Source::File))
+        self.first.take().unwrap_or_else(|| serow_config::bytes(&self.file, Source::File))
     }
 
     fn command(&mut self) -> Command {

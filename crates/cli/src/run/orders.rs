@@ -8,10 +8,8 @@ use serde_json::Value;
 use serow::Stopper;
 use serow_supervisor::master::{Orders, Why};
 
-use crate::{
-    admin::{Sources, Wish},
-    application::Application,
-};
+use crate::admin::{Sources, Wish};
+use serow_config::Application;
 
 /// Obeys for the server of this process.
 pub(super) struct ServerOrders {

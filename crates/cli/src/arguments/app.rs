@@ -1,0 +1,23 @@
+//! What `serow app` runs, and how.
+
+use std::ffi::OsString;
+
+use clap::Args;
+use serow_config::options::{ApplicationArguments, GeneralArguments};
+
+/// The options of `serow app`.
+#[derive(Debug, Args)]
+pub(crate) struct AppArguments {
+    /// config.ru, app.psgi, or for Python module:callable, as in project.wsgi:application.
+    #[arg(required_unless_present = "command", conflicts_with = "command", value_name = "FILE")]
+    pub(crate) application: Option<OsString>,
+
+    /// Any program that serves HTTP, and its arguments, in which {port} and {socket} stand for where it is to listen.
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+
+    #[command(flatten)]
+    pub(crate) run: ApplicationArguments,
+    #[command(flatten)]
+    pub(crate) general: GeneralArguments,
+}

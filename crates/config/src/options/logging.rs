@@ -1,0 +1,148 @@
+//! What is logged, and where.
+
+use std::{ffi::OsString, fmt, str::FromStr};
+
+use clap::{
+    Args, ValueEnum,
+    builder::{OsStringValueParser, TypedValueParser},
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use serow_access_log::{Destination, DestinationError, Format, FormatError};
+
+use super::without_options;
+use crate::values::{Written, in_settings_file, word};
+
+/// What is logged, and where.
+#[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]
+#[serde(default = "without_options::<LoggingArguments>", rename_all = "kebab-case")]
+#[command(next_help_heading = "Logs")]
+pub struct LoggingArguments {
+    /// Where a line is written for each request: off, - (standard output), a file, '| command' or 'syslog:...'.
+    ///
+    /// A file is appended to, and opened anew on SIGUSR1. A command is one of the shell, which reads lines from its standard
+    /// input; it is started again where it ends. syslog: is /dev/log, syslog:unix:/path another socket,
+    /// syslog:udp://host:514 and syslog:tcp://host:601 another machine; behind it may stand options, as in
+    /// 'syslog:udp://host?facility=local7&severity=info&tag=serow' (and rfc=3164 for daemons that do not know RFC 5424).
+    ///
+    /// Lines wait 20 ms at most. Requests never wait for the log: where it cannot be written, or not fast
+    /// enough, 16 MiB of lines wait, and beyond that they are lost; a warning says so, and serow status counts them.
+    /// More in docs/logs.md.
+    #[arg(long, value_name = "DESTINATION", default_value = "off")]
+    #[arg(value_parser = OsStringValueParser::new().try_map(LogArgument::try_from))]
+    pub access_log: LogArgument,
+
+    /// How such a line is written: combined, json, or a text with variables.
+    ///
+    /// combined is the format of nginx and Apache, with the time in UTC and \xHH for bytes that could forge a line.
+    /// json is an object with time, peer, method, target, host, version, status, bytes, duration (in seconds), whole
+    /// (false where the connection was cut), stream and urgency (over HTTP/2), upstream (the servers that were asked, each with
+    /// server, status, connect, header and response), tls (its version), referer and user_agent.
+    ///
+    /// Anything with a $ in it is a text with nginx's variables, as in
+    /// '$remote_addr "$request" $status $request_time $http_x_request_id'; $$ is a dollar. docs/logs.md has their names.
+    #[arg(long, value_name = "FORMAT", default_value = "combined")]
+    pub access_log_format: FormatArgument,
+
+    /// How much is said on standard error of what goes wrong and what happens.
+    #[arg(long, value_name = "LEVEL", default_value = "warn")]
+    pub log_level: LevelArgument,
+}
+
+/// Where the access log goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LogArgument {
+    /// Nowhere.
+    Off,
+    /// There.
+    To(Destination),
+}
+
+impl TryFrom<OsString> for LogArgument {
+    type Error = DestinationError;
+
+    fn try_from(text: OsString) -> Result<Self, DestinationError> {
+        if text == OFF { Ok(Self::Off) } else { Destination::try_from(text).map(Self::To) }
+    }
+}
+
+impl FromStr for LogArgument {
+    type Err = DestinationError;
+
+    fn from_str(text: &str) -> Result<Self, DestinationError> {
+        Self::try_from(OsString::from(text))
+    }
+}
+
+/// As it is written.
+impl fmt::Display for LogArgument {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Off => f.write_str(OFF),
+            Self::To(destination) => destination.fmt(f),
+        }
+    }
+}
+
+impl Written for LogArgument {
+    fn expected() -> String {
+        r#""off", "-", a file, "| command" or "syslog:...", in quotes"#.to_owned()
+    }
+
+    fn schema() -> Value {
+        json!({ "type": "string", "minLength": 1 })
+    }
+
+    fn suggestion(bare: &str) -> Option<String> {
+        (bare == "false").then(|| format!("{OFF:?}"))
+    }
+}
+
+in_settings_file!(LogArgument, "AccessLog");
+
+/// The format of a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FormatArgument(pub Format);
+
+impl FromStr for FormatArgument {
+    type Err = FormatError;
+
+    fn from_str(text: &str) -> Result<Self, FormatError> {
+        text.parse().map(Self)
+    }
+}
+
+impl fmt::Display for FormatArgument {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Written for FormatArgument {
+    fn expected() -> String {
+        r#""combined", "json" or a text with variables, in quotes"#.to_owned()
+    }
+
+    fn schema() -> Value {
+        json!({ "anyOf": [{ "enum": ["combined", "json"] }, { "type": "string", "pattern": r"\$" }] })
+    }
+}
+
+in_settings_file!(FormatArgument, "AccessLogFormat");
+
+/// The least important thing that is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[allow(missing_docs, reason = "everybody knows them")]
+pub enum LevelArgument {
+    Off,
+    Error,
+    Warn,
+    Info,
+    Debug,
+    Trace,
+}
+
+word!(LevelArgument, "Level");
+
+const OFF: &str = "off";

@@ -1,0 +1,212 @@
+//! What was written means: the settings of the parts, checked. This is the only place that sees both, for the options of
+//! a command line and for a settings file alike.
+
+mod application;
+mod check;
+mod folder;
+mod inherited;
+mod listeners;
+mod process;
+mod program;
+mod proxy;
+mod running;
+mod setting_error;
+mod tls;
+mod upstream;
+
+use std::time::Duration;
+
+use serow::{Address, Limits, ListenOptions, ProxyProtocol, Server, Timeouts, Versions};
+use serow_access_log::{Destination, Format};
+use tracing::level_filters::LevelFilter;
+
+use self::tls::tls_settings;
+pub(crate) use self::tls::{renewed_files, unusable_files};
+pub use self::{
+    application::application,
+    folder::folder_settings,
+    listeners::{ListenerSettings, Purpose},
+    process::ApplicationHost,
+    program::program,
+    proxy::{forwarding_settings, reads_attempts},
+    setting_error::{SettingError, in_options},
+    tls::{Encryption, Redirected},
+    upstream::upstream_settings,
+};
+use crate::{
+    admin_token,
+    descriptor_shares::Shares,
+    options::{
+        AdminArguments, GeneralArguments, HttpArguments, LevelArgument, LimitArguments, ListeningArguments,
+        LogArgument, LoggingArguments, TimeoutArguments, VersionsOfHttp,
+    },
+    values::AdminAddress,
+};
+
+/// How a server serves, whatever it serves.
+pub struct ServerSettings {
+    /// Where it listens.
+    pub listeners: Vec<ListenerSettings>,
+    /// How its sockets listen.
+    pub listen_options: ListenOptions,
+    /// All else, but the listeners themselves.
+    pub server: Server,
+    /// What TLS brings with it, if there is TLS.
+    pub encryption: Option<Encryption>,
+    /// Where the server says how it is, if anywhere.
+    pub admin: Option<AdminAddress>,
+    /// What those show who change something there over TCP.
+    pub admin_token: Option<String>,
+    /// The access log, if there is one.
+    pub access_log: Option<(Destination, Format)>,
+    /// The least important thing that is said.
+    pub level: LevelFilter,
+    /// How many threads serve.
+    pub workers: usize,
+    /// How long what runs may take when the server is told to stop.
+    pub grace: Duration,
+    /// Bytes of disk that bodies of requests may take together.
+    pub max_spool: u64,
+}
+
+impl ServerSettings {
+    /// Finds out what was written means together.
+    pub fn new(written: GeneralArguments, shares: Shares) -> Result<Self, SettingError> {
+        let GeneralArguments { listening, tls, http, logging, admin, limits, timeouts } = written;
+        let tls_settings = tls_settings(&tls)?;
+        let (listeners, redirected) = listeners::listeners(&listening, &tls, tls_settings.is_some())?;
+        listeners::refuse_twice(&listeners, admin.admin.as_ref().map(|address| &address.0))?;
+        let encryption = tls_settings.as_ref().map(|settings| Encryption {
+            fingerprint: settings.fingerprint(),
+            problems_of_dates: settings.problems_of_dates(),
+            strict_transport: tls.hsts.map(|span| span.0),
+            redirected,
+        });
+        let admin_token = self::admin_token(&admin)?;
+        let workers = workers(&listening);
+        let listen_options = listen_options(&listening);
+        let server = Server::new().workers(workers).listen_options(listen_options.clone());
+        let server = server.proxy_protocol(proxy_protocol(&listening));
+        let server = server.limits(self::limits(&limits, shares)).timeouts(self::timeouts(&timeouts));
+        let server = server.versions(versions(&http)).pacing(http.pacing.0);
+        Ok(Self {
+            listeners,
+            listen_options,
+            server: match tls_settings {
+                Some(settings) => server.tls(settings),
+                None => server,
+            },
+            encryption,
+            admin: admin.admin,
+            admin_token,
+            level: level(logging.log_level),
+            access_log: access_log(logging),
+            workers,
+            grace: timeouts.grace.0,
+            max_spool: limits.max_spool.0,
+        })
+    }
+}
+
+/// How the descriptors of the process are shared out, where so many cached files are wanted.
+pub fn shares(listening: &ListeningArguments, cached_files: usize) -> Shares {
+    Shares::new(workers(listening), cached_files)
+}
+
+fn workers(written: &ListeningArguments) -> usize {
+    let available = || std::thread::available_parallelism().map_or(1, usize::from);
+    written.workers.map_or_else(available, |workers| workers.in_memory())
+}
+
+fn listen_options(written: &ListeningArguments) -> ListenOptions {
+    ListenOptions {
+        backlog: written.backlog.get(),
+        share: written.reuse_port,
+        unix_mode: written.unix_mode.map(|mode| mode.0),
+    }
+}
+
+fn proxy_protocol(written: &ListeningArguments) -> ProxyProtocol {
+    if written.proxy_protocol { ProxyProtocol::Required } else { ProxyProtocol::Off }
+}
+
+fn versions(written: &HttpArguments) -> Versions {
+    match written.http {
+        VersionsOfHttp::Both => Versions::Both,
+        VersionsOfHttp::Http1 => Versions::Http1,
+        VersionsOfHttp::Http2 => Versions::Http2,
+    }
+}
+
+fn limits(written: &LimitArguments, shares: Shares) -> Limits {
+    Limits {
+        connections: written.max_connections.map_or(shares.connections, |most| most.in_memory()),
+        body: written.max_body.0,
+        head: written.max_head.in_memory(),
+        fields: written.max_fields.in_memory(),
+        target: written.max_target.in_memory(),
+    }
+}
+
+fn timeouts(written: &TimeoutArguments) -> Timeouts {
+    Timeouts {
+        head: written.head_timeout.0,
+        idle: written.idle_timeout.0,
+        body: written.body_timeout.0,
+        grace: written.grace.0,
+    }
+}
+
+/// The token of a file, for a port.
+fn admin_token(written: &AdminArguments) -> Result<Option<String>, SettingError> {
+    let Some(file) = &written.admin_token_file else { return Ok(None) };
+    let refuse = |text: String| Err(SettingError::new("admin-token-file", text));
+    match written.admin.as_ref().map(|address| &address.0) {
+        None => refuse("`admin-token-file` needs `admin`: write a port there, as in 127.0.0.1:9901".to_owned()),
+        Some(Address::Tcp(_)) => match admin_token::read(file) {
+            Ok(token) => Ok(Some(token)),
+            Err(reason) => refuse(format!("`admin-token-file`: {reason}")),
+        },
+        Some(address) => {
+            refuse(format!("`admin-token-file` is for a port: nobody needs a token at {address}, leave it out"))
+        }
+    }
+}
+
+fn access_log(written: LoggingArguments) -> Option<(Destination, Format)> {
+    match written.access_log {
+        LogArgument::Off => None,
+        LogArgument::To(destination) => Some((destination, written.access_log_format.0)),
+    }
+}
+
+fn level(written: LevelArgument) -> LevelFilter {
+    match written {
+        LevelArgument::Off => LevelFilter::OFF,
+        LevelArgument::Error => LevelFilter::ERROR,
+        LevelArgument::Warn => LevelFilter::WARN,
+        LevelArgument::Info => LevelFilter::INFO,
+        LevelArgument::Debug => LevelFilter::DEBUG,
+        LevelArgument::Trace => LevelFilter::TRACE,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serow_proxy::SpoolSpace;
+
+    use super::*;
+    use crate::options::without_options;
+
+    /// Of a process that may open as many as it likes.
+    const ALL: Shares = Shares { connections: 0, cached_files: 128 };
+
+    #[test]
+    fn without_options_the_parts_have_their_own_defaults() {
+        let written: GeneralArguments = without_options();
+        assert_eq!(limits(&written.limits, ALL), Limits::default());
+        assert_eq!(timeouts(&written.timeouts), Timeouts::default());
+        assert_eq!(written.limits.max_spool.0, SpoolSpace::default().limit());
+        assert_eq!(written.listening.backlog.get(), ListenOptions::default().backlog);
+    }
+}

@@ -1,0 +1,222 @@
+//! How the servers of an upstream are asked.
+
+use serow::{CertificateFiles, Scheme, StatusCode};
+use serow_client::{Protocol, TlsClientSettings, TlsConnector, Trust};
+use serow_proxy::{
+    Balancing, KeepSettings, PassiveSettings, ProxyHeader, QueueSettings, RetrySettings, ServerSettings, StickyMode,
+    StickySettings, StickyValue, UpstreamSettings, UpstreamTimeouts,
+};
+
+use super::{SettingError, check::check_settings};
+use crate::{
+    options::{
+        BalanceArgument, BalancingArguments, CertificateArgument, RetryArguments, SendProxyArgument, StickyArgument,
+        StickyArguments, StickyValueArgument, UpstreamArguments, UpstreamTlsArguments, without_options,
+    },
+    values::{RetryCause, ServerRule},
+};
+
+/// How these servers are asked.
+pub fn upstream_settings(
+    name: String,
+    servers: &[ServerRule],
+    written: UpstreamArguments,
+) -> Result<UpstreamSettings, SettingError> {
+    let UpstreamArguments { balancing, sticky, timeouts, connections, tls, retries, health } = written;
+    let servers: Vec<_> = servers.iter().map(|server| server.0.clone()).collect();
+    refuse_servers(&servers)?;
+    Ok(UpstreamSettings {
+        name,
+        balancing: self::balancing(&balancing)?,
+        sticky: self::sticky(sticky)?,
+        timeouts: UpstreamTimeouts {
+            connect: timeouts.connect_timeout.0,
+            response: timeouts.response_timeout.0,
+            transfer: timeouts.transfer_timeout.0,
+            total: timeouts.total_timeout.map(|time| time.0),
+        },
+        keep: KeepSettings { idle: connections.keep_idle.in_memory(), idle_time: connections.keep_idle_timeout.0 },
+        queue: QueueSettings { length: connections.queue.in_memory(), patience: connections.queue_timeout.0 },
+        waits_for_servers: false,
+        slow_start: balancing.slow_start.0,
+        crashes: None,
+        retries: self::retries(&retries),
+        passive: PassiveSettings { failures: health.max_failures.get(), ejection: health.ejection_time.0 },
+        check: check_settings(health)?,
+        encryption: encryption(&tls, &servers)?,
+        proxy_header: match connections.send_proxy {
+            SendProxyArgument::Off => None,
+            SendProxyArgument::V1 => Some(ProxyHeader::Version1),
+            SendProxyArgument::V2 => Some(ProxyHeader::Version2),
+        },
+        servers,
+    })
+}
+
+/// Servers that mean nothing together.
+fn refuse_servers(servers: &[ServerSettings]) -> Result<(), SettingError> {
+    for (number, server) in servers.iter().enumerate() {
+        let before = &servers[..number];
+        let text = if before.iter().any(|other| other.address.place == server.address.place) {
+            let address = &server.address;
+            format!("`servers`: {address} is there twice: leave one out, and give the other a weight")
+        } else if let Some(id) =
+            server.id.as_ref().filter(|id| before.iter().any(|other| other.id.as_ref() == Some(id)))
+        {
+            format!("`servers`: the id {id} is there twice: write another one")
+        } else {
+            continue;
+        };
+        return Err(SettingError::new("servers", text).of_element(number));
+    }
+    let text = match servers {
+        [] => "`servers`: there is none: name one, as in 127.0.0.1:9000",
+        servers if servers.iter().all(|server| server.backup) => {
+            "`servers`: all of them are backups: leave out the word at one that is asked first"
+        }
+        _ => return Ok(()),
+    };
+    Err(SettingError::new("servers", text))
+}
+
+fn balancing(written: &BalancingArguments) -> Result<Balancing, SettingError> {
+    let defaults: BalancingArguments = without_options();
+    if written.balance != BalanceArgument::Hash && written.hash_key != defaults.hash_key {
+        return Err(SettingError::new("hash-key", "`hash-key` needs `balance` hash: write both, or none"));
+    }
+    Ok(match written.balance {
+        BalanceArgument::RoundRobin => Balancing::RoundRobin,
+        BalanceArgument::LeastRequests => Balancing::LeastRequests,
+        BalanceArgument::Latency => Balancing::Latency,
+        BalanceArgument::Hash => Balancing::Hash(written.hash_key.0.clone()),
+    })
+}
+
+fn sticky(written: StickyArguments) -> Result<Option<StickySettings>, SettingError> {
+    let mode = match written.sticky {
+        StickyArgument::Off => None,
+        StickyArgument::Insert => Some(StickyMode::Insert),
+        StickyArgument::Prefix => Some(StickyMode::Prefix),
+        StickyArgument::Rewrite => Some(StickyMode::Rewrite),
+    };
+    if let Some(key) = setting_of_no_cookie(&written) {
+        let text = match mode {
+            None => format!("`{key}` needs `sticky`: write insert, prefix or rewrite there"),
+            Some(_) => format!("`{key}` needs `sticky` insert: other cookies are set by the servers themselves"),
+        };
+        return Err(SettingError::new(key, text));
+    }
+    let is_token = !written.sticky_cookie.is_empty() && written.sticky_cookie.bytes().all(serow::is_token_byte);
+    if !is_token {
+        let text = format!("`sticky-cookie` {:?} is no name: write letters and digits", written.sticky_cookie);
+        return Err(SettingError::new("sticky-cookie", text));
+    }
+    for (key, text) in [("sticky-domain", written.sticky_domain.as_ref()), ("sticky-path", Some(&written.sticky_path))]
+    {
+        // RFC 6265 §4.1.1: whatever an attribute's value may be.
+        let is_value = |text: &str| text.bytes().all(|byte| (0x20..0x7f).contains(&byte) && byte != b';');
+        if let Some(text) = text.filter(|text| !is_value(text)) {
+            let text = format!("`{key}` {text:?} cannot be in a cookie: write letters and digits");
+            return Err(SettingError::new(key, text));
+        }
+    }
+    Ok(mode.map(|mode| StickySettings {
+        cookie: written.sticky_cookie,
+        mode,
+        value: match written.sticky_value {
+            StickyValueArgument::Plain => StickyValue::Plain,
+            StickyValueArgument::Hashed => StickyValue::Hashed,
+        },
+        domain: written.sticky_domain,
+        path: written.sticky_path,
+        max_age: written.sticky_max_age.map(|time| time.0),
+        fallback: written.sticky_fallback.is_on(),
+    }))
+}
+
+/// What is said of a cookie where there is none, or of its attributes where others set them.
+fn setting_of_no_cookie(written: &StickyArguments) -> Option<&'static str> {
+    let defaults: StickyArguments = without_options();
+    let attributes = [
+        ("sticky-max-age", written.sticky_max_age.is_some()),
+        ("sticky-domain", written.sticky_domain.is_some()),
+        ("sticky-path", written.sticky_path != defaults.sticky_path),
+    ];
+    let others = [
+        ("sticky-cookie", written.sticky_cookie != defaults.sticky_cookie),
+        ("sticky-value", written.sticky_value != defaults.sticky_value),
+        ("sticky-fallback", !written.sticky_fallback.is_on()),
+    ];
+    let given: Vec<_> = match written.sticky {
+        StickyArgument::Insert => Vec::new(),
+        StickyArgument::Prefix | StickyArgument::Rewrite => attributes.into(),
+        StickyArgument::Off => attributes.into_iter().chain(others).collect(),
+    };
+    given.into_iter().find(|(_, is_given)| *is_given).map(|(key, _)| key)
+}
+
+fn retries(written: &RetryArguments) -> RetrySettings {
+    let causes: Vec<_> = written.retry_on.iter().flat_map(|causes| &causes.0).collect();
+    let statuses = causes.iter().filter_map(|cause| match cause {
+        RetryCause::Status(range) => Some(range.0.clone()),
+        RetryCause::Connect | RetryCause::Timeout | RetryCause::Broken => None,
+    });
+    RetrySettings {
+        tries: written.tries.get(),
+        on_connect: causes.contains(&&RetryCause::Connect),
+        on_timeout: causes.contains(&&RetryCause::Timeout),
+        on_broken: causes.contains(&&RetryCause::Broken),
+        on_status: statuses.flatten().filter_map(|status| StatusCode::from_u16(status).ok()).collect(),
+        all_methods: written.retry_all_methods,
+        budget: written.retry_budget.get(),
+    }
+}
+
+/// How connections to servers with https are encrypted; nothing where there is none.
+fn encryption(
+    written: &UpstreamTlsArguments,
+    servers: &[ServerSettings],
+) -> Result<Option<TlsConnector>, SettingError> {
+    let UpstreamTlsArguments { server_ca, server_insecure, server_certificate } = written;
+    if !servers.iter().any(|server| server.address.scheme == Scheme::Https) {
+        let given = [
+            ("server-ca", server_ca.is_some()),
+            ("server-insecure", *server_insecure),
+            ("server-certificate", server_certificate.is_some()),
+        ];
+        return match given.into_iter().find(|(_, is_given)| *is_given) {
+            Some((key, _)) => {
+                Err(SettingError::new(key, format!("`{key}` needs a server with TLS: write https:// before one")))
+            }
+            None => Ok(None),
+        };
+    }
+    let trust = match (server_ca, server_insecure) {
+        (Some(_), true) => {
+            let text = "`server-insecure` checks nothing, so `server-ca` is for nothing: leave one out";
+            return Err(SettingError::new("server-insecure", text));
+        }
+        (Some(file), false) => Trust::File(file.clone()),
+        (None, true) => Trust::Unchecked,
+        (None, false) => Trust::System,
+    };
+    let certificate = match server_certificate {
+        None => None,
+        Some(CertificateArgument::Files(certificate, key)) => {
+            Some(CertificateFiles { certificate: certificate.clone(), key: key.clone(), ocsp_response: None })
+        }
+        Some(CertificateArgument::SelfSigned) => {
+            let text = "`server-certificate`: no server believes a self-signed one; name the files of another";
+            return Err(SettingError::new("server-certificate", text));
+        }
+    };
+    let protocols = vec![Protocol::Http2, Protocol::Http1];
+    let settings = TlsClientSettings { trust, certificate, protocols, ..TlsClientSettings::default() };
+    let key = match server_ca {
+        Some(_) => "server-ca",
+        None if server_certificate.is_some() => "server-certificate",
+        None => "servers",
+    };
+    let connector = TlsConnector::new(settings);
+    connector.map(Some).map_err(|error| SettingError::new(key, format!("`{key}`: {error}")))
+}
