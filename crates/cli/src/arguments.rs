@@ -12,7 +12,7 @@ mod supervise;
 mod waterfall;
 
 pub(crate) use self::{
-    admin::{DoorArguments, DrainArguments, ServerWishArguments, StatusArguments, WeightArguments},
+    admin::{AdminClientArguments, DrainArguments, ServerCommandArguments, StatusArguments, WeightArguments},
     app::AppArguments,
     bench::{
         BenchArguments, BenchCommand, ConnectionArguments, LoadArguments, ReportArguments, RequestArguments,

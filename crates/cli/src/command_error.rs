@@ -8,6 +8,7 @@ use std::{
 };
 
 use serow_access_log::AccessLogError;
+use serow_admin::{AdminClientError, AdminError};
 use serow_config::{
     ConfigurationError,
     printable::{on_lines, on_one_line},
@@ -140,6 +141,18 @@ impl From<ConfigurationError> for CommandError {
             ConfigurationError::Unreadable(line) => Self::Usage(line),
             wrong @ ConfigurationError::Wrong(_) => Self::Diagnostics(Box::new(wrong)),
         }
+    }
+}
+
+impl From<AdminError> for CommandError {
+    fn from(error: AdminError) -> Self {
+        Self::Failed(format!("--admin: {error}").into())
+    }
+}
+
+impl From<AdminClientError> for CommandError {
+    fn from(error: AdminClientError) -> Self {
+        Self::FailedWithReport(Box::new(error))
     }
 }
 

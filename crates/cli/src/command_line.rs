@@ -5,10 +5,9 @@ use std::{ffi::OsString, path::Path};
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::{
-    admin,
     arguments::{
-        AppArguments, BenchArguments, CheckArguments, DoorArguments, DrainArguments, FilesArguments, ProxyArguments,
-        RunArguments, ServerWishArguments, StatusArguments, SuperviseArguments, WeightArguments,
+        AdminClientArguments, AppArguments, BenchArguments, CheckArguments, DrainArguments, FilesArguments,
+        ProxyArguments, RunArguments, ServerCommandArguments, StatusArguments, SuperviseArguments, WeightArguments,
     },
     command_error::CommandError,
     usage,
@@ -82,29 +81,29 @@ pub(crate) enum Command {
     /// Read the settings file of a running server anew.
     ///
     /// Prints what is wrong with it, if anything is; the server goes on as it was then.
-    Reload(DoorArguments),
+    Reload(AdminClientArguments),
     /// End a running server when it has finished what it has begun; or give one that it asks nothing new.
     ///
     /// With an upstream and a server, that one finishes what it has, and keeps its sessions, until 'serow up'.
     #[command(override_usage = "serow drain [OPTIONS]\n       serow drain UPSTREAM SERVER [OPTIONS]")]
     Drain(DrainArguments),
     /// Have a server of an upstream asked again.
-    Up(ServerWishArguments),
+    Up(ServerCommandArguments),
     /// Have a server of an upstream not asked any more, until 'serow up'.
-    Down(ServerWishArguments),
+    Down(ServerCommandArguments),
     /// Give a server of an upstream another share.
     Weight(WeightArguments),
     /// Add a server to an upstream.
-    Add(ServerWishArguments),
+    Add(ServerCommandArguments),
     /// Take a server out of an upstream.
-    Remove(ServerWishArguments),
+    Remove(ServerCommandArguments),
     /// Print the JSON schema of settings files, for editors that complete and explain while you write.
     Schema,
     /// Print how a running server is doing.
     ///
     /// The server has to have a door for that: `serow files --admin unix:/run/serow/admin.sock`. 'queue delay' is how long
     /// bytes of HTTP/2 wait in the system before they are sent, where they wait at all.
-    #[command(after_help = "See --help for the fields of the JSON.", after_long_help = admin::FIELDS)]
+    #[command(after_help = "See --help for the fields of the JSON.", after_long_help = serow_admin::FIELDS)]
     Status(StatusArguments),
     /// Print the reference of settings files, in Markdown.
     #[command(hide = true)]

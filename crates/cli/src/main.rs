@@ -1,27 +1,22 @@
 //! The command `serow`.
 //!
-//! | step | file |
+//! | subject | file |
 //! | --- | --- |
-//! | what was written: options and their values | `command_line.rs`, `arguments/`, `written/` |
-//! | the same in a settings file; whether one is right | `configuration.rs`, `configuration/`, `check.rs` |
-//! | what it means: the settings of the parts, checked | `settings.rs`, `settings/`, `encryption.rs` |
-//! | what is said where it means nothing | `failure.rs`, `usage.rs` |
-//! | serving a folder; other servers; an application; what all do alike | `folder.rs`; `proxy.rs`; `app.rs`, `application.rs`; `serving.rs` |
-//! | at sockets that a supervisor opened | `inherited.rs` |
-//! | handlers around it, where there is TLS | `strict_transport.rs`, `to_tls.rs` |
-//! | everything a settings file says | `run.rs`, `configuration.rs` |
-//! | making load | `bench.rs` |
-//! | keeping any server running | `supervise.rs` |
-//! | who gets which bytes when | `waterfall.rs` |
-//! | whether its user may read the folders | `readable.rs` |
-//! | where it can be seen | `announcement.rs` |
-//! | how the server is doing: who tells it, who asks | `admin.rs` |
-//! | a line for each request | `access_log.rs` |
-//! | a line for what goes wrong | `error_log.rs` |
+//! | options and their values; those of the settings file too are in crate config | `command_line.rs`, `arguments/` |
+//! | errors: of a command; of the command line | `command_error.rs`; `usage.rs` |
+//! | `serow files`, `proxy`, `app`, and what they share | `folder.rs`, `proxy.rs`, `app.rs`; `serving.rs` |
+//! | `serow run`: a settings file, supervised | `run.rs`, `sandbox.rs` |
+//! | `serow check`, `schema` | `check.rs` |
+//! | `serow status`, `reload`, `drain`, `up` … | `status.rs`, `reload.rs`, `drain.rs`, `upstream_server.rs`; `admin_client.rs` |
+//! | `serow bench` | `bench.rs`, `waterfall.rs` |
+//! | `serow supervise` | `supervise.rs` |
 //! | the manual, from the same source as the help | `manual.rs` |
+//! | handlers around the server's, where there is TLS | `encryption.rs`, `strict_transport.rs`, `to_tls.rs` |
+//! | what applications take from this process | `application_host.rs`, `descriptors.rs` |
+//! | the first line on standard error; the error log | `announcement.rs`; `error_log.rs` |
 #![forbid(unsafe_code)]
 
-mod admin;
+mod admin_client;
 mod announcement;
 mod app;
 mod application_host;
@@ -31,26 +26,30 @@ mod check;
 mod command_error;
 mod command_line;
 mod descriptors;
+mod drain;
 mod encryption;
 mod error_log;
 mod folder;
 mod manual;
 mod proxy;
+mod reload;
 mod run;
 mod sandbox;
 mod serving;
+mod status;
 mod strict_transport;
 mod supervise;
 mod to_tls;
+mod upstream_server;
 mod usage;
 mod waterfall;
 
 use std::{env, process::ExitCode};
 
 use mimalloc::MiMalloc;
+use serow_admin::Action;
 
 use self::{
-    admin::Action,
     command_error::exit_code,
     command_line::{Command, CommandLine},
 };
@@ -72,15 +71,17 @@ fn main() -> ExitCode {
         Ok(Command::Bench(arguments)) => bench::run(*arguments),
         Ok(Command::Supervise(arguments)) => return supervise::run(*arguments),
         Ok(Command::Run(arguments)) => return run::run(arguments),
-        Ok(Command::Status(arguments)) => admin::print_status(&arguments),
+        Ok(Command::Status(arguments)) => status::run(&arguments),
         Ok(Command::Check(arguments)) => check::run(&arguments),
-        Ok(Command::Reload(arguments)) => admin::reload(&arguments),
-        Ok(Command::Drain(arguments)) => admin::drain(arguments),
-        Ok(Command::Up(arguments)) => admin::wish(arguments, Action::Up, None),
-        Ok(Command::Down(arguments)) => admin::wish(arguments, Action::Down, None),
-        Ok(Command::Weight(arguments)) => admin::wish(arguments.wish, Action::Weight, Some(arguments.weight)),
-        Ok(Command::Add(arguments)) => admin::wish(arguments, Action::Add, None),
-        Ok(Command::Remove(arguments)) => admin::wish(arguments, Action::Remove, None),
+        Ok(Command::Reload(arguments)) => reload::run(&arguments),
+        Ok(Command::Drain(arguments)) => drain::run(arguments),
+        Ok(Command::Up(arguments)) => upstream_server::run(arguments, Action::Up, None),
+        Ok(Command::Down(arguments)) => upstream_server::run(arguments, Action::Down, None),
+        Ok(Command::Weight(arguments)) => {
+            upstream_server::run(arguments.command, Action::Weight, Some(arguments.weight))
+        }
+        Ok(Command::Add(arguments)) => upstream_server::run(arguments, Action::Add, None),
+        Ok(Command::Remove(arguments)) => upstream_server::run(arguments, Action::Remove, None),
         Ok(Command::Schema) => check::print_schema(),
         Ok(Command::Reference) => check::print_reference(),
         Ok(Command::Manual) => manual::print(),

@@ -1,14 +1,12 @@
 //! Serving until the process is told to stop, whatever is served: for `serow files`, `serow proxy` and `serow app`.
 
-use std::sync::Arc;
-
 use serow::{BoundServer, Handler, Stopper};
 use serow_access_log::AccessLog;
+use serow_admin::{AdminEndpoint, Sources, Subject};
 use serow_apps::Reloader;
 use serow_proxy::{SpoolSpace, Upstream};
 
 use crate::{
-    admin::{AdminError, Door, Sources, Subject},
     announcement::{self, announce},
     command_error::CommandError,
     encryption,
@@ -70,26 +68,21 @@ impl Serving {
                 log: log.as_ref().map(AccessLog::counter).unwrap_or_default(),
                 upstreams,
                 applications,
-                sandbox: Arc::new(SandboxState::Off(Reason::OtherCommand)),
+                sandbox: SandboxState::Off(Reason::OtherCommand).to_string().into(),
             },
             stopper: server.stopper(),
             reloader,
         };
-        let door = admin.map(|address| Door::open(&address, admin_token.as_deref(), subject)).transpose()?;
+        let endpoint =
+            admin.map(|address| AdminEndpoint::open(&address, admin_token.as_deref(), subject)).transpose()?;
         announce(&announcement::line(name, &server, encryption.as_ref()));
         serow_supervisor::tell_parent("READY=1");
         let outcome = encryption::run(encryption, server, handler);
         // What a server that stops still does can be asked until it is done.
-        drop(door);
+        drop(endpoint);
         if let Some(log) = log {
             log.finish();
         }
         outcome.map_err(CommandError::from)
-    }
-}
-
-impl From<AdminError> for CommandError {
-    fn from(error: AdminError) -> Self {
-        Self::Failed(format!("--admin: {error}").into())
     }
 }

@@ -175,7 +175,7 @@ fn a_dead_servers_socket_is_replaced_and_a_living_ones_is_not() {
     first.child.wait().unwrap();
     let (code, _, errors) = status_of(&door);
     assert_eq!(code, Some(1));
-    assert_eq!(errors, format!("serow: nobody listens at {door}: the server has ended, or has another --admin\n"));
+    assert_eq!(errors, format!("serow: nothing listens on {door}: the server has ended, or has another --admin\n"));
     let (_server, door) = start(&folder, &[]);
     assert_eq!(status_of(&door).0, Some(0));
 }
@@ -199,7 +199,7 @@ fn no_answer_is_one_line() {
         stream.write_all(b"220 mail.example.com ESMTP\r\n").unwrap();
     });
     let (code, _, errors) = status_of(&at(&path("other.sock")));
-    assert!(code == Some(1) && errors.contains("gives no status of Serow"), "{errors}");
+    assert!(code == Some(1) && errors.contains("is not a Serow admin socket"), "{errors}");
     other.join().unwrap();
 
     let server = Running::start(folder.path(), &["--listen", &at(&path("files.sock"))]);

@@ -6,7 +6,7 @@
 //! | a tree, which knows where in the text each part stands | `document.rs`, `place.rs`; `syntax.rs` where it is none |
 //! | the tree as types, by serde: those of the options, and a few more | `values.rs`, `tables.rs`; `root.rs`, `upstreams.rs`, `sites.rs`, `handlers.rs` |
 //! | what the types mean together | `meaning.rs`, `paths.rs`, `account.rs`, `applications.rs`, `proxying.rs`, `routing.rs`, `../settings.rs` |
-//! | where the server is reached, of a file that may be wrong | `door.rs` |
+//! | the admin endpoint, of a file that may be wrong | `admin_settings.rs` |
 //! | the same for editors, and for readers | `schema.rs`, `shape.rs`, `description.rs`; `reference.rs` |
 //! | what is wrong is noted with its place, and all shown at the end | `problem.rs`, `names.rs`, `kinds.rs`, `excerpt.rs`, `error.rs` |
 //!
@@ -15,7 +15,7 @@
 #![forbid(unsafe_code)]
 
 mod account;
-mod admin_endpoint;
+mod admin_settings;
 pub mod admin_token;
 mod application;
 mod applications;
@@ -67,7 +67,7 @@ use serow_router::Router;
 
 pub use self::{
     account::Account,
-    admin_endpoint::AdminEndpoint,
+    admin_settings::AdminSettings,
     application::Application,
     error::ConfigurationError,
     file::{Source, bytes},
@@ -134,10 +134,10 @@ pub fn explain(path: &Path) -> Result<String, ConfigurationError> {
     Ok(explanation::of(&written))
 }
 
-/// Where the server of a settings file is reached by those who run it; nothing where the file does not say so.
-pub fn admin_endpoint(path: &Path) -> Result<Option<AdminEndpoint>, ConfigurationError> {
+/// The admin endpoint of a settings file, if it has one. Other errors in the file do not matter.
+pub fn admin_settings(path: &Path) -> Result<Option<AdminSettings>, ConfigurationError> {
     let text = file::read(path).map_err(ConfigurationError::Unreadable)?;
-    Ok(admin_endpoint::of(&text, path.parent().unwrap_or(Path::new(""))))
+    Ok(admin_settings::of(&text, path.parent().unwrap_or(Path::new(""))))
 }
 
 /// The reference of settings files, in Markdown.

@@ -10,7 +10,7 @@ use serow_config::values::Count;
 #[derive(Debug, Args)]
 pub(crate) struct StatusArguments {
     #[command(flatten)]
-    pub(crate) door: DoorArguments,
+    pub(crate) client: AdminClientArguments,
 
     /// Print the JSON as the server gives it.
     #[arg(long)]
@@ -19,7 +19,7 @@ pub(crate) struct StatusArguments {
 
 /// Where a running server is reached.
 #[derive(Debug, Args)]
-pub(crate) struct DoorArguments {
+pub(crate) struct AdminClientArguments {
     /// What the server was given as --admin, or has in its settings file as 'admin' [default:
     /// unix:/run/serow/admin.sock]
     #[arg(long, value_name = "ADDR")]
@@ -36,7 +36,7 @@ pub(crate) struct DoorArguments {
 
 /// What is wanted of a server that is asked.
 #[derive(Debug, Args)]
-pub(crate) struct ServerWishArguments {
+pub(crate) struct ServerCommandArguments {
     /// The upstream; that of 'serow proxy' is called upstream.
     pub(crate) upstream: String,
 
@@ -44,17 +44,17 @@ pub(crate) struct ServerWishArguments {
     pub(crate) server: String,
 
     #[command(flatten)]
-    pub(crate) remembering: RememberingArguments,
+    pub(crate) persist: PersistArguments,
 
     #[command(flatten)]
-    pub(crate) door: DoorArguments,
+    pub(crate) client: AdminClientArguments,
 }
 
 /// Which share a server is to get.
 #[derive(Debug, Args)]
 pub(crate) struct WeightArguments {
     #[command(flatten)]
-    pub(crate) wish: ServerWishArguments,
+    pub(crate) command: ServerCommandArguments,
 
     /// Its share among the others.
     pub(crate) weight: Count<1, 65_535>,
@@ -71,15 +71,15 @@ pub(crate) struct DrainArguments {
     pub(crate) server: Option<String>,
 
     #[command(flatten)]
-    pub(crate) remembering: RememberingArguments,
+    pub(crate) persist: PersistArguments,
 
     #[command(flatten)]
-    pub(crate) door: DoorArguments,
+    pub(crate) client: AdminClientArguments,
 }
 
 /// For how long something is so.
 #[derive(Debug, Args)]
-pub(crate) struct RememberingArguments {
+pub(crate) struct PersistArguments {
     /// Say so to later generations of 'serow run' as well: those of a reload, and those in the place of a crashed one.
     #[arg(long)]
     pub(crate) persist: bool,

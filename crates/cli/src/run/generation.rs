@@ -1,9 +1,10 @@
 //! A generation: a process with a whole server.
 
-use std::{io, mem, path::Path, process::ExitCode, sync::Arc, thread};
+use std::{io, mem, path::Path, process::ExitCode, thread};
 
 use serow::{Address, BoundServer, ListenOptions};
 use serow_access_log::AccessLog;
+use serow_admin::{ServerCommand, Sources};
 use serow_apps::Workers;
 use serow_net::process::{Credentials, become_user, forbid_tracing};
 use serow_proxy::{SpoolSpace, Upkeep};
@@ -11,7 +12,6 @@ use serow_supervisor::master::{Beginning, Parent, Terms, WantedListener};
 
 use super::orders::ServerOrders;
 use crate::{
-    admin::{Sources, Wish},
     announcement,
     application_host::application_host,
     command_error::{CommandError, exit_code},
@@ -97,7 +97,7 @@ impl Generation {
             Upkeep::start(configuration.upstreams.clone()).map_err(|error| CommandError::system(error).message())?;
         let workers = run_applications(&configuration.applications)?;
         // The servers of names are known by now.
-        Wish::fulfil_remembered(&wishes, &configuration.upstreams);
+        ServerCommand::apply_overrides(&wishes, &configuration.upstreams);
         Ok(Self { configuration, admin, server, log, sandbox, upkeep, workers })
     }
 
@@ -105,7 +105,7 @@ impl Generation {
         let Self { configuration, admin, server, log, sandbox, upkeep, workers } = self;
         let Configuration { server: settings, router, upstreams, applications, sites, reload_grace, .. } =
             configuration;
-        let sandbox = Arc::new(sandbox);
+        let sandbox = sandbox.to_string().into();
         let sources = Sources {
             status: server.status(),
             log: log.as_ref().map(AccessLog::counter).unwrap_or_default(),

@@ -8,7 +8,7 @@ use serde_json::Value;
 use serow::Stopper;
 use serow_supervisor::master::{Orders, Why};
 
-use crate::admin::{Sources, Wish};
+use serow_admin::{ServerCommand, Sources};
 use serow_config::Application;
 
 /// Obeys for the server of this process.
@@ -50,7 +50,7 @@ impl Orders for ServerOrders {
     }
 
     fn wish(&mut self, wish: &Value) -> Result<String, String> {
-        let wish = Wish::deserialize(wish).map_err(|error| error.to_string())?;
-        wish.fulfil(&self.sources.upstreams)
+        let wish = ServerCommand::deserialize(wish).map_err(|error| error.to_string())?;
+        wish.apply(&self.sources.upstreams)
     }
 }

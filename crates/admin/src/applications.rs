@@ -35,7 +35,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::admin::total;
+    use crate::total;
 
     fn report(workers: u64, waiting: u64, requests: u64) -> Value {
         let application = json!({ "name": "config.ru", "workers": workers, "busy": workers, "waiting": waiting,

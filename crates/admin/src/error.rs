@@ -4,7 +4,7 @@ use std::{error::Error, fmt, io};
 
 /// Why the admin endpoint cannot be opened.
 #[derive(Debug)]
-pub(crate) enum AdminError {
+pub enum AdminError {
     /// Its socket cannot be opened.
     Listen(serow::Error),
     /// Its thread cannot be started.

@@ -8,13 +8,11 @@ use serow_access_log::LineCounts;
 use serow_apps::ApplicationReport;
 use serow_proxy::{CheckReport, ServerReport, UpstreamReport};
 
-use crate::sandbox::SandboxState;
-
 /// The document.
 pub(crate) fn value(
     report: &StatusReport,
     log: LineCounts,
-    sandbox: &SandboxState,
+    sandbox: &str,
     applications: &[ApplicationReport],
     upstreams: &[UpstreamReport],
 ) -> Value {
@@ -24,7 +22,7 @@ pub(crate) fn value(
         "started": started.as_secs(),
         "uptime_seconds": report.uptime.as_secs(),
         "workers": report.workers,
-        "sandbox": sandbox.to_string(),
+        "sandbox": sandbox,
         "connections": connections(&report.connections),
         "requests": requests(&report.requests),
         "http2": http2(&report.http2),
@@ -166,10 +164,7 @@ mod tests {
     use serow_supervisor::master::{GenerationReport, Report};
 
     use super::*;
-    use crate::{
-        admin::{FIELDS, subject},
-        sandbox::Reason,
-    };
+    use crate::{FIELDS, subject};
 
     /// An upstream that checks its one server.
     fn upstreams() -> Vec<UpstreamReport> {
@@ -206,10 +201,10 @@ mod tests {
         let mut report = serow::Server::new().listen("127.0.0.1:0").bind().unwrap().status().report();
         report.pacing.queue_delay.buckets.push((Duration::from_micros(7), 3));
         let mut found = BTreeSet::new();
-        paths(&value(&report, LineCounts::default(), &OFF, &applications(), &upstreams()), "", &mut found);
+        paths(&value(&report, LineCounts::default(), "off", &applications(), &upstreams()), "", &mut found);
         assert_eq!(explained(FIELDS.split_once(OF_RUN).unwrap().0), found);
         let mut of_run = Report::default();
-        let report = Some(value(&report, LineCounts::default(), &OFF, &applications(), &upstreams()));
+        let report = Some(value(&report, LineCounts::default(), "off", &applications(), &upstreams()));
         of_run
             .remembered
             .push(json!({ "upstream": "a", "server": "b", "action": "weight", "weight": 1, "persist": true }));
@@ -218,8 +213,6 @@ mod tests {
         paths(&subject::of_generations(&of_run), "", &mut all);
         assert_eq!(explained(FIELDS), all);
     }
-
-    const OFF: SandboxState = SandboxState::Off(Reason::Settings);
 
     const OF_RUN: &str = "\nOf 'serow run'";
 
@@ -235,7 +228,7 @@ mod tests {
         report.http2.connection_errors[0].1 = 9;
         report.pacing.queue_delay.p99 = Some(Duration::from_millis(3));
         let log = LineCounts { lines: 11, lost: 2 };
-        let read = value(&report, log, &OFF, &[], &[]);
+        let read = value(&report, log, "off", &[], &[]);
         assert_eq!((&read["access_log"]["lines"], &read["access_log"]["lost"]), (&11.into(), &2.into()));
         assert_eq!(read["requests"]["status_499"], 7);
         assert_eq!(read["http2"]["connection_errors"]["protocol_error"], 9);

@@ -64,7 +64,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::admin::total;
+    use crate::total;
 
     fn report(state: &str, active: u64, requests: u64) -> Value {
         let server = json!({ "name": "a:1", "state": state, "weight": 3, "active": active, "requests": requests });

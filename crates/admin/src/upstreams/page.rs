@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::Listed;
-use crate::admin::units::{count, long_time, short_time};
+use crate::units::{count, long_time, short_time};
 
 /// The whole page.
 pub(super) fn text(servers: &[Listed<'_>]) -> String {

@@ -1,7 +1,7 @@
 //! What the fields of the status mean. Names and meanings stay as they are; new ones may come.
 
 /// For the help of `serow status`, and with it for the manual. The names are those of the JSON, a dot for each level.
-pub(crate) const FIELDS: &str = "\
+pub const FIELDS: &str = "\
 The fields of the JSON; all count since the server began, where nothing else is said:
   version                            the version of Serow
   started                            when it began to listen, in seconds since 1970

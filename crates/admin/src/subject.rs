@@ -1,4 +1,4 @@
-//! What the door tells of and acts upon: one server, or a master with its generations.
+//! What an admin endpoint reports on and controls: one server, or a master with its generations.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -7,25 +7,25 @@ use serow::Stopper;
 use serow_apps::Reloader;
 use serow_supervisor::master::{Control, GenerationReport, Report};
 
-use super::{sources::Sources, total, wish::Wish};
+use super::{server_command::ServerCommand, sources::Sources, total};
 
-/// What the door is for.
+/// What an admin endpoint reports on and controls.
 #[derive(Clone)]
-pub(crate) enum Subject {
+pub enum Subject {
     /// The server of this process.
     Server {
         /// Where its numbers come from.
         sources: Sources,
         /// What ends it.
         stopper: Stopper,
-        /// What loads its application anew, where it has one.
+        /// Reloads its application, if it has one.
         reloader: Option<Reloader>,
     },
     /// The generations of `serow run`.
     Master(Control),
 }
 
-/// Why a wish is not fulfilled.
+/// Why a command failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
     /// There is nothing that could do it.
@@ -35,7 +35,7 @@ pub(super) enum Refusal {
 }
 
 impl Subject {
-    /// How it is, in JSON; nothing while it ends.
+    /// Its status in JSON; nothing while it stops.
     pub(super) async fn status(&self) -> Option<Value> {
         match self {
             Self::Server { sources, .. } => Some(sources.document()),
@@ -43,11 +43,11 @@ impl Subject {
         }
     }
 
-    /// Reads the settings anew; says what came of it.
+    /// Reads the settings again; returns what was done.
     pub(super) async fn reload(&self) -> Result<String, Refusal> {
         match self {
             Self::Server { reloader: Some(reloader), .. } => match reloader.reload().await {
-                Ok(()) => Ok("the application is loaded anew\n".to_owned()),
+                Ok(()) => Ok("the application is reloaded\n".to_owned()),
                 Err(why) => Err(Refusal::Failed(why)),
             },
             Self::Server { .. } => Err(Refusal::Impossible("a server without a settings file has nothing to reload")),
@@ -58,19 +58,19 @@ impl Subject {
         }
     }
 
-    /// Does what is wanted of a server that is asked; says what was done.
-    pub(super) async fn fulfil(&self, wish: Wish) -> Result<String, Refusal> {
+    /// Applies a command to a server of an upstream; returns what was done.
+    pub(super) async fn apply(&self, command: ServerCommand) -> Result<String, Refusal> {
         let done = match self {
-            Self::Server { sources, .. } => wish.fulfil(&sources.upstreams),
-            Self::Master(control) => match serde_json::to_value(&wish) {
-                Ok(value) => control.wish(value, wish.persist).await,
+            Self::Server { sources, .. } => command.apply(&sources.upstreams),
+            Self::Master(control) => match serde_json::to_value(&command) {
+                Ok(value) => control.wish(value, command.persist).await,
                 Err(error) => Err(error.to_string()),
             },
         };
         done.map(|done| format!("{done}\n")).map_err(Refusal::Failed)
     }
 
-    /// Begins to end: what runs is finished.
+    /// Stops gracefully: requests in flight are finished.
     pub(super) async fn drain(&self) {
         match self {
             Self::Server { stopper, .. } => stopper.stop(),

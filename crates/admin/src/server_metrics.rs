@@ -91,7 +91,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::admin::exposition;
+    use crate::exposition;
 
     #[test]
     fn servers_as_metrics() {

@@ -1,26 +1,26 @@
-//! What is behind the door.
+//! The requests that an admin endpoint answers.
 
 use serow::{Handler, Known, Method, Request, Response, StatusCode};
 
 use super::{
     audit::{Caller, Command},
     metrics,
+    server_command::ServerCommand,
     subject::{Refusal, Subject},
     token::Token,
     upstreams::Inquiry,
-    wish::Wish,
 };
 
-/// Answers those who run a server.
+/// Answers the requests of an admin endpoint.
 #[derive(Clone)]
 pub(crate) struct Pages {
     subject: Subject,
-    visitors: Visitors,
+    access: Access,
 }
 
-/// Who reaches the door.
+/// Who can connect to the endpoint.
 #[derive(Clone, Debug)]
-pub(super) enum Visitors {
+pub(super) enum Access {
     /// The user that runs the server, and root: the file of the socket admits nobody else, and neither do its pages.
     Owner {
         /// Who the server runs as.
@@ -34,27 +34,27 @@ pub(super) enum Visitors {
 }
 
 impl Pages {
-    pub(super) fn new(subject: Subject, visitors: Visitors) -> Self {
-        Self { subject, visitors }
+    pub(super) fn new(subject: Subject, access: Access) -> Self {
+        Self { subject, access }
     }
 
     /// Whether a page of somebody else may be behind a request: one that gave its own name this machine's address (DNS
     /// rebinding), to read along; or one that sends a form here.
     fn is_of_a_page(&self, request: &Request) -> bool {
         let is_named = request.host().is_some_and(names_this_machine);
-        matches!(self.visitors, Visitors::Machine { .. }) && (!is_named || request.headers.contains("origin"))
+        matches!(self.access, Access::Machine { .. }) && (!is_named || request.headers.contains("origin"))
     }
 
     /// Whether another user is at the other end of the unix socket: its file may have got other permissions.
     fn is_of_another_user(&self, request: &Request) -> bool {
-        let Visitors::Owner { user: owner } = self.visitors else { return false };
+        let Access::Owner { user: owner } = self.access else { return false };
         let credentials = request.connection().credentials();
         credentials.is_none_or(|credentials| credentials.user != owner && credentials.user != ROOT)
     }
 
     /// Why a request must not change anything; nothing where it may.
     fn refusal(&self, request: &Request) -> Option<Response> {
-        let Visitors::Machine { token } = &self.visitors else { return None };
+        let Access::Machine { token } = &self.access else { return None };
         let given = request.headers.get(Known::Authorization).and_then(|value| value.strip_prefix(b"Bearer "));
         match token.is(given.unwrap_or_default()) {
             Some(true) => None,
@@ -104,9 +104,9 @@ impl Pages {
         let command = match request.target.path() {
             "/reload" => Command::Reload,
             "/drain" => Command::Drain,
-            "/upstreams" => match std::mem::take(&mut request.body).collect(LONGEST_WISH).await {
-                Ok(body) => match Wish::read(&body) {
-                    Ok(wish) => Command::Server(wish),
+            "/upstreams" => match std::mem::take(&mut request.body).collect(MAX_COMMAND).await {
+                Ok(body) => match ServerCommand::read(&body) {
+                    Ok(command) => Command::Server(command),
                     Err(reason) => return refusal(StatusCode::BAD_REQUEST, &reason),
                 },
                 Err(_) => return Response::plain_status(StatusCode::PAYLOAD_TOO_LARGE),
@@ -121,7 +121,7 @@ impl Pages {
     async fn execute(&self, command: Command) -> Response {
         let done = match command {
             Command::Reload => self.subject.reload().await,
-            Command::Server(wish) => self.subject.fulfil(wish).await,
+            Command::Server(command) => self.subject.apply(command).await,
             Command::Drain => {
                 self.subject.drain().await;
                 Ok("finishing what runs, then ending\n".to_owned())
@@ -221,16 +221,16 @@ const WRONG_TOKEN: &str = "the token is missing or wrong: give the server's --ad
 /// The page brings all it needs, and asks for itself only.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'";
 
-/// A wish is three short texts.
-const LONGEST_WISH: usize = 16 * 1024;
+/// A command has three short texts.
+const MAX_COMMAND: usize = 16 * 1024;
 
 const CONTENTS: &str = "\
-Serow's door for administration.
+Serow's admin endpoint.
 
 GET /status      how the server is doing, in JSON; 'serow status --help' explains the fields
 GET /metrics     the same for Prometheus
 GET /upstreams   the servers that are asked, as a page; ?format=csv, json or prometheus as Tengine's, ?status=up or down
-POST /upstreams  take one of them out, bring it back, and so on, as docs/proxy.md has it: 200, or 422 and what is wrong
+POST /upstreams  take one of them out, bring it back, and so on, as docs/proxy.md describes: 200, or 422 and what is wrong
 POST /reload     read the settings file anew (serow run): 200, or 422 and what is wrong
 POST /drain      finish what runs, then end
 
@@ -247,19 +247,16 @@ mod tests {
     use serow::{Body, Connection, Headers, Peer, PeerCredentials, RequestHead, Scheme, Server, Target, Version};
 
     use super::*;
-    use crate::{
-        admin::Sources,
-        sandbox::{Reason, SandboxState},
-    };
+    use crate::Sources;
 
     /// The status of a request that a process of this user makes at the socket of the user 1000.
     fn status_at_the_socket(method: Method, path: &str, user: Option<u32>) -> u16 {
         let server = Server::new().listen("127.0.0.1:0").ignore_signals().bind().unwrap();
-        let sandbox = Arc::new(SandboxState::Off(Reason::OtherCommand));
+        let sandbox = Arc::from("off");
         let (upstreams, applications) = (Vec::new(), Vec::new());
         let sources = Sources { status: server.status(), log: Default::default(), upstreams, applications, sandbox };
         let subject = Subject::Server { sources, stopper: server.stopper(), reloader: None };
-        let pages = Pages::new(subject, Visitors::Owner { user: 1000 });
+        let pages = Pages::new(subject, Access::Owner { user: 1000 });
         let credentials = user.map(|user| PeerCredentials { process: None, user });
         let connection = Connection::new(Peer::Unix, None, Scheme::Http).with_credentials(credentials);
         let target = Target::parse(path.to_owned().into(), false).unwrap();

@@ -47,7 +47,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::admin::exposition;
+    use crate::exposition;
 
     #[test]
     fn applications_as_metrics() {

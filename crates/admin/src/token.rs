@@ -1,8 +1,8 @@
-//! The token that those show who change something over TCP.
+//! The token that requests over TCP need to change something.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The token of a door, if it has one. Clones are handles to the same.
+/// The token of an admin endpoint, if it has one. Clones are handles to the same.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Token(Arc<Mutex<Option<String>>>);
 

@@ -1,4 +1,4 @@
-//! What those who run a server want of another one that it asks.
+//! Commands for the servers of an upstream.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -6,42 +6,43 @@ use serow_proxy::{Administration, ControlError, Upstream};
 
 use serow_config::values::ServerRule;
 
-/// What is wanted of a server: as JSON, the body of a POST to `/upstreams`.
+/// A command for a server of an upstream: as JSON, the body of a POST to `/upstreams`.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(crate) struct Wish {
+pub struct ServerCommand {
     /// The name of its upstream.
-    pub(crate) upstream: String,
+    pub upstream: String,
     /// Its address, or its id; of one that is to be added, all that a settings file says of it.
-    pub(crate) server: String,
-    pub(crate) action: Action,
-    /// Its share from now on.
+    pub server: String,
+    /// What to do with it.
+    pub action: Action,
+    /// Its new weight.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) weight: Option<u16>,
-    /// Whether it is wanted of later generations, too.
+    pub weight: Option<u16>,
+    /// Whether it applies to later generations of `serow run`, too: then it is an override of the settings file.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) persist: bool,
+    pub persist: bool,
 }
 
-/// What is to be done with a server.
+/// What to do with a server.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Action {
-    /// It is asked again.
+pub enum Action {
+    /// Put it back into rotation.
     Up,
-    /// It is not asked any more.
+    /// Take it out of rotation.
     Down,
-    /// It gets nothing new, but keeps its sessions.
+    /// Send it no new sessions, and keep those it has.
     Drain,
-    /// It gets another share.
+    /// Change its weight.
     Weight,
-    /// It is asked from now on.
+    /// Add it to the upstream.
     Add,
-    /// It is one of them no longer.
+    /// Remove it from the upstream.
     Remove,
 }
 
-/// Which of several wishes for a server take each other's place.
+/// Commands of one aspect replace one another.
 #[derive(PartialEq, Eq)]
 enum Aspect {
     Administration,
@@ -49,24 +50,28 @@ enum Aspect {
     Membership,
 }
 
-impl Wish {
-    /// Reads one; what is wrong with a text that is none.
+impl ServerCommand {
+    /// Reads a command from JSON, or returns what is wrong with the text.
     pub(crate) fn read(json: &[u8]) -> Result<Self, String> {
-        let wish: Self = serde_json::from_slice(json).map_err(|error| {
+        let command: Self = serde_json::from_slice(json).map_err(|error| {
             format!(
-                "this is no wish ({error}); write it as in {}",
+                "invalid command ({error}); write it as in {}",
                 r#"{"upstream":"app","server":"127.0.0.1:9000","action":"drain"}"#
             )
         })?;
-        match (wish.action, wish.weight) {
+        match (command.action, command.weight) {
             (Action::Weight, None | Some(0)) => Err("which weight is missing: write it as in \"weight\":3".to_owned()),
-            (Action::Weight, Some(_)) | (_, None) => Ok(wish),
+            (Action::Weight, Some(_)) | (_, None) => Ok(command),
             (_, Some(_)) => Err("a weight is for the action \"weight\" only: leave it out".to_owned()),
         }
     }
 
-    /// Has one of these upstreams do it; says what was done, in a line.
-    pub(crate) fn fulfil(&self, upstreams: &[Upstream]) -> Result<String, String> {
+    /// Applies it to one of these upstreams; returns what was done, in a line.
+    ///
+    /// # Errors
+    ///
+    /// There is no such upstream or server, or the command is not possible for it; one line.
+    pub fn apply(&self, upstreams: &[Upstream]) -> Result<String, String> {
         let Some(upstream) = upstreams.iter().find(|upstream| upstream.settings().name == self.upstream) else {
             let names: Vec<_> = upstreams.iter().map(|upstream| upstream.settings().name.as_str()).collect();
             return Err(match names.is_empty() {
@@ -97,21 +102,21 @@ impl Wish {
         Ok(format!("{} of {name} {is} {done}", changed.join(", ")))
     }
 
-    /// Does what earlier generations were to do; what is so already, or is not there any more, is no matter.
-    pub(crate) fn fulfil_remembered(wishes: &[Value], upstreams: &[Upstream]) {
-        for wish in wishes.iter().filter_map(|wish| Self::deserialize(wish).ok()) {
-            if let Err(reason) = wish.fulfil(upstreams) {
-                tracing::info!("what is remembered of {} means nothing here: {reason}", wish.server);
+    /// Applies the overrides of earlier generations. One whose server the settings no longer have is logged and skipped.
+    pub fn apply_overrides(overrides: &[Value], upstreams: &[Upstream]) {
+        for command in overrides.iter().filter_map(|command| Self::deserialize(command).ok()) {
+            if let Err(reason) = command.apply(upstreams) {
+                tracing::info!("the override for {} is skipped: {reason}", command.server);
             }
         }
     }
 
-    /// Remembers it in the place of what it makes void.
-    pub(crate) fn remember(self, remembered: &mut Vec<Value>) {
-        let is_void = |other: &Self| {
+    /// Adds it to the overrides, in place of those that it replaces.
+    pub fn remember(self, remembered: &mut Vec<Value>) {
+        let is_replaced = |other: &Self| {
             (&other.upstream, other.address(), other.aspect()) == (&self.upstream, self.address(), self.aspect())
         };
-        remembered.retain(|other| Self::deserialize(other).is_ok_and(|other| !is_void(&other)));
+        remembered.retain(|other| Self::deserialize(other).is_ok_and(|other| !is_replaced(&other)));
         remembered.extend(serde_json::to_value(self));
     }
 
@@ -170,11 +175,11 @@ mod tests {
                 r#"{"upstream":"app","server":"127.0.0.1:1","action":"up","weight":1}"#,
                 Err("a weight is for the action"),
             ),
-            (r#"{"upstream":"app","server":"127.0.0.1:1","action":"halt"}"#, Err("this is no wish (unknown variant")),
-            (r#"{"upstream":"app","server":"127.0.0.1:1"}"#, Err("this is no wish (missing field")),
-            ("", Err("this is no wish (EOF")),
+            (r#"{"upstream":"app","server":"127.0.0.1:1","action":"halt"}"#, Err("invalid command (unknown variant")),
+            (r#"{"upstream":"app","server":"127.0.0.1:1"}"#, Err("invalid command (missing field")),
+            ("", Err("invalid command (EOF")),
         ] {
-            let outcome = Wish::read(json.as_bytes()).and_then(|wish| wish.fulfil(&upstreams));
+            let outcome = ServerCommand::read(json.as_bytes()).and_then(|command| command.apply(&upstreams));
             match (&outcome, expected) {
                 (Ok(done), Ok(expected)) => assert_eq!(done, expected),
                 (Err(reason), Err(expected)) => assert!(reason.starts_with(expected), "{reason}"),
@@ -185,7 +190,7 @@ mod tests {
 
     #[test]
     fn the_last_of_each_kind_is_remembered() {
-        let wish = |server: &str, action, weight| Wish {
+        let command = |server: &str, action, weight| ServerCommand {
             upstream: "app".to_owned(),
             server: server.to_owned(),
             action,
@@ -193,21 +198,22 @@ mod tests {
             persist: true,
         };
         let mut remembered = vec![Value::Null];
-        for wish in [
-            wish("a:1", Action::Down, None),
-            wish("b:1", Action::Add, None),
-            wish("a:1", Action::Weight, Some(2)),
-            wish("b:1,weight=2", Action::Add, None),
-            wish("a:1", Action::Weight, Some(3)),
-            wish("a:1", Action::Drain, None),
+        for command in [
+            command("a:1", Action::Down, None),
+            command("b:1", Action::Add, None),
+            command("a:1", Action::Weight, Some(2)),
+            command("b:1,weight=2", Action::Add, None),
+            command("a:1", Action::Weight, Some(3)),
+            command("a:1", Action::Drain, None),
         ] {
-            wish.remember(&mut remembered);
+            command.remember(&mut remembered);
         }
-        let kept: Vec<Wish> = remembered.iter().map(|wish| Wish::deserialize(wish).unwrap()).collect();
+        let kept: Vec<ServerCommand> =
+            remembered.iter().map(|command| ServerCommand::deserialize(command).unwrap()).collect();
         let expected = [
-            wish("b:1,weight=2", Action::Add, None),
-            wish("a:1", Action::Weight, Some(3)),
-            wish("a:1", Action::Drain, None),
+            command("b:1,weight=2", Action::Add, None),
+            command("a:1", Action::Weight, Some(3)),
+            command("a:1", Action::Drain, None),
         ];
         assert_eq!(kept, expected);
     }

@@ -59,11 +59,11 @@ fn notes(server: &Value) -> Option<String> {
 
 /// What later generations are told.
 fn remembered(status: &Value) -> String {
-    let wishes = status["remembered"].as_array().into_iter().flatten();
-    let lines: String = wishes
-        .map(|wish| {
-            let text = |key: &str| on_one_line(wish[key].as_str().unwrap_or_default());
-            let weight = wish["weight"].as_u64().map_or_else(String::new, |weight| format!(" {weight}"));
+    let overrides = status["remembered"].as_array().into_iter().flatten();
+    let lines: String = overrides
+        .map(|command| {
+            let text = |key: &str| on_one_line(command[key].as_str().unwrap_or_default());
+            let weight = command["weight"].as_u64().map_or_else(String::new, |weight| format!(" {weight}"));
             format!("  {} {} {}{weight}\n", text("action"), text("upstream"), text("server"))
         })
         .collect();

@@ -8,7 +8,7 @@ use std::{
 use serow::{Connection, Peer, PeerCredentials, Request, StatusCode};
 use serow_net::monotonic;
 
-use super::wish::{Action, Wish};
+use super::server_command::{Action, ServerCommand};
 
 /// What somebody wants changed.
 #[derive(Clone, Debug)]
@@ -18,7 +18,7 @@ pub(super) enum Command {
     /// The server is to end.
     Drain,
     /// Something is to be done with a server of an upstream.
-    Server(Wish),
+    Server(ServerCommand),
 }
 
 /// Who sent a command.
@@ -72,7 +72,7 @@ impl fmt::Display for Command {
             Self::Reload => f.write_str("reload"),
             Self::Drain => f.write_str("drain the whole server"),
             // In quotes, since it is text of the caller's: a line break in it must not begin a line of the log.
-            Self::Server(Wish { upstream, server, action, weight, persist }) => {
+            Self::Server(ServerCommand { upstream, server, action, weight, persist }) => {
                 let name = match action {
                     Action::Up => "up",
                     Action::Down => "down",
@@ -116,14 +116,14 @@ mod tests {
 
     #[test]
     fn text_of_the_caller_stays_on_its_line() {
-        let wish = |server: &str, weight| Wish {
+        let command = |server: &str, weight| ServerCommand {
             upstream: "app".to_owned(),
             server: server.to_owned(),
             action: Action::Weight,
             weight,
             persist: true,
         };
-        let command = Command::Server(wish("127.0.0.1:1\nINFO forged", Some(3)));
+        let command = Command::Server(command("127.0.0.1:1\nINFO forged", Some(3)));
         let expected = r#"weight upstream="app" server="127.0.0.1:1\nINFO forged" weight=3 persist"#;
         assert_eq!(command.to_string(), expected);
     }

@@ -6,7 +6,7 @@ use super::{applications, servers};
 
 /// Adds what a generation that has ended reported last. What it had open or under way at that time is no more, though it may
 /// not have come to say so.
-pub(crate) fn add_ended(total: &mut Value, report: &Value) {
+pub fn add_ended(total: &mut Value, report: &Value) {
     let mut report = report.clone();
     for path in MOMENTARY {
         if let Some(number) = report.pointer_mut(path) {

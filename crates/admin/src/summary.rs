@@ -197,10 +197,7 @@ mod tests {
     use serow_access_log::LineCounts;
 
     use super::*;
-    use crate::{
-        admin::document,
-        sandbox::{Reason, SandboxState},
-    };
+    use crate::document;
 
     #[test]
     fn a_status_in_lines() {
@@ -234,9 +231,11 @@ mod tests {
              access log     12,000 lines, 345 lost\n",
             report.version
         );
-        let sandbox = SandboxState::Off(Reason::Settings);
         let log = LineCounts { lines: 12_000, lost: 345 };
-        assert_eq!(of(&document::value(&report, log, &sandbox, &[], &[]).to_string()).unwrap(), expected);
+        assert_eq!(
+            of(&document::value(&report, log, "off: the settings say so", &[], &[]).to_string()).unwrap(),
+            expected
+        );
     }
 
     #[test]

@@ -1,28 +1,28 @@
-//! Where the server of a settings file is reached by those who run it.
+//! The admin endpoint of a settings file, for the commands that connect to it.
 
 use std::path::{Path, PathBuf};
 
 use super::{document::Document, paths};
 use crate::values::AdminAddress;
 
-/// Where the server is reached, and what those show who change something there.
+/// The admin endpoint that a settings file describes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AdminEndpoint {
+pub struct AdminSettings {
     /// Its address; the path of a socket is absolute or relative to the working directory.
     pub address: AdminAddress,
     /// The file with its token, if it is a port that can change something.
     pub token_file: Option<PathBuf>,
 }
 
-/// What the file's keys `admin` and `admin-token-file` say, whatever else is wrong with the file: who wants it reloaded will
-/// be told.
-pub(super) fn of(text: &str, folder: &Path) -> Option<AdminEndpoint> {
+/// Reads the keys `admin` and `admin-token-file` only, so that a file with other errors can be used: `serow reload` reports
+/// those.
+pub(super) fn of(text: &str, folder: &Path) -> Option<AdminSettings> {
     let document = Document::parse(text).ok()?;
     let text = |key| document.root().get(key)?.get_ref().as_str();
     let mut address: AdminAddress = text("admin")?.parse().ok()?;
     paths::resolve_address(&mut address.0, folder);
     let token_file = text("admin-token-file").map(|file| paths::resolved(Path::new(file), folder));
-    Some(AdminEndpoint { address, token_file })
+    Some(AdminSettings { address, token_file })
 }
 
 #[cfg(test)]
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn doors() {
+    fn the_address_is_found_whatever_else_is_wrong() {
         for (text, expected) in [
             ("admin = \"unix:a.sock\"\nlistn = 1\n", Some("unix:/etc/a.sock")),
             ("admin = \"unix:/run/a.sock\"", Some("unix:/run/a.sock")),
@@ -40,10 +40,10 @@ mod tests {
             ("admin = \"unix:a.sock\"\n[", None),
             ("", None),
         ] {
-            let door = of(text, Path::new("/etc")).map(|door| door.address.0.to_string());
-            assert_eq!(door.as_deref(), expected, "{text}");
+            let settings = of(text, Path::new("/etc")).map(|settings| settings.address.0.to_string());
+            assert_eq!(settings.as_deref(), expected, "{text}");
         }
-        let door = of("admin = \"9000\"\nadmin-token-file = \"token\"", Path::new("/etc")).unwrap();
-        assert_eq!(door.token_file.as_deref(), Some(Path::new("/etc/token")));
+        let settings = of("admin = \"9000\"\nadmin-token-file = \"token\"", Path::new("/etc")).unwrap();
+        assert_eq!(settings.token_file.as_deref(), Some(Path::new("/etc/token")));
     }
 }

@@ -1,4 +1,4 @@
-//! Asking a running server.
+//! The client of an admin endpoint.
 
 use std::{
     error::Error,
@@ -20,9 +20,11 @@ use bytes::BytesMut;
 use serow::{Address, Headers, Known, Method, RequestHead, StatusCode, Target, Version};
 use serow_http1::{BodyLength, Client, Event, Limits};
 
-/// Why there is no answer.
+use super::{server_command::ServerCommand, summary};
+
+/// Why a request to an admin endpoint failed. The text may have several lines.
 #[derive(Debug)]
-pub(crate) struct NoAnswer {
+pub struct AdminClientError {
     address: Address,
     reason: Reason,
 }
@@ -31,36 +33,121 @@ pub(crate) struct NoAnswer {
 enum Reason {
     /// The socket's file is not there.
     Missing,
-    /// Nobody listens.
-    Dead,
+    /// Nothing listens on it.
+    Refuses,
     Forbidden,
-    /// Somebody listens and does not answer.
+    /// Something listens and does not answer.
     Silent,
-    /// Somebody answers who is not Serow.
+    /// The answer is not one of Serow.
     NotOurs,
-    /// It refuses, and says why.
+    /// The endpoint refuses the request for this reason.
     Refused(StatusCode, String),
     NotToConnect,
     System(io::Error),
 }
 
-/// What is asked.
+/// What the client asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Question {
+enum AdminRequest {
     Status,
     Reload,
     Drain,
-    /// To do something with a server that is asked: the JSON that says it.
-    Wish(String),
+    /// A command for a server of an upstream, in JSON.
+    Server(String),
 }
 
-impl Question {
+/// A client of the admin endpoint of a running server.
+#[derive(Clone, Debug)]
+pub struct AdminClient {
+    address: Address,
+    token: Option<String>,
+}
+
+impl AdminClient {
+    /// A client for the endpoint at this address. Over TCP, requests that change something need the token.
+    #[must_use]
+    pub fn new(address: Address, token: Option<String>) -> Self {
+        Self { address, token }
+    }
+
+    /// The status in JSON.
+    ///
+    /// # Errors
+    ///
+    /// The endpoint cannot be reached, or does not answer with a status.
+    pub fn status(&self) -> Result<String, AdminClientError> {
+        self.send(&AdminRequest::Status)
+    }
+
+    /// The status as lines for people, as `serow status` prints it.
+    ///
+    /// # Errors
+    ///
+    /// The endpoint cannot be reached, or answers with something that is not a status of Serow.
+    pub fn summary(&self) -> Result<String, AdminClientError> {
+        let status = self.status()?;
+        summary::of(&status).ok_or_else(|| self.error(Reason::NotOurs))
+    }
+
+    /// Reloads the settings file or the application; waits until it is done, and returns a line about it.
+    ///
+    /// # Errors
+    ///
+    /// The endpoint cannot be reached, or the reload failed; the reason may have several lines.
+    pub fn reload(&self) -> Result<String, AdminClientError> {
+        self.send(&AdminRequest::Reload)
+    }
+
+    /// Stops the server gracefully; returns a line about it.
+    ///
+    /// # Errors
+    ///
+    /// The endpoint cannot be reached, or refuses.
+    pub fn drain(&self) -> Result<String, AdminClientError> {
+        self.send(&AdminRequest::Drain)
+    }
+
+    /// Applies a command to a server of an upstream; returns a line about what was done.
+    ///
+    /// # Errors
+    ///
+    /// The endpoint cannot be reached, or the command is not possible.
+    pub fn change_server(&self, command: &ServerCommand) -> Result<String, AdminClientError> {
+        let json = serde_json::to_string(command).map_err(|error| self.error(Reason::System(error.into())))?;
+        self.send(&AdminRequest::Server(json))
+    }
+
+    fn error(&self, reason: Reason) -> AdminClientError {
+        AdminClientError { address: self.address.clone(), reason }
+    }
+
+    /// The body of the response.
+    fn send(&self, request: &AdminRequest) -> Result<String, AdminClientError> {
+        let (timeout, token) = (request.timeout(), self.token.as_deref());
+        match &self.address {
+            Address::Unix(file) => connect(file).and_then(|stream| {
+                stream.set_read_timeout(Some(timeout)).and(stream.set_write_timeout(Some(timeout)))?;
+                Ok(exchange(stream, token, request))
+            }),
+            Address::Tcp(address) => TcpStream::connect_timeout(address, TIMEOUT).and_then(|stream| {
+                stream.set_read_timeout(Some(timeout)).and(stream.set_write_timeout(Some(timeout)))?;
+                Ok(exchange(stream, token, request))
+            }),
+            Address::Descriptor(_) => return Err(self.error(Reason::NotToConnect)),
+        }
+        .map_err(Reason::from)
+        .and_then(|answer| answer)
+        .map_err(|reason| self.error(reason))
+    }
+}
+
+impl AdminRequest {
     fn head(&self, token: Option<&str>) -> RequestHead {
         let (method, path) = match self {
             Self::Status => (Method::GET, "/status"),
             Self::Reload => (Method::POST, "/reload"),
             Self::Drain => (Method::POST, "/drain"),
-            Self::Wish(_) => (Method::POST, "/upstreams"),
+            Self::Server(_) => (Method::POST, "/upstreams"),
         };
         let mut headers = Headers::new();
         // A constant of this file is a valid value.
@@ -73,38 +160,13 @@ impl Question {
         RequestHead { method, target, version: Version::HTTP_11, headers }
     }
 
-    /// How long the answer may take.
-    fn patience(&self) -> Duration {
+    /// How long the response may take.
+    fn timeout(&self) -> Duration {
         match self {
-            Self::Status | Self::Drain | Self::Wish(_) => PATIENCE,
-            Self::Reload => PATIENCE_WITH_RELOAD,
+            Self::Status | Self::Drain | Self::Server(_) => TIMEOUT,
+            Self::Reload => RELOAD_TIMEOUT,
         }
     }
-}
-
-/// The body of the answer. Who changes something over TCP shows a token.
-pub(crate) fn ask(address: &Address, token: Option<&str>, question: &Question) -> Result<String, NoAnswer> {
-    let patience = question.patience();
-    let no_answer = |reason| NoAnswer { address: address.clone(), reason };
-    match address {
-        Address::Unix(file) => connect(file).and_then(|stream| {
-            stream.set_read_timeout(Some(patience)).and(stream.set_write_timeout(Some(patience)))?;
-            Ok(exchange(stream, token, question))
-        }),
-        Address::Tcp(address) => TcpStream::connect_timeout(address, PATIENCE).and_then(|stream| {
-            stream.set_read_timeout(Some(patience)).and(stream.set_write_timeout(Some(patience)))?;
-            Ok(exchange(stream, token, question))
-        }),
-        Address::Descriptor(_) => return Err(no_answer(Reason::NotToConnect)),
-    }
-    .map_err(Reason::from)
-    .and_then(|answer| answer)
-    .map_err(no_answer)
-}
-
-/// Somebody else answered.
-pub(crate) fn not_ours(address: &Address) -> NoAnswer {
-    NoAnswer { address: address.clone(), reason: Reason::NotOurs }
 }
 
 /// Connects to a unix socket; a name that begins with `@` is one of the abstract namespace (unix(7)).
@@ -116,15 +178,15 @@ fn connect(path: &Path) -> io::Result<UnixStream> {
 }
 
 /// One request, and the body of its response.
-fn exchange(mut stream: impl Read + Write, token: Option<&str>, question: &Question) -> Result<String, Reason> {
+fn exchange(mut stream: impl Read + Write, token: Option<&str>, request: &AdminRequest) -> Result<String, Reason> {
     let mut client = Client::new(Limits::default());
     let mut output = Vec::new();
-    let body = match question {
-        Question::Wish(json) => json.as_bytes(),
-        Question::Status | Question::Reload | Question::Drain => &[],
+    let body = match request {
+        AdminRequest::Server(json) => json.as_bytes(),
+        AdminRequest::Status | AdminRequest::Reload | AdminRequest::Drain => &[],
     };
     let length = BodyLength::Known(body.len() as u64);
-    let sent = client.send_head(&question.head(token), length, &mut output).and_then(|_| match body.is_empty() {
+    let sent = client.send_head(&request.head(token), length, &mut output).and_then(|_| match body.is_empty() {
         true => Ok(()),
         false => client.send_data(body, &mut output).and_then(|()| client.send_end(None, &mut output)),
     });
@@ -162,7 +224,7 @@ impl From<io::Error> for Reason {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             ErrorKind::NotFound => Self::Missing,
-            ErrorKind::ConnectionRefused => Self::Dead,
+            ErrorKind::ConnectionRefused => Self::Refuses,
             ErrorKind::PermissionDenied => Self::Forbidden,
             ErrorKind::WouldBlock | ErrorKind::TimedOut => Self::Silent,
             ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => Self::NotOurs,
@@ -171,7 +233,7 @@ impl From<io::Error> for Reason {
     }
 }
 
-impl Error for NoAnswer {
+impl Error for AdminClientError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match &self.reason {
             Reason::System(error) => Some(error),
@@ -180,7 +242,7 @@ impl Error for NoAnswer {
     }
 }
 
-impl fmt::Display for NoAnswer {
+impl fmt::Display for AdminClientError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { address, reason } = self;
         match reason {
@@ -191,10 +253,12 @@ impl fmt::Display for NoAnswer {
                      settings file, or name another with --admin"
                 )
             }
-            Reason::Dead => write!(f, "nobody listens at {address}: the server has ended, or has another --admin"),
+            Reason::Refuses => write!(f, "nothing listens on {address}: the server has ended, or has another --admin"),
             Reason::Forbidden => write!(f, "{address} is another user's: ask as the one who started the server"),
             Reason::Silent => write!(f, "{address} does not answer: the server is stopped, or it is not Serow"),
-            Reason::NotOurs => write!(f, "{address} gives no status of Serow: name what the server has as --admin"),
+            Reason::NotOurs => {
+                write!(f, "{address} is not a Serow admin socket: give the address that the server has as --admin")
+            }
             // What Serow itself says: the reason, which may have several lines.
             Reason::Refused(
                 StatusCode::BAD_REQUEST
@@ -216,10 +280,10 @@ impl fmt::Display for NoAnswer {
 }
 
 /// A server that has its turn answers within milliseconds.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A generation has a minute to start, and the reload may have to wait for one that starts already.
-const PATIENCE_WITH_RELOAD: Duration = Duration::from_secs(130);
+const RELOAD_TIMEOUT: Duration = Duration::from_secs(130);
 
 /// What a status with ten thousands of servers takes: who sends more is not Serow, and is not kept in memory.
 const LONGEST: usize = 16 << 20;
@@ -264,7 +328,7 @@ mod tests {
         ];
         for (answer, expected) in cases {
             for most in [1, 16 * 1024] {
-                let body = exchange(Recorded(answer.as_bytes(), most), None, &Question::Status);
+                let body = exchange(Recorded(answer.as_bytes(), most), None, &AdminRequest::Status);
                 assert_eq!(body.ok().as_deref(), expected, "{answer}");
             }
         }

@@ -8,27 +8,26 @@ use serow_access_log::LineCounter;
 use serow_proxy::Upstream;
 
 use super::document;
-use crate::sandbox::SandboxState;
 use serow_config::Application;
 
 /// Where the numbers of one server come from.
 #[derive(Clone)]
-pub(crate) struct Sources {
+pub struct Sources {
     /// What the server counts.
-    pub(crate) status: Status,
+    pub status: Status,
     /// What its access log counts.
-    pub(crate) log: LineCounter,
+    pub log: LineCounter,
     /// The servers that it asks.
-    pub(crate) upstreams: Vec<Upstream>,
+    pub upstreams: Vec<Upstream>,
     /// The applications that it runs.
-    pub(crate) applications: Vec<Application>,
-    /// Whether it is restricted to the files that it needs.
-    pub(crate) sandbox: Arc<SandboxState>,
+    pub applications: Vec<Application>,
+    /// Whether the sandbox restricts it to the files that it needs, as the status shows it.
+    pub sandbox: Arc<str>,
 }
 
 impl Sources {
     /// The numbers as they are now, in JSON.
-    pub(crate) fn document(&self) -> Value {
+    pub fn document(&self) -> Value {
         let upstreams: Vec<_> = self.upstreams.iter().map(Upstream::report).collect();
         let applications: Vec<_> = self.applications.iter().filter_map(Application::report).collect();
         document::value(&self.status.report(), self.log.counts(), &self.sandbox, &applications, &upstreams)
