@@ -4,9 +4,9 @@
 use serow::{Known, Served};
 
 use super::{
+    append::{client, number, request_line},
     date::Date,
     escape, user,
-    variable::{client, number, request_line},
 };
 
 /// Appends the line of a request.

@@ -5,9 +5,9 @@ use std::{io::Write, time::Duration};
 use serow::{Known, Peer, RequestHead, Served};
 
 use super::{
+    append::{digits, number, version},
     attempts,
     date::Date,
-    variable::{digits, number, version},
 };
 
 /// Appends the line of a request.

@@ -33,7 +33,7 @@
 //! | step | file |
 //! | --- | --- |
 //! | options: the destination and the format | `destination.rs`, `format.rs` |
-//! | a line: in a named format, or from a template | `combined.rs`, `json.rs`, `template.rs`, `variable.rs` |
+//! | a line: in a named format, or from a template | `combined.rs`, `json.rs`, `template.rs`, `variable.rs`; `append.rs` |
 //! | escaping, so that no value forges a line | `escape.rs` |
 //! | the lines of a worker, and the queue between workers and the writer | `lines.rs`, `queue.rs` |
 //! | the thread that writes, and its retries | `writer.rs`, `retry.rs` |
@@ -41,6 +41,7 @@
 //! | SIGUSR1, and warnings about lost lines | `watch.rs` |
 #![forbid(unsafe_code)]
 
+mod append;
 mod attempts;
 mod combined;
 mod date;
@@ -55,6 +56,7 @@ mod lines;
 mod queue;
 mod retry;
 mod sink;
+mod sink_error;
 mod syslog;
 mod template;
 mod user;

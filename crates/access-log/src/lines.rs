@@ -1,6 +1,7 @@
 //! The lines of one worker, until they are handed over.
 
 use std::{
+    any::Any,
     cell::{Cell, RefCell},
     rc::Rc,
     sync::Arc,
@@ -10,7 +11,7 @@ use std::{
 use serow::Served;
 use tokio::{task::spawn_local, time::sleep};
 
-use super::{Format, date::Date, queue::Queue, syslog::Header, writer::OpenLog};
+use super::{Format, date::Date, queue::Queue, syslog::Header};
 
 /// Makes the log of each worker. Clones write to the same destination.
 #[derive(Clone)]
@@ -32,7 +33,7 @@ struct Lines {
     /// Whether a task waits to hand the buffer over.
     hand_over_is_due: Cell<bool>,
     /// Dropped last, when the lines are in the queue.
-    _open: Option<Arc<OpenLog>>,
+    _open: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 impl WorkerLogs {
@@ -46,7 +47,7 @@ impl WorkerLogs {
     }
 
     /// As [`for_worker`](Self::for_worker); the worker keeps the log open.
-    pub(super) fn holding(&self, open: Option<Arc<OpenLog>>) -> WorkerLog {
+    pub(super) fn holding(&self, open: Option<Arc<dyn Any + Send + Sync>>) -> WorkerLog {
         WorkerLog(Rc::new(Lines {
             maker: self.clone(),
             date: RefCell::new(Date::new()),

@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_reads_is_lost() {
+    fn lines_that_nobody_reads_are_dropped_and_counted() {
         let queue = Queue::default();
         queue.push(b"a\nb\n".to_vec(), 2);
         queue.push(b"c\n".to_vec(), 1);

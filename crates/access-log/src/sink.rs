@@ -3,27 +3,14 @@
 mod command;
 mod file;
 
-use std::{io, time::Duration};
-
 use self::{command::Command, file::LogFile};
-use super::{AccessLogError, destination::Destination, syslog::Link};
+use super::{AccessLogError, destination::Destination, sink_error::SinkError, syslog::Link};
 
 /// Takes lines, one call at a time, on a thread that may wait.
 pub(super) enum Sink {
     File(LogFile),
     Command(Command),
     Syslog(Link),
-}
-
-/// Why a sink took only a part of the lines.
-#[derive(Debug)]
-pub(super) enum SinkError {
-    /// The reader is gone for good.
-    Closed(io::Error),
-    /// The reader has not made room yet; writing continues where it stopped.
-    WouldBlock,
-    /// Writing may continue after a pause, where it stopped.
-    Failed { reason: String, pause: Duration },
 }
 
 impl Sink {

@@ -1,11 +1,16 @@
 //! What a template may name: nginx's variables as far as they mean something here, and a few of our own.
 
-use std::{io::Write, time::Duration};
+use serow::{Scheme, Served};
 
-use serow::{Encryption, Headers, Known, Peer, RequestHead, Scheme, Served, Version};
-use serow_proxy::Attempt;
-
-use super::{attempts, date::Date, escape, user};
+use super::{
+    append::{
+        attempt_time, boolean, client, decimal, encryption, field, host, number, optional, remote_port, request_line,
+        server_address, text, version,
+    },
+    attempts,
+    date::Date,
+    user,
+};
 
 /// A value of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -130,10 +135,7 @@ impl Name {
     fn write(self, served: &Served<'_>, date: &mut Date, line: &mut Vec<u8>) {
         match self {
             Self::RemoteAddress => client(served, line),
-            Self::RemotePort => match served.connection.peer() {
-                Peer::Tcp(address) => number(address.port().into(), line),
-                Peer::Unix => line.push(b'-'),
-            },
+            Self::RemotePort => remote_port(served, line),
             Self::RemoteUser => user::write(served.request.map(|request| &request.headers), line),
             Self::TimeLocal => line.extend_from_slice(date.common(served.began)),
             Self::TimeIso8601 => {
@@ -154,11 +156,7 @@ impl Name {
                 text(query.filter(|query| !query.is_empty()), line);
             }
             Self::ServerProtocol => text(served.request.map(|request| version(request.version)), line),
-            Self::ServerAddress => match served.connection.local() {
-                // Writing to memory does not fail.
-                Some(address) => drop(write!(line, "{}", address.ip())),
-                None => line.extend_from_slice(UNIX),
-            },
+            Self::ServerAddress => server_address(served, line),
             Self::ServerPort => optional(served.connection.local().map(|address| address.port()), line),
             Self::Scheme => line.extend_from_slice(match served.connection.scheme() {
                 Scheme::Http => b"http",
@@ -195,119 +193,6 @@ pub(super) fn near<'a>(written: &str, names: impl Iterator<Item = &'a str>) -> O
     let distances = names.map(|name| (strsim::osa_distance(written, name), name));
     distances.filter(|(distance, _)| *distance <= SLIPS).min_by_key(|(distance, _)| *distance).map(|(_, name)| name)
 }
-
-/// Appends the address of the client.
-pub(super) fn client(served: &Served<'_>, line: &mut Vec<u8>) {
-    match served.connection.peer() {
-        // A client of IPv4 is shown as one, also where it reached a socket of IPv6. Writing to memory does not fail.
-        Peer::Tcp(address) => drop(write!(line, "{}", address.ip().to_canonical())),
-        Peer::Unix => line.extend_from_slice(UNIX),
-    }
-}
-
-/// Appends the first line of the request.
-pub(super) fn request_line(served: &Served<'_>, line: &mut Vec<u8>) {
-    let Some(request) = served.request else { return line.push(b'-') };
-    escape::text(request.method.as_str().as_bytes(), line);
-    line.push(b' ');
-    escape::text(request.target.as_str().as_bytes(), line);
-    line.push(b' ');
-    line.extend_from_slice(version(request.version).as_bytes());
-}
-
-/// The version as it stands in a request.
-pub(super) fn version(version: Version) -> &'static str {
-    match version {
-        Version::HTTP_10 => "HTTP/1.0",
-        Version::HTTP_11 => "HTTP/1.1",
-        Version::HTTP_2 => "HTTP/2.0",
-        Version::HTTP_3 => "HTTP/3.0",
-        _ => "HTTP/0.9",
-    }
-}
-
-/// Appends a number.
-pub(super) fn number(number: u64, line: &mut Vec<u8>) {
-    line.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
-}
-
-/// Appends a number with zeros in front, so that it has so many digits.
-pub(super) fn digits(number: u32, digits: usize, line: &mut Vec<u8>) {
-    let mut buffer = itoa::Buffer::new();
-    let text = buffer.format(number);
-    line.resize(line.len() + digits.saturating_sub(text.len()), b'0');
-    line.extend_from_slice(text.as_bytes());
-}
-
-/// Appends seconds with their thousandths.
-fn decimal(seconds: u64, milliseconds: u32, line: &mut Vec<u8>) {
-    number(seconds, line);
-    line.push(b'.');
-    digits(milliseconds, 3, line);
-}
-
-/// Appends a time of each server that was asked, in seconds.
-fn attempt_time(served: &Served<'_>, line: &mut Vec<u8>, time: impl Fn(&Attempt) -> Option<Duration>) {
-    attempts::write(served, line, |attempt, line| match time(attempt) {
-        Some(time) => decimal(time.as_secs(), time.subsec_millis(), line),
-        None => line.push(b'-'),
-    });
-}
-
-/// Appends a text that may be missing.
-fn text(text: Option<&str>, line: &mut Vec<u8>) {
-    escape::text(text.unwrap_or("-").as_bytes(), line);
-}
-
-fn optional(value: Option<impl Into<u64>>, line: &mut Vec<u8>) {
-    match value {
-        Some(value) => number(value.into(), line),
-        None => line.push(b'-'),
-    }
-}
-
-/// Appends the values of a field; several lines are one, as in RFC 9110 §5.3.
-fn field(headers: Option<&Headers>, name: &str, line: &mut Vec<u8>) {
-    let mut values = headers.into_iter().flat_map(|headers| headers.get_all(name));
-    escape::text(values.next().unwrap_or(b"-"), line);
-    for value in values {
-        line.extend_from_slice(b", ");
-        escape::text(value, line);
-    }
-}
-
-/// Appends the host that is asked for, in lower case and without its port.
-fn host(request: Option<&RequestHead>, line: &mut Vec<u8>) {
-    let Some(host) = request.and_then(authority) else { return line.push(b'-') };
-    let before = line.len();
-    escape::text(without_port(host), line);
-    if line.len() == before {
-        line.push(b'-');
-    }
-    line[before..].make_ascii_lowercase();
-}
-
-/// Host and port that are asked for (RFC 9112 §3.2.2).
-fn authority(request: &RequestHead) -> Option<&[u8]> {
-    request.target.authority().map(str::as_bytes).or_else(|| request.headers.get(Known::Host))
-}
-
-fn without_port(authority: &[u8]) -> &[u8] {
-    let behind_address = authority.iter().rposition(|&byte| byte == b']').map_or(0, |place| place + 1);
-    let port = authority[behind_address..].iter().position(|&byte| byte == b':');
-    port.map_or(authority, |place| &authority[..behind_address + place])
-}
-
-fn encryption<'a>(served: &Served<'a>) -> Option<&'a Encryption> {
-    served.connection.encryption()
-}
-
-fn boolean(value: bool) -> &'static [u8] {
-    if value { b"true" } else { b"false" }
-}
-
-/// In the place of an address, as in nginx.
-const UNIX: &[u8] = b"unix:";
 
 const REQUEST_FIELDS: &str = "http_";
 const RESPONSE_FIELDS: &str = "sent_http_";

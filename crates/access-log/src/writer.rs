@@ -11,7 +11,8 @@ use super::{
     AccessLogError, Destination, Format,
     lines::{WorkerLog, WorkerLogs},
     queue::{Batch, LineCounts, Paused, Queue, Task},
-    sink::{Sink, SinkError},
+    sink::Sink,
+    sink_error::SinkError,
     syslog::Header,
     watch::Watch,
 };
@@ -90,7 +91,7 @@ impl AccessLog {
     pub fn for_workers(self) -> impl Fn() -> WorkerLog + Send + Sync + 'static {
         let logs = self.logs.clone();
         let open = Arc::new(OpenLog(Mutex::new(Some(self))));
-        move || logs.holding(Some(Arc::clone(&open)))
+        move || logs.holding(Some(open.clone()))
     }
 
     /// What makes the logs of the workers, for a program that finishes the log itself.
@@ -130,7 +131,7 @@ impl LineCounter {
 }
 
 /// An open log that finishes when the last worker drops it.
-pub(super) struct OpenLog(Mutex<Option<AccessLog>>);
+struct OpenLog(Mutex<Option<AccessLog>>);
 
 impl Drop for OpenLog {
     fn drop(&mut self) {

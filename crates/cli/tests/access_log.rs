@@ -258,7 +258,7 @@ fn every_request_of_every_worker_has_a_line() {
 }
 
 #[test]
-fn a_log_that_was_moved_away_is_opened_anew() {
+fn a_log_that_was_moved_away_is_opened_again() {
     let folder = site();
     let (log, old) = (folder.path().join("access.log"), folder.path().join("old.log"));
     let server = logging(folder.path(), &log, "combined");
@@ -277,7 +277,7 @@ fn a_log_that_was_moved_away_is_opened_anew() {
     fs::rename(&log, &old).unwrap();
     fs::create_dir(&log).unwrap();
     server.signal(Signal::USR1);
-    assert!(server.line_with("anew").contains("Is a directory"));
+    assert!(server.line_with("cannot open the access log").contains("Is a directory"));
     server.get("/4");
     assert!(lines_of(&old, 2)[1].contains("GET /4 "));
 }

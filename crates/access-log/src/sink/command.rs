@@ -13,8 +13,7 @@ use rustix::{
     process::{Pid, Signal, kill_process_group},
 };
 
-use super::SinkError;
-use crate::retry::Retry;
+use crate::{retry::Retry, sink_error::SinkError};
 
 /// The command, running or not. What one that ended has not read is given to the next.
 pub(crate) struct Command {

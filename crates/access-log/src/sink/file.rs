@@ -12,8 +12,7 @@ use std::{
 
 use rustix::fs::OFlags;
 
-use super::SinkError;
-use crate::{AccessLogError, retry};
+use crate::{AccessLogError, retry, sink_error::SinkError};
 
 /// An open file.
 pub(crate) struct LogFile {

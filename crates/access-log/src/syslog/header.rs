@@ -6,7 +6,7 @@ use rustix::system::uname;
 use serow::Served;
 
 use super::address::{Form, SyslogAddress};
-use crate::{date::Date, variable::digits};
+use crate::{append::digits, date::Date};
 
 /// The parts of a header that are the same for all messages.
 #[derive(Clone, Debug)]

@@ -11,7 +11,7 @@ use std::{
 use rustix::net::{RecvFlags, recv, sockopt::set_tcp_user_timeout};
 
 use super::address::{SyslogAddress, Transport};
-use crate::{retry::Retry, sink::SinkError};
+use crate::{retry::Retry, sink_error::SinkError};
 
 /// The way to one collector.
 pub(crate) struct Link {
