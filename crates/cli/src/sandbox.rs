@@ -13,7 +13,7 @@ use serow_net::sandbox::{AllowedPath, FileAccess, Restriction, Sandbox, Unrestri
 
 use self::places::{PlaceError, existing, places_of};
 use serow_config::ServedFolder;
-use serow_config::{Configuration, SandboxArgument};
+use serow_config::{Configuration, SandboxChoice};
 
 /// Whether the process is restricted, as the status says it.
 #[derive(Debug)]
@@ -92,7 +92,7 @@ pub(crate) fn prepare(configuration: &Configuration) -> Result<Sandbox, Reason> 
 
 /// Programs have to reach files of their own.
 fn require_no_programs(configuration: &Configuration, log: Option<&Destination>) -> Result<(), Reason> {
-    if configuration.sandbox == SandboxArgument::Off {
+    if configuration.sandbox == SandboxChoice::Off {
         return Err(Reason::Settings);
     }
     if !configuration.applications.is_empty() {

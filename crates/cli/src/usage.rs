@@ -9,7 +9,7 @@ use clap::{
 
 use crate::{command_error::CommandError, command_line::CommandLine};
 use serow_config::settings::in_options;
-use serow_config::values::words;
+use serow_config::values::choice;
 
 /// The error that clap found in the arguments of this command.
 pub(crate) fn error_of(command: &str, error: clap::Error) -> CommandError {
@@ -33,7 +33,7 @@ fn line(command: &str, error: &clap::Error) -> String {
         ErrorKind::InvalidValue => match text(error, ContextKind::ValidValue) {
             Some(values) => {
                 let names: Vec<_> = values.split(", ").map(str::to_owned).collect();
-                let meant = words::near(&value, &names).map(|name| format!("; did you mean {name}?"));
+                let meant = choice::near(&value, &names).map(|name| format!("; did you mean {name}?"));
                 format!("{name}: {value:?} is none of {values}{}", meant.unwrap_or_default())
             }
             None => format!("{name}: {value:?} is not possible"),
@@ -107,7 +107,7 @@ pub(crate) fn hint_for_folder(folder: &Path) -> Option<String> {
     let commands = CommandLine::command();
     let names: Vec<_> = commands.get_subcommands().filter(|command| !command.is_hide_set()).collect();
     let names: Vec<_> = names.iter().map(|command| command.get_name().to_owned()).collect();
-    words::near(word, &names).map(|name| format!("; did you mean the command serow {name}?"))
+    choice::near(word, &names).map(|name| format!("; did you mean the command serow {name}?"))
 }
 
 /// Commands of other servers, and what to write here.

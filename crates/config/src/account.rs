@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{
     settings::SettingError,
-    values::{Bare, Written, in_settings_file},
+    values::{SettingValue, Unquoted, in_settings_file},
 };
 
 /// A user and groups, as the system counts them.
@@ -65,14 +65,14 @@ impl AccountFiles {
         Ok(Some(Account { user: user.id, groups: std::iter::once(first).chain(others).collect() }))
     }
 
-    fn user(&self, written: &AccountName) -> Result<User<'_>, SettingError> {
+    fn user(&self, account: &AccountName) -> Result<User<'_>, SettingError> {
         // passwd(5)
         let users = records(&self.users).filter_map(|fields| match fields[..] {
             [name, _, id, group, ..] => Some((name, id.parse::<u32>().ok()?, group.parse().ok())),
             _ => None,
         });
         let mut users = users.map(|(name, id, group)| User { name, id, group });
-        match written {
+        match account {
             AccountName::Number(id) => {
                 Ok(users.find(|user| user.id == *id).unwrap_or(User { name: "", id: *id, group: None }))
             }
@@ -83,8 +83,8 @@ impl AccountFiles {
         }
     }
 
-    fn group(&self, written: &AccountName) -> Result<u32, SettingError> {
-        let name = match written {
+    fn group(&self, account: &AccountName) -> Result<u32, SettingError> {
+        let name = match account {
             AccountName::Number(id) => return Ok(*id),
             AccountName::Name(name) => name,
         };
@@ -138,8 +138,8 @@ impl fmt::Display for AccountName {
     }
 }
 
-impl Written for AccountName {
-    const BARE: Bare = Bare::Numbers;
+impl SettingValue for AccountName {
+    const UNQUOTED: Unquoted = Unquoted::Numbers;
 
     fn expected() -> String {
         r#"a name in quotes or a number, as in "www-data" or 33"#.to_owned()

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     application::Application,
-    options::ApplicationArguments,
+    options::ApplicationOptions,
     settings::{ApplicationHost, SettingError, application, program},
 };
 
@@ -21,7 +21,7 @@ use crate::{
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct AppTable {
     pub(super) settings: AppSettings,
-    pub(super) arguments: ApplicationArguments,
+    pub(super) arguments: ApplicationOptions,
 }
 
 /// Which application answers.
@@ -71,31 +71,31 @@ impl<'a> Applications<'a> {
     }
 
     /// The application that is written; nothing where something is wrong, which is noted.
-    pub(super) fn application(&self, mut written: AppTable, place: &Place) -> Option<Application> {
+    pub(super) fn application(&self, mut table: AppTable, place: &Place) -> Option<Application> {
         let folder = if self.folder.as_os_str().is_empty() { Path::new(".") } else { self.folder };
-        let is_module = written.settings.application.as_ref().is_some_and(|application| application.contains(':'));
+        let is_module = table.settings.application.as_ref().is_some_and(|application| application.contains(':'));
         // A module is looked for where the settings file is, and a program runs there.
-        match &mut written.arguments.chdir {
+        match &mut table.arguments.chdir {
             Some(chdir) => resolve_path(chdir, folder),
-            None if is_module || !written.settings.command.is_empty() => {
-                written.arguments.chdir = Some(folder.to_owned());
+            None if is_module || !table.settings.command.is_empty() => {
+                table.arguments.chdir = Some(folder.to_owned());
             }
             None => {}
         }
         let mut found = self.found.borrow_mut();
-        if let Some((_, application)) = found.iter().find(|(other, _)| *other == written) {
+        if let Some((_, application)) = found.iter().find(|(other, _)| *other == table) {
             return Some(application.clone());
         }
         let names: BTreeSet<String> = found.iter().map(|(_, other)| other.name().to_owned()).collect();
-        match self.meaning(&written, folder, &names) {
+        match self.meaning(&table, folder, &names) {
             Ok(application) => {
-                found.push((written, application.clone()));
+                found.push((table, application.clone()));
                 Some(application)
             }
             Err(problem) => {
                 let problem = match problem.key {
                     NEITHER => Problem::of_key(place.clone(), problem.text),
-                    _ => Problem::of_contradiction(place, problem),
+                    _ => Problem::of_setting_error(place, problem),
                 };
                 self.problems.add(problem);
                 None
@@ -103,13 +103,8 @@ impl<'a> Applications<'a> {
         }
     }
 
-    fn meaning(
-        &self,
-        written: &AppTable,
-        folder: &Path,
-        names: &BTreeSet<String>,
-    ) -> Result<Application, SettingError> {
-        let AppTable { settings: AppSettings { application, command }, arguments } = written;
+    fn meaning(&self, table: &AppTable, folder: &Path, names: &BTreeSet<String>) -> Result<Application, SettingError> {
+        let AppTable { settings: AppSettings { application, command }, arguments } = table;
         match (application, &command[..]) {
             (Some(application), []) => {
                 let is_module = application.contains(':');
@@ -139,9 +134,9 @@ impl<'a> Applications<'a> {
 }
 
 /// What an application is called in logs: as it is written, with a number where another one is written so too.
-fn free_name(written: &str, names: &BTreeSet<String>) -> String {
-    let numbered = (2..).map(|number| format!("{written}#{number}"));
-    std::iter::once(written.to_owned()).chain(numbered).find(|name| !names.contains(name)).unwrap_or_default()
+fn free_name(table: &str, names: &BTreeSet<String>) -> String {
+    let numbered = (2..).map(|number| format!("{table}#{number}"));
+    std::iter::once(table.to_owned()).chain(numbered).find(|name| !names.contains(name)).unwrap_or_default()
 }
 
 /// Where a key is missing, no key is wrong.

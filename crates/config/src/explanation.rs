@@ -14,15 +14,15 @@ use super::{
     status::RedirectStatus,
     upstreams::{ProxyTable, UpstreamTable},
 };
-use crate::options::{FolderArguments, GeneralArguments, UpstreamArguments, without_options};
+use crate::options::{FolderOptions, GeneralOptions, UpstreamOptions, without_options};
 
 /// What a file says.
-pub(super) fn of(written: &RootTable) -> String {
-    let GeneralArguments { listening, tls, http, logging, admin, limits, timeouts } = &written.general;
+pub(super) fn of(table: &RootTable) -> String {
+    let GeneralOptions { listening, tls, http, logging, admin, limits, timeouts } = &table.general;
     let mut keys = Keys::default();
-    keys.add(&written.account, &AccountTable::default());
-    keys.add(&written.sandbox, &SandboxTable::default());
-    keys.add(&written.reload, &ReloadTable::default());
+    keys.add(&table.account, &AccountTable::default());
+    keys.add(&table.sandbox, &SandboxTable::default());
+    keys.add(&table.reload, &ReloadTable::default());
     keys.add(listening, &without_options());
     keys.add(tls, &without_options());
     keys.add(http, &without_options());
@@ -30,13 +30,13 @@ pub(super) fn of(written: &RootTable) -> String {
     keys.add(admin, &without_options());
     keys.add(limits, &without_options());
     keys.add(timeouts, &without_options());
-    let upstreams: String = written.upstreams.iter().map(of_upstream).collect();
-    let sites: String = written.sites.iter().map(of_site).collect();
+    let upstreams: String = table.upstreams.iter().map(of_upstream).collect();
+    let sites: String = table.sites.iter().map(of_site).collect();
     format!("{}{upstreams}{sites}", keys.lines())
 }
 
 fn of_upstream(upstream: &UpstreamTable) -> String {
-    let UpstreamArguments { balancing, sticky, timeouts, connections, tls, retries, health } = &upstream.arguments;
+    let UpstreamOptions { balancing, sticky, timeouts, connections, tls, retries, health } = &upstream.arguments;
     let mut keys = Keys::default();
     keys.add_all(&upstream.settings);
     keys.add(balancing, &without_options());
@@ -93,7 +93,7 @@ fn of_route(route: &RouteTable) -> String {
 }
 
 fn of_files(files: &FilesTable) -> Keys {
-    let FolderArguments { content, caching } = &files.folder;
+    let FolderOptions { content, caching } = &files.folder;
     let mut keys = Keys::default();
     keys.add_all(&files.settings);
     keys.add(content, &without_options());

@@ -12,7 +12,7 @@ use super::{
     tables::{FromTable, TableReading},
     upstreams::ProxyTable,
 };
-use crate::{options::FolderArguments, values::Count};
+use crate::{options::FolderOptions, values::Count};
 
 /// What a route answers with.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ pub(super) enum HandlerTable {
 #[derive(Debug)]
 pub(super) struct FilesTable {
     pub(super) settings: FilesSettings,
-    pub(super) folder: FolderArguments,
+    pub(super) folder: FolderOptions,
 }
 
 /// Which folder is served.
@@ -133,7 +133,7 @@ impl FromTable for FilesTable {
     fn read(table: &mut TableReading<'_, '_>) -> Option<Self> {
         let settings = table.settings();
         let (content, caching) = (table.settings(), table.settings());
-        Some(Self { settings: settings?, folder: FolderArguments { content: content?, caching: caching? } })
+        Some(Self { settings: settings?, folder: FolderOptions { content: content?, caching: caching? } })
     }
 }
 

@@ -71,9 +71,9 @@ pub use self::{
     application::Application,
     error::ConfigurationError,
     file::{Source, bytes},
-    root::SandboxArgument,
+    root::SandboxChoice,
     route_handler::RouteHandler,
-    served_folder::{ServedFolder, Unreadable},
+    served_folder::{ServedFolder, UnreadableFolder},
 };
 use self::{
     document::Document,
@@ -105,7 +105,7 @@ pub struct Configuration {
     /// The files of certificates, which are read again when they change.
     pub renewed_files: Vec<PathBuf>,
     /// Whether the server is restricted to the files that it needs.
-    pub sandbox: SandboxArgument,
+    pub sandbox: SandboxChoice,
     /// How long what runs may take in a generation that was replaced.
     pub reload_grace: Duration,
 }
@@ -130,8 +130,8 @@ fn of_text(path: &Path, text: String, host: &ApplicationHost) -> Result<Configur
 pub fn explain(path: &Path) -> Result<String, ConfigurationError> {
     let text = file::read(path).map_err(ConfigurationError::Unreadable)?;
     let name = path.display().to_string();
-    let written = written(&text).map_err(|faults| ConfigurationError::of_faults(&name, &text, &faults))?;
-    Ok(explanation::of(&written))
+    let table = root_table(&text).map_err(|faults| ConfigurationError::of_faults(&name, &text, &faults))?;
+    Ok(explanation::of(&table))
 }
 
 /// The admin endpoint of a settings file, if it has one. Other errors in the file do not matter.
@@ -153,14 +153,14 @@ pub fn schema() -> Value {
 /// Finds out what a text means.
 fn understand(text: &str, folder: &Path, host: &ApplicationHost) -> Result<Configuration, Vec<Fault>> {
     with_document(text, |document, problems| {
-        let written = document.read(problems)?;
+        let table = document.read(problems)?;
         // What is half read would seem to mean less than it does.
-        if problems.is_empty() { meaning::of(written, folder, host, problems) } else { None }
+        if problems.is_empty() { meaning::of(table, folder, host, problems) } else { None }
     })
 }
 
 /// Reads what a text says.
-fn written(text: &str) -> Result<RootTable, Vec<Fault>> {
+fn root_table(text: &str) -> Result<RootTable, Vec<Fault>> {
     with_document(text, |document, problems| document.read(problems))
 }
 

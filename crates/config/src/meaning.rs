@@ -16,19 +16,19 @@ use super::{
     sites::{SiteContent, SiteTable},
 };
 use crate::{
-    options::ListingArgument,
+    options::ListingChoice,
     served_folder::ServedFolder,
     settings::{ApplicationHost, ServerSettings, SettingError, reads_attempts, renewed_files, shares, unusable_files},
 };
 
 /// What a settings file in this folder means; where it means nothing, why is noted.
 pub(super) fn of(
-    written: RootTable,
+    table: RootTable,
     folder: &Path,
     host: &ApplicationHost,
     problems: &Problems,
 ) -> Option<Configuration> {
-    let RootTable { account, sandbox, reload, mut general, upstreams, sites } = written;
+    let RootTable { account, sandbox, reload, mut general, upstreams, sites } = table;
     paths::resolve(&mut general, folder);
     let wanted_files = sites.iter().flat_map(SiteTable::files);
     let wanted_files = wanted_files.map(|files| files.folder.caching.cache_files.in_memory());
@@ -39,7 +39,7 @@ pub(super) fn of(
     let shares = if hands_over { shares.with_upstreams() } else { shares };
     let mut renewed_files = renewed_files(&general.tls);
     let note_attempts = reads_attempts(&general.logging);
-    let note = |found: SettingError| problems.add(Problem::of_contradiction(&Place::default(), found));
+    let note = |found: SettingError| problems.add(Problem::of_setting_error(&Place::default(), found));
     unusable_files(&general.tls).into_iter().for_each(note);
     let server = ServerSettings::new(general, shares).map_err(note).ok();
     let account = self::account(&account).map_err(note).ok();
@@ -69,8 +69,8 @@ pub(super) fn of(
     })
 }
 
-fn account(written: &AccountTable) -> Result<Option<Account>, SettingError> {
-    let AccountTable { user, group } = written;
+fn account(table: &AccountTable) -> Result<Option<Account>, SettingError> {
+    let AccountTable { user, group } = table;
     if user.is_none() && group.is_none() {
         return Ok(None);
     }
@@ -82,7 +82,7 @@ fn account(written: &AccountTable) -> Result<Option<Account>, SettingError> {
 impl FilesTable {
     /// What it serves, where the settings file is in this folder.
     fn served_folder(&self, folder: &Path) -> ServedFolder {
-        let is_listed = self.folder.content.listing != ListingArgument::Off;
+        let is_listed = self.folder.content.listing != ListingChoice::Off;
         ServedFolder { path: paths::resolved(&self.settings.root, folder), is_listed }
     }
 }

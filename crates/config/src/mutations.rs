@@ -11,7 +11,7 @@ use rcgen::{CertificateParams, KeyPair};
 use tempfile::TempDir;
 
 use self::{random::Random, wrong::WAYS};
-use super::{explanation, problem::Fault, settings::ApplicationHost, understand, written};
+use super::{explanation, problem::Fault, root_table, settings::ApplicationHost, understand};
 
 /// Right ones, to begin with.
 const EXAMPLES: [&str; 6] = [
@@ -112,7 +112,7 @@ fn arbitrary_changes_are_refused_with_a_place_or_mean_something() {
 
 /// What is accepted says the same when it is written anew.
 fn assert_means_the_same(text: &str, folder: &Path) {
-    let explain = |text: &str| written(text).map(|written| explanation::of(&written));
+    let explain = |text: &str| root_table(text).map(|table| explanation::of(&table));
     let once = explain(text).expect("it was accepted");
     assert_eq!(explain(&once).as_ref(), Ok(&once), "{text}");
     assert!(understand(&once, folder, &ApplicationHost::default()).is_ok(), "{once}");

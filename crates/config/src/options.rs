@@ -27,65 +27,64 @@ use std::{
 
 use clap::{Args, Command, ValueEnum};
 
-use crate::values::{Bare, word};
+use crate::values::{Unquoted, choice};
 
 pub use self::{
-    admin::AdminArguments,
-    application::{ApplicationArguments, BindArgument, InterfaceArgument},
-    balancing::{BalanceArgument, BalancingArguments},
-    caching::CachingArguments,
-    content::{ContentArguments, ListingArgument, SymlinksArgument},
-    forwarding::{ForwardedArgument, ForwardingArguments},
-    health::{CheckArgument, CheckStartArgument, HealthArguments},
-    http::{HttpArguments, VersionsOfHttp},
-    limits::LimitArguments,
-    listening::ListeningArguments,
-    logging::{FormatArgument, LevelArgument, LogArgument, LoggingArguments},
-    retries::RetryArguments,
-    sticky::{StickyArgument, StickyArguments, StickyValueArgument},
-    timeouts::TimeoutArguments,
-    tls::{CertificateArgument, ClientArgument, TlsArguments, VersionsArgument},
+    admin::AdminOptions,
+    application::{ApplicationOptions, BindChoice, InterfaceChoice},
+    balancing::{BalanceChoice, BalancingOptions},
+    caching::CachingOptions,
+    content::{ContentOptions, ListingChoice, SymlinksChoice},
+    forwarding::{ForwardedChoice, ForwardingOptions},
+    health::{CheckChoice, CheckStartChoice, HealthOptions},
+    http::{HttpOptions, VersionsOfHttp},
+    limits::LimitOptions,
+    listening::ListeningOptions,
+    logging::{LevelChoice, LogDestination, LogFormat, LoggingOptions},
+    retries::RetryOptions,
+    sticky::{StickyChoice, StickyOptions, StickyValueChoice},
+    timeouts::TimeoutOptions,
+    tls::{CertificateChoice, ClientChoice, TlsOptions, VersionsChoice},
     upstream::{
-        SendProxyArgument, UpstreamArguments, UpstreamConnectionArguments, UpstreamTimeoutArguments,
-        UpstreamTlsArguments,
+        SendProxyChoice, UpstreamConnectionOptions, UpstreamOptions, UpstreamTimeoutOptions, UpstreamTlsOptions,
     },
 };
 
 /// What is about a folder.
 #[derive(Clone, Debug, Args)]
-pub struct FolderArguments {
+pub struct FolderOptions {
     /// The files that are served, and how.
     #[command(flatten)]
-    pub content: ContentArguments,
+    pub content: ContentOptions,
     /// How responses and open files are cached.
     #[command(flatten)]
-    pub caching: CachingArguments,
+    pub caching: CachingOptions,
 }
 
 /// What is about the server as a whole; in a settings file, the keys at the root.
 #[derive(Clone, Debug, Args)]
-pub struct GeneralArguments {
+pub struct GeneralOptions {
     /// The listeners.
     #[command(flatten)]
-    pub listening: ListeningArguments,
+    pub listening: ListeningOptions,
     /// TLS with clients.
     #[command(flatten)]
-    pub tls: TlsArguments,
+    pub tls: TlsOptions,
     /// The versions of HTTP.
     #[command(flatten)]
-    pub http: HttpArguments,
+    pub http: HttpOptions,
     /// The access log and the error log.
     #[command(flatten)]
-    pub logging: LoggingArguments,
+    pub logging: LoggingOptions,
     /// The admin endpoint.
     #[command(flatten)]
-    pub admin: AdminArguments,
+    pub admin: AdminOptions,
     /// Limits of connections and requests.
     #[command(flatten)]
-    pub limits: LimitArguments,
+    pub limits: LimitOptions,
     /// Timeouts of clients.
     #[command(flatten)]
-    pub timeouts: TimeoutArguments,
+    pub timeouts: TimeoutOptions,
 }
 
 /// The options as they are without a word; settings files have the same defaults.
@@ -114,7 +113,7 @@ pub enum Switch {
     Off,
 }
 
-word!(Switch, "Switch", Bare::Switches);
+choice!(Switch, "Switch", Unquoted::Switches);
 
 impl Switch {
     /// Whether it is done.

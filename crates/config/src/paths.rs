@@ -5,26 +5,26 @@ use std::path::{Path, PathBuf};
 use serow::Address;
 
 use crate::{
-    options::{CertificateArgument, GeneralArguments, LogArgument, UpstreamTlsArguments},
+    options::{CertificateChoice, GeneralOptions, LogDestination, UpstreamTlsOptions},
     values::ServerRule,
 };
 
 /// Makes the paths of the settings those that the system knows.
-pub(super) fn resolve(settings: &mut GeneralArguments, folder: &Path) {
-    let GeneralArguments { listening, tls, logging, admin, http: _, limits: _, timeouts: _ } = settings;
+pub(super) fn resolve(settings: &mut GeneralOptions, folder: &Path) {
+    let GeneralOptions { listening, tls, logging, admin, http: _, limits: _, timeouts: _ } = settings;
     listening.listen.iter_mut().for_each(|listener| resolve_address(&mut listener.address, folder));
     tls.redirect_http.iter_mut().for_each(|address| resolve_address(&mut address.0, folder));
     admin.admin.iter_mut().for_each(|address| resolve_address(&mut address.0, folder));
     admin.admin_token_file.iter_mut().for_each(|path| resolve_path(path, folder));
     tls.tls.iter_mut().for_each(|certificate| resolve_certificate(certificate, folder));
     tls.tls_ocsp.iter_mut().chain(&mut tls.tls_client_ca).for_each(|path| resolve_path(path, folder));
-    if let LogArgument::To(destination) = &mut logging.access_log {
+    if let LogDestination::To(destination) = &mut logging.access_log {
         destination.path_mut().into_iter().for_each(|path| resolve_path(path, folder));
     }
 }
 
 /// The same for what is about servers with TLS.
-pub(super) fn resolve_upstream_tls(settings: &mut UpstreamTlsArguments, folder: &Path) {
+pub(super) fn resolve_upstream_tls(settings: &mut UpstreamTlsOptions, folder: &Path) {
     settings.server_ca.iter_mut().for_each(|path| resolve_path(path, folder));
     settings.server_certificate.iter_mut().for_each(|certificate| resolve_certificate(certificate, folder));
 }
@@ -37,8 +37,8 @@ pub(super) fn resolve_server(server: &mut ServerRule, folder: &Path) {
     }
 }
 
-fn resolve_certificate(certificate: &mut CertificateArgument, folder: &Path) {
-    if let CertificateArgument::Files(certificate, key) = certificate {
+fn resolve_certificate(certificate: &mut CertificateChoice, folder: &Path) {
+    if let CertificateChoice::Files(certificate, key) = certificate {
         resolve_path(certificate, folder);
         resolve_path(key, folder);
     }
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn paths_are_relative_to_the_folder_of_the_file() {
-        let mut settings: GeneralArguments = without_options();
+        let mut settings: GeneralOptions = without_options();
         let listen = ["8080", "unix:a.sock", "unix:/run/a.sock", "unix:@a"].map(|text| text.parse().unwrap());
         settings.listening.listen = listen.into();
         settings.tls.tls = ["a.pem,b.key", "/c.pem", "self-signed", "d.pem,"].map(|text| text.parse().unwrap()).into();

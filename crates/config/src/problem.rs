@@ -40,7 +40,7 @@ impl Problem {
     }
 
     /// Settings of the table at a place mean nothing.
-    pub(super) fn of_contradiction(table: &Place, error: SettingError) -> Self {
+    pub(super) fn of_setting_error(table: &Place, error: SettingError) -> Self {
         let place = table.key(error.key);
         let place = error.element.map(|element| place.element(element)).unwrap_or(place);
         Self { place: Some(place), part: Part::Whole, text: error.text, missing: None }

@@ -16,7 +16,7 @@ use super::{
     upstreams::{ProxySettings, ProxyTable, UpstreamSettings, UpstreamTable},
 };
 use crate::{
-    options::{CertificateArgument, UpstreamArguments, without_options},
+    options::{CertificateChoice, UpstreamOptions, without_options},
     settings::{SettingError, forwarding_settings, upstream_settings},
     values::ServerRule,
 };
@@ -40,7 +40,7 @@ pub(super) struct Proxying<'a> {
 impl<'a> Proxying<'a> {
     /// The upstreams that are written in a file in this folder; what is wrong with them is noted.
     pub(super) fn new(
-        written: Vec<UpstreamTable>,
+        tables: Vec<UpstreamTable>,
         folder: &'a Path,
         note_attempts: bool,
         problems: &'a Problems,
@@ -48,17 +48,16 @@ impl<'a> Proxying<'a> {
         let (names, named, nameless) = (BTreeSet::new(), BTreeMap::new(), RefCell::default());
         let renewed_files = Vec::new();
         let mut proxying = Self { problems, folder, note_attempts, names, named, renewed_files, nameless };
-        for table in written {
+        for table in tables {
             proxying.add(table);
         }
         proxying
     }
 
-    fn add(&mut self, written: UpstreamTable) {
-        let UpstreamTable { settings: UpstreamSettings { name, mut servers }, mut arguments, place } = written;
+    fn add(&mut self, table: UpstreamTable) {
+        let UpstreamTable { settings: UpstreamSettings { name, mut servers }, mut arguments, place } = table;
         resolve_upstream_tls(&mut arguments.tls, self.folder);
-        self.renewed_files
-            .extend(arguments.tls.server_certificate.iter().flat_map(CertificateArgument::files).cloned());
+        self.renewed_files.extend(arguments.tls.server_certificate.iter().flat_map(CertificateChoice::files).cloned());
         servers.iter_mut().for_each(|server| resolve_server(server, self.folder));
         if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_".contains(&byte)) {
             let text = format!("{name:?} is no name: write letters, digits and any of . - _");
@@ -69,20 +68,20 @@ impl<'a> Proxying<'a> {
         }
         match upstream_settings(name.clone(), &servers, arguments) {
             Ok(settings) => drop(self.named.insert(name, Upstream::new(settings))),
-            Err(found) => self.problems.add(Problem::of_contradiction(&place, found)),
+            Err(found) => self.problems.add(Problem::of_setting_error(&place, found)),
         }
     }
 
     /// What answers with what other servers answer; nothing where something is wrong, which is noted.
-    pub(super) fn proxy(&self, written: ProxyTable, place: &Place) -> Option<Proxy> {
-        let ProxyTable { settings: ProxySettings { upstream, servers }, forwarding } = written;
+    pub(super) fn proxy(&self, table: ProxyTable, place: &Place) -> Option<Proxy> {
+        let ProxyTable { settings: ProxySettings { upstream, servers }, forwarding } = table;
         let noted = |problem| {
             self.problems.add(problem);
             None
         };
         let forwarding = forwarding_settings(forwarding)
             .map(|settings| ForwardingSettings { note_attempts: self.note_attempts, ..settings })
-            .map_err(|found| self.problems.add(Problem::of_contradiction(place, found)));
+            .map_err(|found| self.problems.add(Problem::of_setting_error(place, found)));
         let upstream = match upstream {
             Some(_) if !servers.is_empty() => {
                 let text = "either `upstream` or `servers`: leave one out";
@@ -96,7 +95,7 @@ impl<'a> Proxying<'a> {
             }
             None => match self.of_servers(servers) {
                 Ok(upstream) => Some(upstream),
-                Err(found) => noted(Problem::of_contradiction(place, found)),
+                Err(found) => noted(Problem::of_setting_error(place, found)),
             },
         };
         Some(Proxy::new(upstream?, forwarding.ok()?))
@@ -113,7 +112,7 @@ impl<'a> Proxying<'a> {
                 "`servers`: they stand elsewhere with other words behind them: give them a name in an [[upstream]]";
             return if *others == servers { Ok(upstream.clone()) } else { Err(SettingError::new("servers", text)) };
         }
-        let usual: UpstreamArguments = without_options();
+        let usual: UpstreamOptions = without_options();
         let upstream = Upstream::new(upstream_settings(name.clone(), &servers, usual)?);
         nameless.insert(name, (servers, upstream.clone()));
         Ok(upstream)

@@ -13,8 +13,8 @@ use super::{
     upstreams::UpstreamTable,
 };
 use crate::{
-    options::GeneralArguments,
-    values::{Span, word},
+    options::GeneralOptions,
+    values::{Span, choice},
 };
 
 /// The root, as it is written.
@@ -23,7 +23,7 @@ pub(super) struct RootTable {
     pub(super) account: AccountTable,
     pub(super) sandbox: SandboxTable,
     pub(super) reload: ReloadTable,
-    pub(super) general: GeneralArguments,
+    pub(super) general: GeneralOptions,
     pub(super) upstreams: Vec<UpstreamTable>,
     pub(super) sites: Vec<SiteTable>,
 }
@@ -50,18 +50,18 @@ pub(super) struct SandboxTable {
     ///
     /// auto does, unless there are applications or the access log goes to a command, which need files of their own; serow
     /// status says whether it does. off leaves the server all files that its user may open.
-    pub(super) sandbox: SandboxArgument,
+    pub(super) sandbox: SandboxChoice,
 }
 
 impl Default for SandboxTable {
     fn default() -> Self {
-        Self { sandbox: SandboxArgument::Auto }
+        Self { sandbox: SandboxChoice::Auto }
     }
 }
 
 /// Whether the server restricts itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum SandboxArgument {
+pub enum SandboxChoice {
     /// Where that is possible.
     #[value(help = None)]
     Auto,
@@ -70,7 +70,7 @@ pub enum SandboxArgument {
     Off,
 }
 
-word!(SandboxArgument, "Sandbox");
+choice!(SandboxChoice, "Sandbox");
 
 /// How generations follow one another.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
@@ -96,7 +96,7 @@ impl FromTable for RootTable {
         let (limits, timeouts) = (table.settings(), table.settings());
         let upstreams: Vec<_> = table.tables("upstream").into_iter().map(TableReading::read).collect();
         let sites: Vec<_> = table.tables("site").into_iter().map(TableReading::read).collect();
-        let general = GeneralArguments {
+        let general = GeneralOptions {
             listening: listening?,
             tls: tls?,
             http: http?,

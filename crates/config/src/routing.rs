@@ -38,16 +38,16 @@ pub(super) struct Routing<'a> {
 
 impl Routing<'_> {
     /// The router; nothing where something is wrong.
-    pub(super) fn router(&self, written: Vec<SiteTable>) -> Option<Router<RouteHandler>> {
-        let places: Vec<_> = written.iter().map(SitePlaces::new).collect();
+    pub(super) fn router(&self, table: Vec<SiteTable>) -> Option<Router<RouteHandler>> {
+        let places: Vec<_> = table.iter().map(SitePlaces::new).collect();
         // All of them, so that all that is wrong is found.
-        let sites: Vec<_> = written.into_iter().map(|site| self.site(site)).collect();
+        let sites: Vec<_> = table.into_iter().map(|site| self.site(site)).collect();
         let sites = sites.into_iter().collect::<Option<Vec<_>>>()?;
         self.noted(Router::new(sites).map_err(|error| of_router(&error, &places)))
     }
 
-    fn site(&self, written: SiteTable) -> Option<Site<RouteHandler>> {
-        let SiteTable { settings, content, place } = written;
+    fn site(&self, table: SiteTable) -> Option<Site<RouteHandler>> {
+        let SiteTable { settings, content, place } = table;
         let hosts = self.hosts(settings.hosts, &place.key("hosts"));
         let headers = self.headers(&settings.headers, &place.key("headers"));
         let routes = match content {
@@ -67,19 +67,19 @@ impl Routing<'_> {
         Some(vec![Route::new(self.text("/*", place)?, action?)])
     }
 
-    fn hosts(&self, written: Option<Vec<String>>, place: &Place) -> Option<Vec<HostPattern>> {
-        let Some(written) = written else { return Some(Vec::new()) };
-        if written.is_empty() {
+    fn hosts(&self, table: Option<Vec<String>>, place: &Place) -> Option<Vec<HostPattern>> {
+        let Some(table) = table else { return Some(Vec::new()) };
+        if table.is_empty() {
             let text = "there is no host: name one, or leave the key out for all hosts that no other site has";
             return self.noted(Err(Problem::of_value(place.clone(), text)));
         }
-        let hosts = written.iter().enumerate();
+        let hosts = table.iter().enumerate();
         let hosts: Vec<_> = hosts.map(|(number, host)| self.text(host, &place.element(number))).collect();
         hosts.into_iter().collect()
     }
 
-    fn route(&self, written: RouteTable) -> Option<Route<RouteHandler>> {
-        let RouteTable { settings, handler, place } = written;
+    fn route(&self, table: RouteTable) -> Option<Route<RouteHandler>> {
+        let RouteTable { settings, handler, place } = table;
         let path = self.text(&settings.path, &place.key("path"));
         let methods = self.methods(settings.methods, &place.key("methods"));
         let headers = self.headers(&settings.headers, &place.key("headers"));
@@ -89,40 +89,40 @@ impl Routing<'_> {
             HandlerTable::Proxy(proxy) => self.proxy(*proxy, &place.key("proxy")),
             HandlerTable::Redirect(redirect) => self.redirect(&redirect, &place.key("redirect")),
             HandlerTable::Respond(response) => self.respond(response, &place.key("respond")),
-            HandlerTable::Rewrite(written) => self.text(&written.rewrite, &place.key("rewrite")).map(Action::Rewrite),
+            HandlerTable::Rewrite(table) => self.text(&table.rewrite, &place.key("rewrite")).map(Action::Rewrite),
         };
         Some(Route { path: path?, methods: methods?, headers: headers?, action: action? })
     }
 
-    fn methods(&self, written: Option<Vec<String>>, place: &Place) -> Option<Methods> {
-        let Some(written) = written else { return Some(Methods::default()) };
-        if written.is_empty() {
+    fn methods(&self, table: Option<Vec<String>>, place: &Place) -> Option<Methods> {
+        let Some(table) = table else { return Some(Methods::default()) };
+        if table.is_empty() {
             let text = "there is no method: name one, or leave the key out for all";
             return self.noted(Err(Problem::of_value(place.clone(), text)));
         }
-        self.noted(Methods::new(written).map_err(|error| Problem::of_value(place.clone(), error.to_string())))
+        self.noted(Methods::new(table).map_err(|error| Problem::of_value(place.clone(), error.to_string())))
     }
 
-    fn headers(&self, written: &BTreeMap<String, String>, place: &Place) -> Option<HeaderChanges> {
+    fn headers(&self, table: &BTreeMap<String, String>, place: &Place) -> Option<HeaderChanges> {
         let problem = |error: InvalidChange| Problem::of_value(place.key(error.name), error.problem.to_string());
         // Each alone first, so that all that is wrong is found.
-        let wrong = written.iter().filter_map(|field| HeaderChanges::new([field]).err().map(problem));
+        let wrong = table.iter().filter_map(|field| HeaderChanges::new([field]).err().map(problem));
         match wrong.map(|problem| self.problems.add(problem)).count() {
-            0 => self.noted(HeaderChanges::new(written).map_err(problem)),
+            0 => self.noted(HeaderChanges::new(table).map_err(problem)),
             _ => None,
         }
     }
 
-    fn redirect(&self, written: &RedirectTable, place: &Place) -> Option<Action<RouteHandler>> {
-        let redirect = Redirect::new(&written.to, written.status.0).map_err(|error| match error {
+    fn redirect(&self, table: &RedirectTable, place: &Place) -> Option<Action<RouteHandler>> {
+        let redirect = Redirect::new(&table.to, table.status.0).map_err(|error| match error {
             InvalidRedirect::Status => Problem::of_value(place.key("status"), error.to_string()),
-            _ => Problem::of_value(place.key("to"), format!("{:?}: {error}", written.to)),
+            _ => Problem::of_value(place.key("to"), format!("{:?}: {error}", table.to)),
         });
         self.noted(redirect).map(Action::Redirect)
     }
 
-    fn respond(&self, written: RespondTable, place: &Place) -> Option<Action<RouteHandler>> {
-        let RespondTable { status, body, media_type } = written;
+    fn respond(&self, table: RespondTable, place: &Place) -> Option<Action<RouteHandler>> {
+        let RespondTable { status, body, media_type } = table;
         let response = FixedResponse::new(status.get() as u16).and_then(|response| match body {
             Some(body) => response.with_body(body, &media_type),
             None => Ok(response),
@@ -138,8 +138,8 @@ impl Routing<'_> {
         self.noted(response.map_err(problem)).map(Action::Respond)
     }
 
-    fn files(&self, written: FilesTable, place: &Place) -> Option<Action<RouteHandler>> {
-        let FilesTable { settings, folder } = written;
+    fn files(&self, table: FilesTable, place: &Place) -> Option<Action<RouteHandler>> {
+        let FilesTable { settings, folder } = table;
         if settings.root.as_os_str().is_empty() {
             let text = "the path is empty: name a folder; \".\" is that of this file";
             return self.noted(Err(Problem::of_value(place.key("root"), text)));
@@ -148,21 +148,21 @@ impl Routing<'_> {
         // Each folder gets its part of what may be kept open.
         let wanted = folder.caching.cache_files.in_memory();
         let cached_files = wanted.saturating_mul(self.shares.cached_files).checked_div(self.wanted_files).unwrap_or(0);
-        let of_contradiction = |found: SettingError| Problem::of_contradiction(place, found);
-        let settings = self.noted(folder_settings(folder, cached_files).map_err(of_contradiction))?;
+        let of_setting_error = |found: SettingError| Problem::of_setting_error(place, found);
+        let settings = self.noted(folder_settings(folder, cached_files).map_err(of_setting_error))?;
         let files = Files::with_settings(&root, settings).map_err(|error| match SettingError::of_folder(&error) {
-            Some(error) => of_contradiction(error),
+            Some(error) => of_setting_error(error),
             None => Problem::of_value(place.key("root"), error.to_string()),
         });
         self.noted(files).map(|files| Action::Handle(RouteHandler::Files(files)))
     }
 
-    fn proxy(&self, written: ProxyTable, place: &Place) -> Option<Action<RouteHandler>> {
-        self.proxying.proxy(written, place).map(|proxy| Action::Handle(RouteHandler::Proxy(proxy)))
+    fn proxy(&self, table: ProxyTable, place: &Place) -> Option<Action<RouteHandler>> {
+        self.proxying.proxy(table, place).map(|proxy| Action::Handle(RouteHandler::Proxy(proxy)))
     }
 
-    fn app(&self, written: AppTable, place: &Place) -> Option<Action<RouteHandler>> {
-        let application = self.applications.application(written, place)?;
+    fn app(&self, table: AppTable, place: &Place) -> Option<Action<RouteHandler>> {
+        let application = self.applications.application(table, place)?;
         Some(Action::Handle(application.handler()))
     }
 

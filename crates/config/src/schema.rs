@@ -11,10 +11,9 @@ use super::{
     upstreams::{ProxySettings, UpstreamSettings},
 };
 use crate::options::{
-    AdminArguments, ApplicationArguments, BalancingArguments, CachingArguments, ContentArguments, ForwardingArguments,
-    HealthArguments, HttpArguments, LimitArguments, ListeningArguments, LoggingArguments, RetryArguments,
-    StickyArguments, TimeoutArguments, TlsArguments, UpstreamConnectionArguments, UpstreamTimeoutArguments,
-    UpstreamTlsArguments,
+    AdminOptions, ApplicationOptions, BalancingOptions, CachingOptions, ContentOptions, ForwardingOptions,
+    HealthOptions, HttpOptions, LimitOptions, ListeningOptions, LoggingOptions, RetryOptions, StickyOptions,
+    TimeoutOptions, TlsOptions, UpstreamConnectionOptions, UpstreamTimeoutOptions, UpstreamTlsOptions,
 };
 
 /// The schema of a settings file (JSON Schema, draft 2020-12).
@@ -44,13 +43,13 @@ pub(super) fn of_root() -> Vec<(String, Shape)> {
         ("User".to_owned(), Shape::of::<AccountTable>()),
         ("Sandbox".to_owned(), Shape::of::<SandboxTable>()),
         ("Reloading".to_owned(), Shape::of::<ReloadTable>()),
-        Shape::of_options::<ListeningArguments>(),
-        Shape::of_options::<TlsArguments>(),
-        Shape::of_options::<HttpArguments>(),
-        Shape::of_options::<LoggingArguments>(),
-        Shape::of_options::<AdminArguments>(),
-        Shape::of_options::<LimitArguments>(),
-        Shape::of_options::<TimeoutArguments>(),
+        Shape::of_options::<ListeningOptions>(),
+        Shape::of_options::<TlsOptions>(),
+        Shape::of_options::<HttpOptions>(),
+        Shape::of_options::<LoggingOptions>(),
+        Shape::of_options::<AdminOptions>(),
+        Shape::of_options::<LimitOptions>(),
+        Shape::of_options::<TimeoutOptions>(),
     ]
 }
 
@@ -58,26 +57,26 @@ pub(super) fn of_root() -> Vec<(String, Shape)> {
 pub(super) fn of_upstream() -> Vec<(String, Shape)> {
     vec![
         ("Servers".to_owned(), Shape::of::<UpstreamSettings>()),
-        Shape::of_options::<BalancingArguments>(),
-        Shape::of_options::<StickyArguments>(),
-        Shape::of_options::<UpstreamTimeoutArguments>(),
-        Shape::of_options::<UpstreamConnectionArguments>(),
-        Shape::of_options::<UpstreamTlsArguments>(),
-        Shape::of_options::<RetryArguments>(),
-        Shape::of_options::<HealthArguments>(),
+        Shape::of_options::<BalancingOptions>(),
+        Shape::of_options::<StickyOptions>(),
+        Shape::of_options::<UpstreamTimeoutOptions>(),
+        Shape::of_options::<UpstreamConnectionOptions>(),
+        Shape::of_options::<UpstreamTlsOptions>(),
+        Shape::of_options::<RetryOptions>(),
+        Shape::of_options::<HealthOptions>(),
     ]
 }
 
 /// What is in a table `proxy`, under headings.
 pub(super) fn of_proxy() -> Vec<(String, Shape)> {
-    vec![("Servers".to_owned(), Shape::of::<ProxySettings>()), Shape::of_options::<ForwardingArguments>()]
+    vec![("Servers".to_owned(), Shape::of::<ProxySettings>()), Shape::of_options::<ForwardingOptions>()]
 }
 
 /// What is in a table `app`, under headings.
 pub(super) fn of_app() -> Vec<(String, Shape)> {
     vec![
         ("Application".to_owned(), Shape::of::<AppSettings>()),
-        ("Workers".to_owned(), Shape::of_options::<ApplicationArguments>().1),
+        ("Workers".to_owned(), Shape::of_options::<ApplicationOptions>().1),
     ]
 }
 
@@ -85,8 +84,8 @@ pub(super) fn of_app() -> Vec<(String, Shape)> {
 pub(super) fn of_files() -> Vec<(String, Shape)> {
     vec![
         ("Folder".to_owned(), Shape::of::<FilesSettings>()),
-        Shape::of_options::<ContentArguments>(),
-        Shape::of_options::<CachingArguments>(),
+        Shape::of_options::<ContentOptions>(),
+        Shape::of_options::<CachingOptions>(),
     ]
 }
 
@@ -144,10 +143,10 @@ mod tests {
         explanation,
         handlers::FilesTable,
         root::RootTable,
+        root_table,
         sites::{RouteTable, SiteTable},
         tables::FromTable,
         upstreams::{ProxyTable, UpstreamTable},
-        written,
     };
 
     fn list<'t>(table: &'t Table<'t>, key: &str) -> Vec<&'t Table<'t>> {
@@ -232,7 +231,7 @@ mod tests {
             written_out(&files, ", ")
         );
         assert!(text.matches(" = ").count() > 25, "{text}");
-        let explanation = written(&text).map(|written| explanation::of(&written));
+        let explanation = root_table(&text).map(|table| explanation::of(&table));
         assert_eq!(explanation.as_deref(), Ok("\n[[site]]\nfiles = { root = \".\" }\n"), "{text}");
     }
 

@@ -21,7 +21,7 @@ pub struct ServedFolder {
 
 /// A folder that this process, as it is, may not use: all requests below it get 403.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unreadable {
+pub struct UnreadableFolder {
     folder: PathBuf,
     /// The folder itself, or one above it.
     obstacle: PathBuf,
@@ -38,7 +38,7 @@ enum Wanted {
 
 impl ServedFolder {
     /// What keeps the effective user of this process from it; nothing where that may read it.
-    pub fn unreadable(&self) -> Option<Unreadable> {
+    pub fn unreadable(&self) -> Option<UnreadableFolder> {
         // Where this fails, the folder is gone, which is told elsewhere.
         let path = std::path::absolute(&self.path).ok()?;
         let mut above: Vec<&Path> = path.ancestors().collect();
@@ -48,7 +48,7 @@ impl ServedFolder {
         let unlisted = (self.is_listed && !may(&path, Access::READ_OK)).then_some((path.as_path(), Wanted::List));
         let (obstacle, wanted) = closed.or(unlisted)?;
         let (folder, obstacle) = (self.path.clone(), obstacle.to_owned());
-        Some(Unreadable { folder, obstacle, wanted, user: geteuid().as_raw() })
+        Some(UnreadableFolder { folder, obstacle, wanted, user: geteuid().as_raw() })
     }
 }
 
@@ -58,7 +58,7 @@ fn may(path: &Path, access: Access) -> bool {
     !matches!(accessat(CWD, path, access, AtFlags::EACCESS), Err(Errno::ACCESS | Errno::PERM))
 }
 
-impl fmt::Display for Unreadable {
+impl fmt::Display for UnreadableFolder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { folder, obstacle, wanted, user } = self;
         let (folder, obstacle) = (folder.display(), obstacle.display());

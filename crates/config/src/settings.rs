@@ -37,8 +37,8 @@ use crate::{
     admin_token,
     descriptor_shares::Shares,
     options::{
-        AdminArguments, GeneralArguments, HttpArguments, LevelArgument, LimitArguments, ListeningArguments,
-        LogArgument, LoggingArguments, TimeoutArguments, VersionsOfHttp,
+        AdminOptions, GeneralOptions, HttpOptions, LevelChoice, LimitOptions, ListeningOptions, LogDestination,
+        LoggingOptions, TimeoutOptions, VersionsOfHttp,
     },
     values::AdminAddress,
 };
@@ -71,8 +71,8 @@ pub struct ServerSettings {
 
 impl ServerSettings {
     /// Finds out what was written means together.
-    pub fn new(written: GeneralArguments, shares: Shares) -> Result<Self, SettingError> {
-        let GeneralArguments { listening, tls, http, logging, admin, limits, timeouts } = written;
+    pub fn new(options: GeneralOptions, shares: Shares) -> Result<Self, SettingError> {
+        let GeneralOptions { listening, tls, http, logging, admin, limits, timeouts } = options;
         let tls_settings = tls_settings(&tls)?;
         let (listeners, redirected) = listeners::listeners(&listening, &tls, tls_settings.is_some())?;
         listeners::refuse_twice(&listeners, admin.admin.as_ref().map(|address| &address.0))?;
@@ -109,59 +109,59 @@ impl ServerSettings {
 }
 
 /// How the descriptors of the process are shared out, where so many cached files are wanted.
-pub fn shares(listening: &ListeningArguments, cached_files: usize) -> Shares {
+pub fn shares(listening: &ListeningOptions, cached_files: usize) -> Shares {
     Shares::new(workers(listening), cached_files)
 }
 
-fn workers(written: &ListeningArguments) -> usize {
+fn workers(options: &ListeningOptions) -> usize {
     let available = || std::thread::available_parallelism().map_or(1, usize::from);
-    written.workers.map_or_else(available, |workers| workers.in_memory())
+    options.workers.map_or_else(available, |workers| workers.in_memory())
 }
 
-fn listen_options(written: &ListeningArguments) -> ListenOptions {
+fn listen_options(options: &ListeningOptions) -> ListenOptions {
     ListenOptions {
-        backlog: written.backlog.get(),
-        share: written.reuse_port,
-        unix_mode: written.unix_mode.map(|mode| mode.0),
+        backlog: options.backlog.get(),
+        share: options.reuse_port,
+        unix_mode: options.unix_mode.map(|mode| mode.0),
     }
 }
 
-fn proxy_protocol(written: &ListeningArguments) -> ProxyProtocol {
-    if written.proxy_protocol { ProxyProtocol::Required } else { ProxyProtocol::Off }
+fn proxy_protocol(options: &ListeningOptions) -> ProxyProtocol {
+    if options.proxy_protocol { ProxyProtocol::Required } else { ProxyProtocol::Off }
 }
 
-fn versions(written: &HttpArguments) -> Versions {
-    match written.http {
+fn versions(options: &HttpOptions) -> Versions {
+    match options.http {
         VersionsOfHttp::Both => Versions::Both,
         VersionsOfHttp::Http1 => Versions::Http1,
         VersionsOfHttp::Http2 => Versions::Http2,
     }
 }
 
-fn limits(written: &LimitArguments, shares: Shares) -> Limits {
+fn limits(options: &LimitOptions, shares: Shares) -> Limits {
     Limits {
-        connections: written.max_connections.map_or(shares.connections, |most| most.in_memory()),
-        body: written.max_body.0,
-        head: written.max_head.in_memory(),
-        fields: written.max_fields.in_memory(),
-        target: written.max_target.in_memory(),
+        connections: options.max_connections.map_or(shares.connections, |most| most.in_memory()),
+        body: options.max_body.0,
+        head: options.max_head.in_memory(),
+        fields: options.max_fields.in_memory(),
+        target: options.max_target.in_memory(),
     }
 }
 
-fn timeouts(written: &TimeoutArguments) -> Timeouts {
+fn timeouts(options: &TimeoutOptions) -> Timeouts {
     Timeouts {
-        head: written.head_timeout.0,
-        idle: written.idle_timeout.0,
-        body: written.body_timeout.0,
-        grace: written.grace.0,
+        head: options.head_timeout.0,
+        idle: options.idle_timeout.0,
+        body: options.body_timeout.0,
+        grace: options.grace.0,
     }
 }
 
 /// The token of a file, for a port.
-fn admin_token(written: &AdminArguments) -> Result<Option<String>, SettingError> {
-    let Some(file) = &written.admin_token_file else { return Ok(None) };
+fn admin_token(options: &AdminOptions) -> Result<Option<String>, SettingError> {
+    let Some(file) = &options.admin_token_file else { return Ok(None) };
     let refuse = |text: String| Err(SettingError::new("admin-token-file", text));
-    match written.admin.as_ref().map(|address| &address.0) {
+    match options.admin.as_ref().map(|address| &address.0) {
         None => refuse("`admin-token-file` needs `admin`: write a port there, as in 127.0.0.1:9901".to_owned()),
         Some(Address::Tcp(_)) => match admin_token::read(file) {
             Ok(token) => Ok(Some(token)),
@@ -173,21 +173,21 @@ fn admin_token(written: &AdminArguments) -> Result<Option<String>, SettingError>
     }
 }
 
-fn access_log(written: LoggingArguments) -> Option<(Destination, Format)> {
-    match written.access_log {
-        LogArgument::Off => None,
-        LogArgument::To(destination) => Some((destination, written.access_log_format.0)),
+fn access_log(options: LoggingOptions) -> Option<(Destination, Format)> {
+    match options.access_log {
+        LogDestination::Off => None,
+        LogDestination::To(destination) => Some((destination, options.access_log_format.0)),
     }
 }
 
-fn level(written: LevelArgument) -> LevelFilter {
-    match written {
-        LevelArgument::Off => LevelFilter::OFF,
-        LevelArgument::Error => LevelFilter::ERROR,
-        LevelArgument::Warn => LevelFilter::WARN,
-        LevelArgument::Info => LevelFilter::INFO,
-        LevelArgument::Debug => LevelFilter::DEBUG,
-        LevelArgument::Trace => LevelFilter::TRACE,
+fn level(options: LevelChoice) -> LevelFilter {
+    match options {
+        LevelChoice::Off => LevelFilter::OFF,
+        LevelChoice::Error => LevelFilter::ERROR,
+        LevelChoice::Warn => LevelFilter::WARN,
+        LevelChoice::Info => LevelFilter::INFO,
+        LevelChoice::Debug => LevelFilter::DEBUG,
+        LevelChoice::Trace => LevelFilter::TRACE,
     }
 }
 
@@ -203,10 +203,10 @@ mod tests {
 
     #[test]
     fn without_options_the_parts_have_their_own_defaults() {
-        let written: GeneralArguments = without_options();
-        assert_eq!(limits(&written.limits, ALL), Limits::default());
-        assert_eq!(timeouts(&written.timeouts), Timeouts::default());
-        assert_eq!(written.limits.max_spool.0, SpoolSpace::default().limit());
-        assert_eq!(written.listening.backlog.get(), ListenOptions::default().backlog);
+        let options: GeneralOptions = without_options();
+        assert_eq!(limits(&options.limits, ALL), Limits::default());
+        assert_eq!(timeouts(&options.timeouts), Timeouts::default());
+        assert_eq!(options.limits.max_spool.0, SpoolSpace::default().limit());
+        assert_eq!(options.listening.backlog.get(), ListenOptions::default().backlog);
     }
 }

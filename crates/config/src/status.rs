@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use serde_json::{Value, json};
 
-use crate::values::{Bare, Written, in_settings_file};
+use crate::values::{SettingValue, Unquoted, in_settings_file};
 
 /// The status of a redirect (RFC 9110 §15.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,8 +32,8 @@ impl fmt::Display for RedirectStatus {
     }
 }
 
-impl Written for RedirectStatus {
-    const BARE: Bare = Bare::OnlyNumbers;
+impl SettingValue for RedirectStatus {
+    const UNQUOTED: Unquoted = Unquoted::OnlyNumbers;
 
     fn expected() -> String {
         "301, 302, 303, 307 or 308".to_owned()

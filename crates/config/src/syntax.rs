@@ -22,7 +22,7 @@ pub(super) fn faults(text: &str, mut errors: Vec<Error>) -> Vec<Fault> {
 
 fn fault(text: &str, error: &Error) -> Fault {
     let span = error.span();
-    let written = span.clone().and_then(|span| text.get(span)).unwrap_or_default();
+    let token = span.clone().and_then(|span| text.get(span)).unwrap_or_default();
     let (problem, expected) = error.message().split_once(", expected ").unwrap_or((error.message(), ""));
     let problem = problem.split(';').next().unwrap_or_default();
     let text = match problem {
@@ -30,12 +30,12 @@ fn fault(text: &str, error: &Error) -> Fault {
             let value = unquoted(text, span.as_ref()).unwrap_or_default();
             format!("write \"{}\", in quotes", shown(value))
         }
-        "duplicate key" => format!("`{}` is there twice: leave one out", shown(written)),
-        "string values must be quoted" if written.is_empty() => "the value is missing".to_owned(),
-        "string values must be quoted" | "invalid boolean" if SWITCHES.contains(&&*written.to_lowercase()) => {
-            format!("{written} is neither true nor false; text stands in quotes")
+        "duplicate key" => format!("`{}` is there twice: leave one out", shown(token)),
+        "string values must be quoted" if token.is_empty() => "the value is missing".to_owned(),
+        "string values must be quoted" | "invalid boolean" if SWITCHES.contains(&&*token.to_lowercase()) => {
+            format!("{token} is neither true nor false; text stands in quotes")
         }
-        "string values must be quoted" | "invalid boolean" => format!("write \"{}\", in quotes", shown(written)),
+        "string values must be quoted" | "invalid boolean" => format!("write \"{}\", in quotes", shown(token)),
         "unexpected key or value" => "expected the end of the line: write each key on a line of its own".to_owned(),
         "key with no value" => "expected = and a value behind the key".to_owned(),
         "invalid basic string" if expected == "`\"`" => "the text has no end: write a quotation mark".to_owned(),

@@ -8,7 +8,7 @@ use super::{
     tables::{FromTable, TableReading},
 };
 use crate::{
-    options::{ForwardingArguments, UpstreamArguments},
+    options::{ForwardingOptions, UpstreamOptions},
     values::ServerRule,
 };
 
@@ -16,7 +16,7 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct UpstreamTable {
     pub(super) settings: UpstreamSettings,
-    pub(super) arguments: UpstreamArguments,
+    pub(super) arguments: UpstreamOptions,
     pub(super) place: Place,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct UpstreamSettings {
 #[derive(Debug)]
 pub(super) struct ProxyTable {
     pub(super) settings: ProxySettings,
-    pub(super) forwarding: ForwardingArguments,
+    pub(super) forwarding: ForwardingOptions,
 }
 
 /// Which servers are asked.
@@ -62,7 +62,7 @@ impl FromTable for UpstreamTable {
         let (balancing, sticky, timeouts) = (table.settings(), table.settings(), table.settings());
         let (connections, tls) = (table.settings(), table.settings());
         let (retries, health) = (table.settings(), table.settings());
-        let arguments = UpstreamArguments {
+        let arguments = UpstreamOptions {
             balancing: balancing?,
             sticky: sticky?,
             timeouts: timeouts?,

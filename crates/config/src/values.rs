@@ -3,11 +3,11 @@
 
 mod admin_address;
 mod amount;
+pub mod choice;
 mod codings;
 mod count;
 mod expected_field;
 mod field;
-pub(crate) mod form;
 mod hash_key;
 mod host;
 mod listener;
@@ -19,12 +19,12 @@ mod retry_causes;
 mod rules;
 mod seconds;
 mod server;
+pub(crate) mod setting_value;
 mod size;
 mod size_limit;
 mod span;
 mod statuses;
 mod variable;
-pub mod words;
 
 use std::{error, fmt};
 
@@ -54,32 +54,32 @@ pub use self::{
 };
 
 pub(crate) use self::{
-    form::{Bare, Written, in_settings_file},
-    words::word,
+    choice::choice,
+    setting_value::{SettingValue, Unquoted, in_settings_file},
 };
 
 /// A text that is not what it should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unreadable {
+pub struct ValueError {
     text: String,
     /// What it is not, and what to write instead.
     problem: String,
 }
 
-impl Unreadable {
+impl ValueError {
     fn new(text: &str, problem: impl Into<String>) -> Self {
         Self { text: text.to_owned(), problem: problem.into() }
     }
 }
 
-impl fmt::Display for Unreadable {
+impl fmt::Display for ValueError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // As in Debug, so that whatever was typed stays on one line.
         write!(f, "{:?} is {}", self.text, self.problem)
     }
 }
 
-impl error::Error for Unreadable {}
+impl error::Error for ValueError {}
 
 /// The digits at the front of a text as a number, and what stands behind them; nothing where there are none or too many.
 fn leading_number(text: &str) -> Option<(u64, &str)> {

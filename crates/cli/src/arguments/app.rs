@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use clap::Args;
-use serow_config::options::{ApplicationArguments, GeneralArguments};
+use serow_config::options::{ApplicationOptions, GeneralOptions};
 
 /// The options of `serow app`.
 #[derive(Debug, Args)]
@@ -17,7 +17,7 @@ pub(crate) struct AppArguments {
     pub(crate) command: Vec<OsString>,
 
     #[command(flatten)]
-    pub(crate) run: ApplicationArguments,
+    pub(crate) run: ApplicationOptions,
     #[command(flatten)]
-    pub(crate) general: GeneralArguments,
+    pub(crate) general: GeneralOptions,
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use serow_config::options::{FolderArguments, GeneralArguments};
+use serow_config::options::{FolderOptions, GeneralOptions};
 
 /// The options of `serow files`.
 #[derive(Debug, Args)]
@@ -12,7 +12,7 @@ pub(crate) struct FilesArguments {
     #[arg(default_value = ".")]
     pub(crate) dir: PathBuf,
     #[command(flatten)]
-    pub(crate) folder: FolderArguments,
+    pub(crate) folder: FolderOptions,
     #[command(flatten)]
-    pub(crate) general: GeneralArguments,
+    pub(crate) general: GeneralOptions,
 }

@@ -11,10 +11,10 @@ use crate::values::AdminAddress;
 
 /// Where a running server tells how it is.
 #[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]
-#[serde(default = "without_options::<AdminArguments>", rename_all = "kebab-case")]
+#[serde(default = "without_options::<AdminOptions>", rename_all = "kebab-case")]
 #[command(next_help_heading = "Administration")]
 #[allow(rustdoc::broken_intra_doc_links, reason = "the text is help for a terminal: `[::1]` is an address")]
-pub struct AdminArguments {
+pub struct AdminOptions {
     /// Where 'serow status' finds out how the server is doing: unix:/path [default: nowhere]
     ///
     /// Only this user and root can use the socket: its file has the mode 600, and the user at the other end is checked.

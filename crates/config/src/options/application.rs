@@ -8,26 +8,26 @@ use serde::{Deserialize, Serialize};
 use serow_proxy::Network;
 
 use super::without_options;
-use crate::values::{Count, NetworkRule, Size, Span, Variable, word};
+use crate::values::{Count, NetworkRule, Size, Span, Variable, choice};
 
 /// How an application is run.
 #[derive(Clone, Debug, PartialEq, Eq, Args, Deserialize, Serialize, JsonSchema)]
-#[serde(default = "without_options::<ApplicationArguments>", rename_all = "kebab-case")]
+#[serde(default = "without_options::<ApplicationOptions>", rename_all = "kebab-case")]
 #[command(next_help_heading = "Application")]
-pub struct ApplicationArguments {
+pub struct ApplicationOptions {
     /// How the application is called: auto, rack, psgi, wsgi or asgi.
     ///
     /// auto goes by the name: config.ru is rack, app.psgi is psgi, and what is Python's is wsgi or asgi, whichever it turns out to be
     /// when it is loaded; where its module is called asgi, as in project.asgi:application, asgi at once.
     #[arg(long, value_name = "auto|rack|psgi|wsgi|asgi", default_value = "auto", hide_possible_values = true)]
-    pub interface: InterfaceArgument,
+    pub interface: InterfaceChoice,
 
     /// How a program is reached: at a port that PORT says, a unix socket that SOCKET says, or one it inherits: port, unix or inherit.
     ///
     /// A port is one of 127.0.0.1 that was free; each copy has its own, as it has its unix socket. A socket that is inherited is
     /// one for all copies, by the protocols of Server::Starter (SERVER_STARTER_PORT) and systemd (LISTEN_FDS).
     #[arg(long, value_name = "port|unix|inherit", default_value = "port", hide_possible_values = true)]
-    pub bind: BindArgument,
+    pub bind: BindChoice,
 
     /// A path that a program has to answer with a status below 400 before it counts as ready [default: a connection is enough]
     #[arg(long, value_name = "PATH")]
@@ -147,7 +147,7 @@ pub struct ApplicationArguments {
 
 /// How a program is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum BindArgument {
+pub enum BindChoice {
     /// At a port of 127.0.0.1.
     #[value(help = None)]
     Port,
@@ -159,11 +159,11 @@ pub enum BindArgument {
     Inherit,
 }
 
-word!(BindArgument, "Bind");
+choice!(BindChoice, "Bind");
 
 /// How an application is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum InterfaceArgument {
+pub enum InterfaceChoice {
     /// As the file's name says.
     #[value(help = None)]
     Auto,
@@ -181,4 +181,4 @@ pub enum InterfaceArgument {
     Asgi,
 }
 
-word!(InterfaceArgument, "Interface");
+choice!(InterfaceChoice, "Interface");

@@ -5,13 +5,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::without_options;
-use crate::values::{HashRule, Span, word};
+use crate::values::{HashRule, Span, choice};
 
 /// Which server is asked.
 #[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]
-#[serde(default = "without_options::<BalancingArguments>", rename_all = "kebab-case")]
+#[serde(default = "without_options::<BalancingOptions>", rename_all = "kebab-case")]
 #[command(next_help_heading = "Balancing")]
-pub struct BalancingArguments {
+pub struct BalancingOptions {
     /// Which server is asked: round-robin, least-requests, latency or hash.
     ///
     /// round-robin: each in turn, in proportion to the weights. least-requests: the one with the fewest requests under way.
@@ -19,7 +19,7 @@ pub struct BalancingArguments {
     /// same one for the same client, or for whatever --hash-key says; when a server comes or goes, few others change theirs.
     #[arg(long, value_name = "round-robin|least-requests|latency|hash", default_value = "round-robin")]
     #[arg(hide_possible_values = true)]
-    pub balance: BalanceArgument,
+    pub balance: BalanceChoice,
 
     /// What of a request decides, with --balance hash: client, path, target, host, header:NAME, cookie:NAME or query:NAME.
     ///
@@ -34,7 +34,7 @@ pub struct BalancingArguments {
 
 /// How requests are shared out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum BalanceArgument {
+pub enum BalanceChoice {
     /// In turns.
     #[value(help = None)]
     RoundRobin,
@@ -49,4 +49,4 @@ pub enum BalanceArgument {
     Hash,
 }
 
-word!(BalanceArgument, "Balance");
+choice!(BalanceChoice, "Balance");

@@ -9,9 +9,9 @@ use crate::values::{CacheControlRule, Count, ExpiresRule, Size};
 
 /// How long clients keep what they got, and how much the server keeps in memory.
 #[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]
-#[serde(default = "without_options::<CachingArguments>", rename_all = "kebab-case")]
+#[serde(default = "without_options::<CachingOptions>", rename_all = "kebab-case")]
 #[command(next_help_heading = "Caching")]
-pub struct CachingArguments {
+pub struct CachingOptions {
     /// How long clients may keep what they got: 24h, or '/assets/*=365d' (repeatable).
     ///
     /// Sends Cache-Control: max-age and Expires. The first pattern that fits counts; what is without a pattern is for

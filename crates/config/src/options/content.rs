@@ -5,13 +5,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Switch, without_options};
-use crate::values::{Bare, Codings, Count, MediaTypeRule, RewriteRule, Size, word};
+use crate::values::{Codings, Count, MediaTypeRule, RewriteRule, Size, Unquoted, choice};
 
 /// What is served of a folder, and how.
 #[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]
-#[serde(default = "without_options::<ContentArguments>", rename_all = "kebab-case")]
+#[serde(default = "without_options::<ContentOptions>", rename_all = "kebab-case")]
 #[command(next_help_heading = "Content")]
-pub struct ContentArguments {
+pub struct ContentOptions {
     /// The file served where a folder is asked for (repeatable: the first that exists).
     #[arg(long, value_name = "NAME", default_value = "index.html")]
     pub index: Vec<String>,
@@ -21,7 +21,7 @@ pub struct ContentArguments {
     /// on: as a page, or as json to clients that prefer it (Accept: application/json, or ?format=json). html or json:
     /// always so, whatever the client says.
     #[arg(long, value_name = "on|off|html|json", default_value = "on", hide_possible_values = true)]
-    pub listing: ListingArgument,
+    pub listing: ListingChoice,
 
     /// How many entries a listing shows at most.
     #[arg(long, value_name = "N", default_value = "10000")]
@@ -33,7 +33,7 @@ pub struct ContentArguments {
 
     /// Which symbolic links are followed: those that stay within the folder, or none.
     #[arg(long, value_name = "within|none", default_value = "within", hide_possible_values = true)]
-    pub symlinks: SymlinksArgument,
+    pub symlinks: SymlinksChoice,
 
     /// A file of the folder sent where a page is missing: the start page of a single-page application.
     ///
@@ -90,7 +90,7 @@ pub struct ContentArguments {
 
 /// Whether and as what folders are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ListingArgument {
+pub enum ListingChoice {
     /// As the client likes.
     #[value(help = None)]
     On,
@@ -107,7 +107,7 @@ pub enum ListingArgument {
 
 /// Which symbolic links are followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum SymlinksArgument {
+pub enum SymlinksChoice {
     /// Those that stay within the folder.
     #[value(help = None)]
     Within,
@@ -116,5 +116,5 @@ pub enum SymlinksArgument {
     None,
 }
 
-word!(ListingArgument, "Listing", Bare::Switches);
-word!(SymlinksArgument, "Symlinks");
+choice!(ListingChoice, "Listing", Unquoted::Switches);
+choice!(SymlinksChoice, "Symlinks");

@@ -5,13 +5,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::without_options;
-use crate::values::{Field, HostRule, NetworkRule, PathPrefix, word};
+use crate::values::{Field, HostRule, NetworkRule, PathPrefix, choice};
 
 /// What servers are told, and what of it is changed.
 #[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]
-#[serde(default = "without_options::<ForwardingArguments>", rename_all = "kebab-case")]
+#[serde(default = "without_options::<ForwardingOptions>", rename_all = "kebab-case")]
 #[command(next_help_heading = "Forwarding")]
-pub struct ForwardingArguments {
+pub struct ForwardingOptions {
     /// The host that servers are asked for: keep (as the client named it), server (their own name), or this one.
     #[arg(long, value_name = "keep|server|NAME", default_value = "keep")]
     pub host: HostRule,
@@ -29,7 +29,7 @@ pub struct ForwardingArguments {
     /// x: X-Forwarded-For, -Proto and -Host. standard: Forwarded (RFC 7239). What clients themselves say there is replaced,
     /// but for those whom --trust names.
     #[arg(long, value_name = "x|standard|both|off", default_value = "x", hide_possible_values = true)]
-    pub forwarded: ForwardedArgument,
+    pub forwarded: ForwardedChoice,
 
     /// Proxies in front whose word is taken for where a request came from: 127.0.0.1, 10.0.0.0/8 or unix (repeatable).
     ///
@@ -62,7 +62,7 @@ pub struct ForwardingArguments {
 
 /// In which fields servers are told of the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ForwardedArgument {
+pub enum ForwardedChoice {
     /// X-Forwarded-For and its like.
     #[value(help = None)]
     X,
@@ -77,4 +77,4 @@ pub enum ForwardedArgument {
     Off,
 }
 
-word!(ForwardedArgument, "Forwarded");
+choice!(ForwardedChoice, "Forwarded");

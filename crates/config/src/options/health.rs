@@ -5,13 +5,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::without_options;
-use crate::values::{Count, ExpectedField, Span, Statuses, word};
+use crate::values::{Count, ExpectedField, Span, Statuses, choice};
 
 /// How it is found out that a server is not well.
 #[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]
-#[serde(default = "without_options::<HealthArguments>", rename_all = "kebab-case")]
+#[serde(default = "without_options::<HealthOptions>", rename_all = "kebab-case")]
 #[command(next_help_heading = "Health of servers")]
-pub struct HealthArguments {
+pub struct HealthOptions {
     /// Requests in a row that failed, after which a server is left alone for a time; 0: it never is.
     ///
     /// Failed has one that found no connection, had no response, or one with 502, 503 or 504.
@@ -26,7 +26,7 @@ pub struct HealthArguments {
     ///
     /// tcp opens a connection. http sends a request, and looks at the response. grpc asks grpc.health.v1.Health.
     #[arg(long, value_name = "off|tcp|http|grpc", default_value = "off", hide_possible_values = true)]
-    pub check: CheckArgument,
+    pub check: CheckChoice,
 
     /// How often.
     #[arg(long, value_name = "TIME", default_value = "5s")]
@@ -46,7 +46,7 @@ pub struct HealthArguments {
 
     /// What servers are before they were asked: up, or down, so that they get nothing.
     #[arg(long, value_name = "up|down", default_value = "up", hide_possible_values = true)]
-    pub check_start: CheckStartArgument,
+    pub check_start: CheckStartChoice,
 
     /// The port that is asked [default: the server's own]
     #[arg(long, value_name = "PORT")]
@@ -85,7 +85,7 @@ pub struct HealthArguments {
 
 /// What a check does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum CheckArgument {
+pub enum CheckChoice {
     /// There are none.
     #[value(help = None)]
     Off,
@@ -102,7 +102,7 @@ pub enum CheckArgument {
 
 /// What servers are before they were checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum CheckStartArgument {
+pub enum CheckStartChoice {
     /// Good.
     #[value(help = None)]
     Up,
@@ -111,5 +111,5 @@ pub enum CheckStartArgument {
     Down,
 }
 
-word!(CheckArgument, "Check");
-word!(CheckStartArgument, "CheckStart");
+choice!(CheckChoice, "Check");
+choice!(CheckStartChoice, "CheckStart");

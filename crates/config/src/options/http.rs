@@ -5,13 +5,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::without_options;
-use crate::values::{Paced, word};
+use crate::values::{Paced, choice};
 
 /// Which versions of HTTP are spoken, and how several responses share a connection.
 #[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]
-#[serde(default = "without_options::<HttpArguments>", rename_all = "kebab-case")]
+#[serde(default = "without_options::<HttpOptions>", rename_all = "kebab-case")]
 #[command(next_help_heading = "HTTP")]
-pub struct HttpArguments {
+pub struct HttpOptions {
     /// The versions of HTTP that are spoken: 1 is 1.1 and 1.0.
     ///
     /// With TLS the client chooses (ALPN). Without it, a connection that begins with the preface of HTTP/2 speaks that
@@ -42,4 +42,4 @@ pub enum VersionsOfHttp {
     Http2,
 }
 
-word!(VersionsOfHttp, "VersionsOfHttp");
+choice!(VersionsOfHttp, "VersionsOfHttp");

@@ -9,9 +9,9 @@ use crate::values::{Count, Size, SizeLimit};
 
 /// How much a client may ask for.
 #[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]
-#[serde(default = "without_options::<LimitArguments>", rename_all = "kebab-case")]
+#[serde(default = "without_options::<LimitOptions>", rename_all = "kebab-case")]
 #[command(next_help_heading = "Limits")]
-pub struct LimitArguments {
+pub struct LimitOptions {
     /// Connections at the same time; for more, the longest idle one is closed [default: what the limit of open files allows]
     #[arg(long, value_name = "N")]
     pub max_connections: Option<Count<1, 0xffff_ffff>>,

@@ -9,10 +9,10 @@ use crate::values::{Count, ListenRule, Mode};
 
 /// Where the server listens, and with how many threads.
 #[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]
-#[serde(default = "without_options::<ListeningArguments>", rename_all = "kebab-case")]
+#[serde(default = "without_options::<ListeningOptions>", rename_all = "kebab-case")]
 #[command(next_help_heading = "Listening")]
 #[allow(rustdoc::broken_intra_doc_links, reason = "the text is help for a terminal: `[::1]` is an address")]
-pub struct ListeningArguments {
+pub struct ListeningOptions {
     /// Where to listen (repeatable) [default: 127.0.0.1:8080]
     ///
     /// 8080 (on 127.0.0.1), 127.0.0.1:8080, [::1]:8080, :8080 (all addresses of the machine), unix:/path, or fd:3 for a

@@ -12,13 +12,13 @@ use serde_json::{Value, json};
 use serow_access_log::{Destination, DestinationError, Format, FormatError};
 
 use super::without_options;
-use crate::values::{Written, in_settings_file, word};
+use crate::values::{SettingValue, choice, in_settings_file};
 
 /// What is logged, and where.
 #[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]
-#[serde(default = "without_options::<LoggingArguments>", rename_all = "kebab-case")]
+#[serde(default = "without_options::<LoggingOptions>", rename_all = "kebab-case")]
 #[command(next_help_heading = "Logs")]
-pub struct LoggingArguments {
+pub struct LoggingOptions {
     /// Where a line is written for each request: off, - (standard output), a file, '| command' or 'syslog:...'.
     ///
     /// A file is appended to, and opened anew on SIGUSR1. A command is one of the shell, which reads lines from its standard
@@ -30,8 +30,8 @@ pub struct LoggingArguments {
     /// enough, 16 MiB of lines wait, and beyond that they are lost; a warning says so, and serow status counts them.
     /// More in docs/logs.md.
     #[arg(long, value_name = "DESTINATION", default_value = "off")]
-    #[arg(value_parser = OsStringValueParser::new().try_map(LogArgument::try_from))]
-    pub access_log: LogArgument,
+    #[arg(value_parser = OsStringValueParser::new().try_map(LogDestination::try_from))]
+    pub access_log: LogDestination,
 
     /// How such a line is written: combined, json, or a text with variables.
     ///
@@ -43,23 +43,23 @@ pub struct LoggingArguments {
     /// Anything with a $ in it is a text with nginx's variables, as in
     /// '$remote_addr "$request" $status $request_time $http_x_request_id'; $$ is a dollar. docs/logs.md has their names.
     #[arg(long, value_name = "FORMAT", default_value = "combined")]
-    pub access_log_format: FormatArgument,
+    pub access_log_format: LogFormat,
 
     /// How much is said on standard error of what goes wrong and what happens.
     #[arg(long, value_name = "LEVEL", default_value = "warn")]
-    pub log_level: LevelArgument,
+    pub log_level: LevelChoice,
 }
 
 /// Where the access log goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LogArgument {
+pub enum LogDestination {
     /// Nowhere.
     Off,
     /// There.
     To(Destination),
 }
 
-impl TryFrom<OsString> for LogArgument {
+impl TryFrom<OsString> for LogDestination {
     type Error = DestinationError;
 
     fn try_from(text: OsString) -> Result<Self, DestinationError> {
@@ -67,7 +67,7 @@ impl TryFrom<OsString> for LogArgument {
     }
 }
 
-impl FromStr for LogArgument {
+impl FromStr for LogDestination {
     type Err = DestinationError;
 
     fn from_str(text: &str) -> Result<Self, DestinationError> {
@@ -76,7 +76,7 @@ impl FromStr for LogArgument {
 }
 
 /// As it is written.
-impl fmt::Display for LogArgument {
+impl fmt::Display for LogDestination {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Off => f.write_str(OFF),
@@ -85,7 +85,7 @@ impl fmt::Display for LogArgument {
     }
 }
 
-impl Written for LogArgument {
+impl SettingValue for LogDestination {
     fn expected() -> String {
         r#""off", "-", a file, "| command" or "syslog:...", in quotes"#.to_owned()
     }
@@ -99,13 +99,13 @@ impl Written for LogArgument {
     }
 }
 
-in_settings_file!(LogArgument, "AccessLog");
+in_settings_file!(LogDestination, "AccessLog");
 
 /// The format of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FormatArgument(pub Format);
+pub struct LogFormat(pub Format);
 
-impl FromStr for FormatArgument {
+impl FromStr for LogFormat {
     type Err = FormatError;
 
     fn from_str(text: &str) -> Result<Self, FormatError> {
@@ -113,13 +113,13 @@ impl FromStr for FormatArgument {
     }
 }
 
-impl fmt::Display for FormatArgument {
+impl fmt::Display for LogFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
 }
 
-impl Written for FormatArgument {
+impl SettingValue for LogFormat {
     fn expected() -> String {
         r#""combined", "json" or a text with variables, in quotes"#.to_owned()
     }
@@ -129,12 +129,12 @@ impl Written for FormatArgument {
     }
 }
 
-in_settings_file!(FormatArgument, "AccessLogFormat");
+in_settings_file!(LogFormat, "AccessLogFormat");
 
 /// The least important thing that is said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[allow(missing_docs, reason = "everybody knows them")]
-pub enum LevelArgument {
+pub enum LevelChoice {
     Off,
     Error,
     Warn,
@@ -143,6 +143,6 @@ pub enum LevelArgument {
     Trace,
 }
 
-word!(LevelArgument, "Level");
+choice!(LevelChoice, "Level");
 
 const OFF: &str = "off";

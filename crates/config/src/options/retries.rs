@@ -9,9 +9,9 @@ use crate::values::{Count, RetryCauses};
 
 /// When another server is asked.
 #[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]
-#[serde(default = "without_options::<RetryArguments>", rename_all = "kebab-case")]
+#[serde(default = "without_options::<RetryOptions>", rename_all = "kebab-case")]
 #[command(next_help_heading = "Retries")]
-pub struct RetryArguments {
+pub struct RetryOptions {
     /// How often a request is tried at most, the first time included.
     #[arg(long, value_name = "N", default_value = "3")]
     pub tries: Count<1, 100>,

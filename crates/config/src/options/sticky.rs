@@ -5,19 +5,19 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Switch, without_options};
-use crate::values::{Span, word};
+use crate::values::{Span, choice};
 
 /// Session cookies.
 #[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]
-#[serde(default = "without_options::<StickyArguments>", rename_all = "kebab-case")]
+#[serde(default = "without_options::<StickyOptions>", rename_all = "kebab-case")]
 #[command(next_help_heading = "Sessions")]
-pub struct StickyArguments {
+pub struct StickyOptions {
     /// Whether a client stays with the server that it had first, by a cookie: off, insert, prefix or rewrite.
     ///
     /// insert: the cookie is this server's own, and the others do not see it. prefix: it is one that they set, with the
     /// server's name and ~ put before its value. rewrite: one that they set, and whose value is replaced.
     #[arg(long, value_name = "off|insert|prefix|rewrite", default_value = "off", hide_possible_values = true)]
-    pub sticky: StickyArgument,
+    pub sticky: StickyChoice,
 
     /// The name of the cookie.
     #[arg(long, value_name = "NAME", default_value = "route")]
@@ -37,7 +37,7 @@ pub struct StickyArguments {
 
     /// How servers are called in the cookie: hashed, or plain, which is their id or else their address.
     #[arg(long, value_name = "plain|hashed", default_value = "hashed", hide_possible_values = true)]
-    pub sticky_value: StickyValueArgument,
+    pub sticky_value: StickyValueChoice,
 
     /// Whether another server is asked where the client's own cannot be; without, the answer is 503 then.
     #[arg(long, value_name = "on|off", default_value = "on", hide_possible_values = true)]
@@ -46,7 +46,7 @@ pub struct StickyArguments {
 
 /// Who sets the session cookie, if there is one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum StickyArgument {
+pub enum StickyChoice {
     /// There is none.
     #[value(help = None)]
     Off,
@@ -63,7 +63,7 @@ pub enum StickyArgument {
 
 /// How servers are called in the session cookie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum StickyValueArgument {
+pub enum StickyValueChoice {
     /// By their id, or their address.
     #[value(help = None)]
     Plain,
@@ -72,5 +72,5 @@ pub enum StickyValueArgument {
     Hashed,
 }
 
-word!(StickyArgument, "Sticky");
-word!(StickyValueArgument, "StickyValue");
+choice!(StickyChoice, "Sticky");
+choice!(StickyValueChoice, "StickyValue");

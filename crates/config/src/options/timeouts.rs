@@ -9,9 +9,9 @@ use crate::values::Span;
 
 /// How long a client may take.
 #[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]
-#[serde(default = "without_options::<TimeoutArguments>", rename_all = "kebab-case")]
+#[serde(default = "without_options::<TimeoutOptions>", rename_all = "kebab-case")]
 #[command(next_help_heading = "Timeouts")]
-pub struct TimeoutArguments {
+pub struct TimeoutOptions {
     /// For the head of a request, from its first byte to its last.
     #[arg(long, value_name = "TIME", default_value = "10s")]
     pub head_timeout: Span,

@@ -15,13 +15,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::without_options;
-use crate::values::{ListenAddress, Span, Written, in_settings_file, word};
+use crate::values::{ListenAddress, SettingValue, Span, choice, in_settings_file};
 
 /// How connections are encrypted.
 #[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]
-#[serde(default = "without_options::<TlsArguments>", rename_all = "kebab-case")]
+#[serde(default = "without_options::<TlsOptions>", rename_all = "kebab-case")]
 #[command(next_help_heading = "TLS")]
-pub struct TlsArguments {
+pub struct TlsOptions {
     /// Encrypt connections: with a certificate and its key, or with self-signed for development (repeatable).
     ///
     /// The files are in PEM, the certificate with those that lead to an authority behind it; without KEY, the first file
@@ -29,7 +29,7 @@ pub struct TlsArguments {
     /// check; the first is for all other names. The files are read anew when they change. self-signed makes a certificate
     /// for localhost, *.localhost, 127.0.0.1 and ::1 that browsers warn of; its fingerprint is printed.
     #[arg(long, value_name = "CERT[,KEY]|self-signed")]
-    pub tls: Vec<CertificateArgument>,
+    pub tls: Vec<CertificateChoice>,
 
     /// What the authority says of the certificate, to be handed to clients (repeatable: the second is for the second).
     ///
@@ -39,7 +39,7 @@ pub struct TlsArguments {
 
     /// The versions of TLS that are spoken.
     #[arg(long, value_name = "VERSIONS", default_value = "1.2-1.3")]
-    pub tls_versions: VersionsArgument,
+    pub tls_versions: VersionsChoice,
 
     /// The authorities whose certificates clients show, in PEM; clients without one are refused.
     ///
@@ -49,7 +49,7 @@ pub struct TlsArguments {
 
     /// Whether clients must show a certificate, where --tls-client-ca is given, or may.
     #[arg(long, value_name = "required|optional", default_value = "required", hide_possible_values = true)]
-    pub tls_client: ClientArgument,
+    pub tls_client: ClientChoice,
 
     /// For how long browsers shall remember to come with TLS only (Strict-Transport-Security), such as 365d.
     ///
@@ -64,14 +64,14 @@ pub struct TlsArguments {
 
 /// With what the server shows who it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum CertificateArgument {
+pub enum CertificateChoice {
     /// A certificate made for this run.
     SelfSigned,
     /// The files of certificate and key.
     Files(PathBuf, PathBuf),
 }
 
-impl CertificateArgument {
+impl CertificateChoice {
     /// The files.
     pub fn files(&self) -> impl Iterator<Item = &PathBuf> {
         let files = match self {
@@ -82,7 +82,7 @@ impl CertificateArgument {
     }
 }
 
-impl From<OsString> for CertificateArgument {
+impl From<OsString> for CertificateChoice {
     fn from(text: OsString) -> Self {
         if text == "self-signed" {
             return Self::SelfSigned;
@@ -98,7 +98,7 @@ impl From<OsString> for CertificateArgument {
     }
 }
 
-impl FromStr for CertificateArgument {
+impl FromStr for CertificateChoice {
     type Err = Infallible;
 
     fn from_str(text: &str) -> Result<Self, Infallible> {
@@ -106,7 +106,7 @@ impl FromStr for CertificateArgument {
     }
 }
 
-impl fmt::Display for CertificateArgument {
+impl fmt::Display for CertificateChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::SelfSigned => f.write_str("self-signed"),
@@ -116,7 +116,7 @@ impl fmt::Display for CertificateArgument {
     }
 }
 
-impl Written for CertificateArgument {
+impl SettingValue for CertificateChoice {
     fn expected() -> String {
         r#"the files of a certificate and its key, as in "site.pem,site.key", or "self-signed""#.to_owned()
     }
@@ -130,11 +130,11 @@ impl Written for CertificateArgument {
     }
 }
 
-in_settings_file!(CertificateArgument, "Certificate");
+in_settings_file!(CertificateChoice, "Certificate");
 
 /// Versions of TLS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum VersionsArgument {
+pub enum VersionsChoice {
     /// 1.2 alone.
     #[value(name = "1.2", help = None)]
     Tls12,
@@ -148,7 +148,7 @@ pub enum VersionsArgument {
 
 /// Whether clients must show a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ClientArgument {
+pub enum ClientChoice {
     /// They may.
     #[value(help = None)]
     Optional,
@@ -157,8 +157,8 @@ pub enum ClientArgument {
     Required,
 }
 
-word!(VersionsArgument, "VersionsOfTls");
-word!(ClientArgument, "ClientCertificates");
+choice!(VersionsChoice, "VersionsOfTls");
+choice!(ClientChoice, "ClientCertificates");
 
 #[cfg(test)]
 mod tests {
@@ -166,15 +166,15 @@ mod tests {
 
     #[test]
     fn certificates() {
-        let files = |certificate: &str, key: &str| CertificateArgument::Files(certificate.into(), key.into());
+        let files = |certificate: &str, key: &str| CertificateChoice::Files(certificate.into(), key.into());
         for (text, expected) in [
-            ("self-signed", CertificateArgument::SelfSigned),
+            ("self-signed", CertificateChoice::SelfSigned),
             ("./self-signed", files("./self-signed", "./self-signed")),
             ("a.pem", files("a.pem", "a.pem")),
             ("a.pem,a.key", files("a.pem", "a.key")),
             ("a.pem,b,c", files("a.pem", "b,c")),
         ] {
-            assert_eq!(CertificateArgument::from(OsString::from(text)), expected);
+            assert_eq!(CertificateChoice::from(OsString::from(text)), expected);
         }
     }
 }

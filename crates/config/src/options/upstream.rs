@@ -6,42 +6,40 @@ use clap::{Args, ValueEnum};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    BalancingArguments, CertificateArgument, HealthArguments, RetryArguments, StickyArguments, without_options,
-};
-use crate::values::{Count, Span, word};
+use super::{BalancingOptions, CertificateChoice, HealthOptions, RetryOptions, StickyOptions, without_options};
+use crate::values::{Count, Span, choice};
 
 /// How the servers of an upstream are asked.
 #[derive(Clone, Debug, Args)]
-pub struct UpstreamArguments {
+pub struct UpstreamOptions {
     /// How requests are balanced.
     #[command(flatten)]
-    pub balancing: BalancingArguments,
+    pub balancing: BalancingOptions,
     /// Session cookies.
     #[command(flatten)]
-    pub sticky: StickyArguments,
+    pub sticky: StickyOptions,
     /// Timeouts of servers.
     #[command(flatten)]
-    pub timeouts: UpstreamTimeoutArguments,
+    pub timeouts: UpstreamTimeoutOptions,
     /// Connections to servers, and the queue for them.
     #[command(flatten)]
-    pub connections: UpstreamConnectionArguments,
+    pub connections: UpstreamConnectionOptions,
     /// TLS with servers.
     #[command(flatten)]
-    pub tls: UpstreamTlsArguments,
+    pub tls: UpstreamTlsOptions,
     /// Retries.
     #[command(flatten)]
-    pub retries: RetryArguments,
+    pub retries: RetryOptions,
     /// Health checks.
     #[command(flatten)]
-    pub health: HealthArguments,
+    pub health: HealthOptions,
 }
 
 /// How long servers may take.
 #[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]
-#[serde(default = "without_options::<UpstreamTimeoutArguments>", rename_all = "kebab-case")]
+#[serde(default = "without_options::<UpstreamTimeoutOptions>", rename_all = "kebab-case")]
 #[command(next_help_heading = "How long servers may take")]
-pub struct UpstreamTimeoutArguments {
+pub struct UpstreamTimeoutOptions {
     /// For a connection to a server, TLS included; for each attempt.
     #[arg(long, value_name = "TIME", default_value = "2s")]
     pub connect_timeout: Span,
@@ -61,9 +59,9 @@ pub struct UpstreamTimeoutArguments {
 
 /// Connections to servers, and requests that wait for one.
 #[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]
-#[serde(default = "without_options::<UpstreamConnectionArguments>", rename_all = "kebab-case")]
+#[serde(default = "without_options::<UpstreamConnectionOptions>", rename_all = "kebab-case")]
 #[command(next_help_heading = "Connections to servers")]
-pub struct UpstreamConnectionArguments {
+pub struct UpstreamConnectionOptions {
     /// Idle connections that are kept for each server and core; 0 opens one for each request.
     #[arg(long, value_name = "N", default_value = "64")]
     pub keep_idle: Count<0, 65_535>,
@@ -84,14 +82,14 @@ pub struct UpstreamConnectionArguments {
     ///
     /// Each then serves requests of one client only. The servers have to expect it.
     #[arg(long, value_name = "off|v1|v2", default_value = "off", hide_possible_values = true)]
-    pub send_proxy: SendProxyArgument,
+    pub send_proxy: SendProxyChoice,
 }
 
 /// How servers with https are believed.
 #[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]
-#[serde(default = "without_options::<UpstreamTlsArguments>", rename_all = "kebab-case")]
+#[serde(default = "without_options::<UpstreamTlsOptions>", rename_all = "kebab-case")]
 #[command(next_help_heading = "TLS to servers")]
-pub struct UpstreamTlsArguments {
+pub struct UpstreamTlsOptions {
     /// The authorities whose certificates servers with https show, in PEM [default: those of the system]
     #[arg(long, value_name = "FILE")]
     pub server_ca: Option<PathBuf>,
@@ -102,12 +100,12 @@ pub struct UpstreamTlsArguments {
 
     /// The certificate that is shown to servers that ask for one, in PEM; without KEY, the file holds both.
     #[arg(long, value_name = "CERT[,KEY]")]
-    pub server_certificate: Option<CertificateArgument>,
+    pub server_certificate: Option<CertificateChoice>,
 }
 
 /// Which PROXY header connections begin with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum SendProxyArgument {
+pub enum SendProxyChoice {
     /// None.
     #[value(help = None)]
     Off,
@@ -119,4 +117,4 @@ pub enum SendProxyArgument {
     V2,
 }
 
-word!(SendProxyArgument, "SendProxy");
+choice!(SendProxyChoice, "SendProxy");

@@ -12,7 +12,7 @@ use serow_apps::{ApplicationSettings, Interface, Interpreter, Program, WebSocket
 use super::{SettingError, process::ApplicationHost, running::run_as_written};
 use crate::{
     application::Application,
-    options::{ApplicationArguments, BindArgument, InterfaceArgument},
+    options::{ApplicationOptions, BindChoice, InterfaceChoice},
     values::{Count, Size},
 };
 
@@ -20,15 +20,15 @@ use crate::{
 pub fn application(
     name: String,
     application: &OsStr,
-    written: ApplicationArguments,
+    options: ApplicationOptions,
     threads: usize,
     grace: Duration,
     host: &ApplicationHost,
 ) -> Result<Application, SettingError> {
     let of_programs = [
-        ("bind", written.bind != BindArgument::Port),
-        ("check-path", written.check_path.is_some()),
-        ("underscores-in-headers", written.underscores_in_headers),
+        ("bind", options.bind != BindChoice::Port),
+        ("check-path", options.check_path.is_some()),
+        ("underscores-in-headers", options.underscores_in_headers),
     ];
     for (key, is_given) in of_programs {
         if is_given {
@@ -36,8 +36,8 @@ pub fn application(
             return Err(SettingError::new(key, text));
         }
     }
-    let (interface, folder, application) = find(application, &written)?;
-    let interpreter = match &written.interpreter {
+    let (interface, folder, application) = find(application, &options)?;
+    let interpreter = match &options.interpreter {
         Some(words) if words.trim().is_empty() => {
             return Err(SettingError::new("interpreter", "`interpreter` is nothing: write a command, as in ruby"));
         }
@@ -45,63 +45,63 @@ pub fn application(
         None => Interpreter::of(interface, &folder),
     };
     let program = Program { interface, application, interpreter };
-    if written.out_of_band_gc.is_some() && interface != Interface::Rack {
+    if options.out_of_band_gc.is_some() && interface != Interface::Rack {
         let text = "`out-of-band-gc` is for Ruby only: leave it out";
         return Err(SettingError::new("out-of-band-gc", text));
     }
-    if !written.refork_after.is_empty() {
-        refuse_reforking(&written, interface)?;
+    if !options.refork_after.is_empty() {
+        refuse_reforking(&options, interface)?;
     }
     let mut settings = ApplicationSettings::new(name, program, folder);
     settings.run.processes = NonZero::new(threads).unwrap_or(NonZero::<usize>::MIN);
-    run_as_written(&mut settings.run, &written, grace, host)?;
-    if let Some(threads) = written.threads {
+    run_as_written(&mut settings.run, &options, grace, host)?;
+    if let Some(threads) = options.threads {
         settings.concurrency = NonZero::new(threads.in_memory()).unwrap_or(NonZero::<usize>::MIN);
     }
-    if let Some(root) = &written.root_path {
+    if let Some(root) = &options.root_path {
         settings.root_path = root_path(root)?;
     }
-    settings.detects_asgi = written.interface == InterfaceArgument::Auto;
-    settings.preload = written.preload;
-    settings.out_of_band_gc = written.out_of_band_gc.map(Count::get);
-    settings.refork_after = written.refork_after.iter().map(|count| count.get().into()).collect();
-    settings.websocket = websocket(&written, interface)?;
-    settings.development = written.dev;
+    settings.detects_asgi = options.interface == InterfaceChoice::Auto;
+    settings.preload = options.preload;
+    settings.out_of_band_gc = options.out_of_band_gc.map(Count::get);
+    settings.refork_after = options.refork_after.iter().map(|count| count.get().into()).collect();
+    settings.websocket = websocket(&options, interface)?;
+    settings.development = options.dev;
     Ok(Application::Bridged(serow_apps::Application::new(settings, threads)))
 }
 
 /// A path without an end slash; `/` is none. What is no plain path could not be compared with those of requests.
-fn root_path(written: &str) -> Result<String, SettingError> {
-    let root = written.trim_end_matches('/');
+fn root_path(options: &str) -> Result<String, SettingError> {
+    let root = options.trim_end_matches('/');
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
     match (root.is_empty() || root.starts_with('/')) && !root.contains("//") && root.bytes().all(is_plain) {
         true => Ok(root.to_owned()),
         false => {
             let text =
-                format!("`root-path`: {written:?} is no path of letters, digits and -._~: write one as in /shop");
+                format!("`root-path`: {options:?} is no path of letters, digits and -._~: write one as in /shop");
             Err(SettingError::new("root-path", text))
         }
     }
 }
 
 /// How WebSockets are carried, where the interface has such.
-fn websocket(written: &ApplicationArguments, interface: Interface) -> Result<WebSocketSettings, SettingError> {
-    let given = [("websocket-ping", written.websocket_ping.is_some()), ("max-message", written.max_message.is_some())];
+fn websocket(options: &ApplicationOptions, interface: Interface) -> Result<WebSocketSettings, SettingError> {
+    let given = [("websocket-ping", options.websocket_ping.is_some()), ("max-message", options.max_message.is_some())];
     if let Some((key, _)) = given.into_iter().find(|(_, is_given)| *is_given && interface != Interface::Asgi) {
         return Err(SettingError::new(key, format!("`{key}` is for ASGI's WebSockets only: leave it out")));
     }
     let usual = WebSocketSettings::default();
     Ok(WebSocketSettings {
-        ping: written.websocket_ping.map_or(usual.ping, |ping| ping.0),
-        message: written.max_message.map_or(usual.message, Size::in_memory),
+        ping: options.websocket_ping.map_or(usual.ping, |ping| ping.0),
+        message: options.max_message.map_or(usual.message, Size::in_memory),
     })
 }
 
 /// Where workers cannot be forked anew.
-fn refuse_reforking(written: &ApplicationArguments, interface: Interface) -> Result<(), SettingError> {
+fn refuse_reforking(options: &ApplicationOptions, interface: Interface) -> Result<(), SettingError> {
     let text = match interface {
-        Interface::Rack if !written.preload => "`refork-after` needs `preload`: write both, or none",
-        Interface::Rack if written.threads.is_some_and(|threads| threads.get() > 1) => {
+        Interface::Rack if !options.preload => "`refork-after` needs `preload`: write both, or none",
+        Interface::Rack if options.threads.is_some_and(|threads| threads.get() > 1) => {
             "`refork-after` is for one request at a time: leave out `threads`, since a fork takes one thread along only"
         }
         Interface::Rack => return Ok(()),
@@ -127,18 +127,18 @@ fn interface_by_name(text: &str) -> Option<Interface> {
 }
 
 /// By which interface, in which folder, and by which name there the application is called.
-fn find(application: &OsStr, written: &ApplicationArguments) -> Result<(Interface, PathBuf, String), SettingError> {
+fn find(application: &OsStr, options: &ApplicationOptions) -> Result<(Interface, PathBuf, String), SettingError> {
     let wrong = |text: String| SettingError::new("application", text);
     let Some(text) = application.to_str() else {
         return Err(wrong(format!("`application` {application:?} is not written in UTF-8: rename the file")));
     };
-    let interface = match (written.interface, interface_by_name(text)) {
-        (InterfaceArgument::Rack, _) => Interface::Rack,
-        (InterfaceArgument::Psgi, _) => Interface::Psgi,
-        (InterfaceArgument::Wsgi, _) => Interface::Wsgi,
-        (InterfaceArgument::Asgi, _) => Interface::Asgi,
-        (InterfaceArgument::Auto, Some(interface)) => interface,
-        (InterfaceArgument::Auto, None) => {
+    let interface = match (options.interface, interface_by_name(text)) {
+        (InterfaceChoice::Rack, _) => Interface::Rack,
+        (InterfaceChoice::Psgi, _) => Interface::Psgi,
+        (InterfaceChoice::Wsgi, _) => Interface::Wsgi,
+        (InterfaceChoice::Asgi, _) => Interface::Asgi,
+        (InterfaceChoice::Auto, Some(interface)) => interface,
+        (InterfaceChoice::Auto, None) => {
             return Err(wrong(format!(
                 "`application` {text:?} could be anything: name config.ru, app.psgi or module:callable, or say `interface`"
             )));
@@ -147,7 +147,7 @@ fn find(application: &OsStr, written: &ApplicationArguments) -> Result<(Interfac
     let is_module = matches!(interface, Interface::Wsgi | Interface::Asgi) && !text.ends_with(".py");
     let path = Path::new(text);
     let folder_of_file = if is_module { Path::new("") } else { path.parent().unwrap_or(Path::new("")) };
-    let folder = written.chdir.clone().unwrap_or_else(|| folder_of_file.to_owned());
+    let folder = options.chdir.clone().unwrap_or_else(|| folder_of_file.to_owned());
     let folder = std::path::absolute(if folder.as_os_str().is_empty() { Path::new(".") } else { &folder })
         .and_then(|folder| folder.canonicalize())
         .map_err(|error| {

@@ -4,26 +4,26 @@ use serow::is_token_byte;
 use serow_proxy::{CheckKind, CheckSettings, CheckStart, HttpCheck};
 
 use super::SettingError;
-use crate::options::{CheckArgument, CheckStartArgument, HealthArguments, without_options};
+use crate::options::{CheckChoice, CheckStartChoice, HealthOptions, without_options};
 
 /// How servers are asked; nothing where they are not.
-pub(super) fn check_settings(written: HealthArguments) -> Result<Option<CheckSettings>, SettingError> {
+pub(super) fn check_settings(options: HealthOptions) -> Result<Option<CheckSettings>, SettingError> {
     let wanted = [
-        (CheckArgument::Http, setting_of_http(&written)),
-        (CheckArgument::Grpc, written.check_service.as_ref().map(|_| "check-service")),
-        (written.check, None),
+        (CheckChoice::Http, setting_of_http(&options)),
+        (CheckChoice::Grpc, options.check_service.as_ref().map(|_| "check-service")),
+        (options.check, None),
     ];
     let wanted = wanted.into_iter().filter_map(|(kind, key)| Some((kind, key?)));
-    if let Some((kind, key)) = wanted.into_iter().find(|(kind, _)| *kind != written.check) {
+    if let Some((kind, key)) = wanted.into_iter().find(|(kind, _)| *kind != options.check) {
         return Err(SettingError::new(key, format!("`{key}` needs `check` {kind}: write both, or none")));
     }
-    if written.check == CheckArgument::Off {
-        return match setting_of_any(&written) {
+    if options.check == CheckChoice::Off {
+        return match setting_of_any(&options) {
             Some(key) => Err(SettingError::new(key, format!("`{key}` needs `check`: write tcp, http or grpc there"))),
             None => Ok(None),
         };
     }
-    let (interval, timeout) = (written.check_interval.0, written.check_timeout.0);
+    let (interval, timeout) = (options.check_interval.0, options.check_timeout.0);
     for (key, time) in [("check-interval", interval), ("check-timeout", timeout)] {
         if time.is_zero() {
             return Err(SettingError::new(key, format!("`{key}` is nothing: write a time, as in 1s")));
@@ -32,24 +32,24 @@ pub(super) fn check_settings(written: HealthArguments) -> Result<Option<CheckSet
     Ok(Some(CheckSettings {
         interval,
         timeout,
-        rise: written.check_rise.get(),
-        fall: written.check_fall.get(),
-        start: match written.check_start {
-            CheckStartArgument::Up => CheckStart::Up,
-            CheckStartArgument::Down => CheckStart::Down,
+        rise: options.check_rise.get(),
+        fall: options.check_fall.get(),
+        start: match options.check_start {
+            CheckStartChoice::Up => CheckStart::Up,
+            CheckStartChoice::Down => CheckStart::Down,
         },
-        port: written.check_port.and_then(|port| u16::try_from(port.get()).ok()),
-        kind: match written.check {
-            CheckArgument::Off | CheckArgument::Tcp => CheckKind::Tcp,
-            CheckArgument::Http => CheckKind::Http(http_check(written)?),
-            CheckArgument::Grpc => CheckKind::Grpc(written.check_service.unwrap_or_default()),
+        port: options.check_port.and_then(|port| u16::try_from(port.get()).ok()),
+        kind: match options.check {
+            CheckChoice::Off | CheckChoice::Tcp => CheckKind::Tcp,
+            CheckChoice::Http => CheckKind::Http(http_check(options)?),
+            CheckChoice::Grpc => CheckKind::Grpc(options.check_service.unwrap_or_default()),
         },
     }))
 }
 
-fn http_check(written: HealthArguments) -> Result<HttpCheck, SettingError> {
-    let defaults: HealthArguments = without_options();
-    let HealthArguments { check_path, check_host, check_send, check_expect, check_body, check_header, .. } = written;
+fn http_check(options: HealthOptions) -> Result<HttpCheck, SettingError> {
+    let defaults: HealthOptions = without_options();
+    let HealthOptions { check_path, check_host, check_send, check_expect, check_body, check_header, .. } = options;
     if check_send.is_some() && (check_path != defaults.check_path || check_host.is_some()) {
         let text = "`check-send` is the whole request: leave out `check-path` and `check-host`";
         return Err(SettingError::new("check-send", text));
@@ -73,29 +73,29 @@ fn http_check(written: HealthArguments) -> Result<HttpCheck, SettingError> {
 }
 
 /// What is about a request, and given.
-fn setting_of_http(written: &HealthArguments) -> Option<&'static str> {
-    let defaults: HealthArguments = without_options();
+fn setting_of_http(options: &HealthOptions) -> Option<&'static str> {
+    let defaults: HealthOptions = without_options();
     let given = [
-        ("check-path", written.check_path != defaults.check_path),
-        ("check-host", written.check_host.is_some()),
-        ("check-expect", written.check_expect != defaults.check_expect),
-        ("check-body", written.check_body.is_some()),
-        ("check-header", written.check_header.is_some()),
-        ("check-send", written.check_send.is_some()),
+        ("check-path", options.check_path != defaults.check_path),
+        ("check-host", options.check_host.is_some()),
+        ("check-expect", options.check_expect != defaults.check_expect),
+        ("check-body", options.check_body.is_some()),
+        ("check-header", options.check_header.is_some()),
+        ("check-send", options.check_send.is_some()),
     ];
     given.into_iter().find(|(_, is_given)| *is_given).map(|(key, _)| key)
 }
 
 /// What is about any check, and given.
-fn setting_of_any(written: &HealthArguments) -> Option<&'static str> {
-    let defaults: HealthArguments = without_options();
+fn setting_of_any(options: &HealthOptions) -> Option<&'static str> {
+    let defaults: HealthOptions = without_options();
     let given = [
-        ("check-interval", written.check_interval != defaults.check_interval),
-        ("check-timeout", written.check_timeout != defaults.check_timeout),
-        ("check-rise", written.check_rise != defaults.check_rise),
-        ("check-fall", written.check_fall != defaults.check_fall),
-        ("check-start", written.check_start != defaults.check_start),
-        ("check-port", written.check_port.is_some()),
+        ("check-interval", options.check_interval != defaults.check_interval),
+        ("check-timeout", options.check_timeout != defaults.check_timeout),
+        ("check-rise", options.check_rise != defaults.check_rise),
+        ("check-fall", options.check_fall != defaults.check_fall),
+        ("check-start", options.check_start != defaults.check_start),
+        ("check-port", options.check_port.is_some()),
     ];
     given.into_iter().find(|(_, is_given)| *is_given).map(|(key, _)| key)
 }

@@ -5,21 +5,21 @@ use serow_files::{
 };
 
 use super::SettingError;
-use crate::options::{CachingArguments, ContentArguments, FolderArguments, ListingArgument, SymlinksArgument};
+use crate::options::{CachingOptions, ContentOptions, FolderOptions, ListingChoice, SymlinksChoice};
 
 /// How a folder is served, where so many of its files may be kept open.
-pub fn folder_settings(written: FolderArguments, cached_files: usize) -> Result<FilesSettings, SettingError> {
-    let FolderArguments { content, caching } = written;
+pub fn folder_settings(options: FolderOptions, cached_files: usize) -> Result<FilesSettings, SettingError> {
+    let FolderOptions { content, caching } = options;
     Ok(FilesSettings {
         compression: compression(&content),
         cache: cache(&caching, cached_files),
         freshness: freshness(caching)?,
         index: content.index,
         listing: match content.listing {
-            ListingArgument::On => Listing::Negotiated,
-            ListingArgument::Off => Listing::Off,
-            ListingArgument::Html => Listing::Html,
-            ListingArgument::Json => Listing::Json,
+            ListingChoice::On => Listing::Negotiated,
+            ListingChoice::Off => Listing::Off,
+            ListingChoice::Html => Listing::Html,
+            ListingChoice::Json => Listing::Json,
         },
         listing_limit: content.listing_limit.in_memory(),
         media_types: content.media_type.into_iter().map(|rule| (rule.ending, rule.media_type)).collect(),
@@ -30,33 +30,33 @@ pub fn folder_settings(written: FolderArguments, cached_files: usize) -> Result<
         not_found: content.not_found,
         hidden: if content.hidden { Hidden::Serve } else { Hidden::Refuse },
         symlinks: match content.symlinks {
-            SymlinksArgument::Within => Symlinks::WithinRoot,
-            SymlinksArgument::None => Symlinks::Refuse,
+            SymlinksChoice::Within => Symlinks::WithinRoot,
+            SymlinksChoice::None => Symlinks::Refuse,
         },
         zero_copy: content.sendfile.is_on(),
     })
 }
 
-fn compression(written: &ContentArguments) -> Option<Compression> {
-    let (smallest, largest) = (written.compress_smallest.0, written.compress_largest.0);
+fn compression(options: &ContentOptions) -> Option<Compression> {
+    let (smallest, largest) = (options.compress_smallest.0, options.compress_largest.0);
     let defaults = Compression::default();
-    let codings = written.compress.clone().or(defaults.codings);
+    let codings = options.compress.clone().or(defaults.codings);
     (!codings.is_empty()).then_some(Compression { codings, smallest, largest, ..defaults })
 }
 
-fn cache(written: &CachingArguments, cached_files: usize) -> CacheLimits {
+fn cache(options: &CachingOptions, cached_files: usize) -> CacheLimits {
     CacheLimits {
-        entries: written.cache_entries.in_memory(),
+        entries: options.cache_entries.in_memory(),
         open_files: cached_files,
-        bytes: written.cache_memory.in_memory(),
-        body: written.cache_largest.0,
+        bytes: options.cache_memory.in_memory(),
+        body: options.cache_largest.0,
     }
 }
 
 /// Rules with a pattern first, in their order, those in words before those in durations; then the one without.
-fn freshness(written: CachingArguments) -> Result<Vec<FreshnessRule>, SettingError> {
-    let in_words = written.cache_control.into_iter().map(|rule| (rule.pattern, Freshness::Directives(rule.directives)));
-    let durations = written.expires.into_iter().map(|rule| (rule.pattern, Freshness::For(rule.span.0)));
+fn freshness(options: CachingOptions) -> Result<Vec<FreshnessRule>, SettingError> {
+    let in_words = options.cache_control.into_iter().map(|rule| (rule.pattern, Freshness::Directives(rule.directives)));
+    let durations = options.expires.into_iter().map(|rule| (rule.pattern, Freshness::For(rule.span.0)));
     let (mut rules, mut without_pattern) = (Vec::new(), Vec::new());
     for (pattern, freshness) in in_words.chain(durations) {
         match pattern {
@@ -80,16 +80,16 @@ mod tests {
 
     use super::*;
 
-    fn written(options: &[&str]) -> FolderArguments {
-        let command = FolderArguments::augment_args(Command::new("serow").no_binary_name(true));
-        FolderArguments::from_arg_matches(&command.get_matches_from(options)).unwrap()
+    fn options(arguments: &[&str]) -> FolderOptions {
+        let command = FolderOptions::augment_args(Command::new("serow").no_binary_name(true));
+        FolderOptions::from_arg_matches(&command.get_matches_from(arguments)).unwrap()
     }
 
     #[test]
     fn without_options_the_files_have_their_own_defaults() {
         // A newcomer wants to see what is in the folder; whoever builds a site with the library does not.
         let expected = FilesSettings { listing: Listing::Negotiated, ..FilesSettings::default() };
-        let settings = folder_settings(written(&[]), 128).unwrap();
+        let settings = folder_settings(options(&[]), 128).unwrap();
         assert_eq!(format!("{settings:?}"), format!("{expected:?}"));
     }
 
@@ -103,8 +103,8 @@ mod tests {
             rule("/a/*", Freshness::For(Duration::from_secs(10_800))),
             rule("*", Freshness::For(Duration::from_secs(3600))),
         ];
-        assert_eq!(freshness(written(&words).caching).unwrap(), expected);
-        let twice = freshness(written(&["--expires=1h", "--cache-control=no-cache"]).caching);
+        assert_eq!(freshness(options(&words).caching).unwrap(), expected);
+        let twice = freshness(options(&["--expires=1h", "--cache-control=no-cache"]).caching);
         assert!(twice.unwrap_err().text.contains("only one"));
     }
 }

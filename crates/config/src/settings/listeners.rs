@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use serow::{Address, Scheme, Server};
 
 use super::{SettingError, inherited, tls::Redirected};
-use crate::options::{ListeningArguments, TlsArguments};
+use crate::options::{ListeningOptions, TlsOptions};
 
 /// A place to listen at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,8 +47,8 @@ impl ListenerSettings {
 
 /// The listeners, those with TLS as they are written, and who of those that come without it are sent there.
 pub(super) fn listeners(
-    listening: &ListeningArguments,
-    tls: &TlsArguments,
+    listening: &ListeningOptions,
+    tls: &TlsOptions,
     has_certificate: bool,
 ) -> Result<(Vec<ListenerSettings>, Redirected), SettingError> {
     let mut listeners = Vec::new();

@@ -5,18 +5,18 @@ use serow_router::HeaderChanges;
 
 use super::SettingError;
 use crate::{
-    options::{ForwardedArgument, ForwardingArguments, LogArgument, LoggingArguments},
+    options::{ForwardedChoice, ForwardingOptions, LogDestination, LoggingOptions},
     values::Field,
 };
 
 /// Whether there is an access log that says which servers were asked.
-pub fn reads_attempts(written: &LoggingArguments) -> bool {
-    written.access_log != LogArgument::Off && written.access_log_format.0.reads_attempts()
+pub fn reads_attempts(options: &LoggingOptions) -> bool {
+    options.access_log != LogDestination::Off && options.access_log_format.0.reads_attempts()
 }
 
 /// How requests are changed on their way.
-pub fn forwarding_settings(written: ForwardingArguments) -> Result<ForwardingSettings, SettingError> {
-    let ForwardingArguments {
+pub fn forwarding_settings(options: ForwardingOptions) -> Result<ForwardingSettings, SettingError> {
+    let ForwardingOptions {
         host,
         strip_prefix,
         add_prefix,
@@ -26,13 +26,13 @@ pub fn forwarding_settings(written: ForwardingArguments) -> Result<ForwardingSet
         set_header,
         set_response_header,
         buffer_requests,
-    } = written;
+    } = options;
     let trusted = trust.into_iter().map(|network| network.0).collect();
     let fields = match forwarded {
-        ForwardedArgument::X => ForwardedFields::X,
-        ForwardedArgument::Standard => ForwardedFields::Standard,
-        ForwardedArgument::Both => ForwardedFields::Both,
-        ForwardedArgument::Off => ForwardedFields::Off,
+        ForwardedChoice::X => ForwardedFields::X,
+        ForwardedChoice::Standard => ForwardedFields::Standard,
+        ForwardedChoice::Both => ForwardedFields::Both,
+        ForwardedChoice::Off => ForwardedFields::Off,
     };
     if let Some(number) = set_header.iter().position(|field| field.name.eq_ignore_ascii_case("host")) {
         let text = "`set-header` cannot set Host: write `host`";

@@ -6,37 +6,37 @@ use serow_apps::{Lifetime, RunSettings};
 use serow_proxy::QueueSettings;
 
 use super::{SettingError, process::ApplicationHost};
-use crate::options::ApplicationArguments;
+use crate::options::ApplicationOptions;
 
 /// Has the processes run as it is written; there are as many as before where that says nothing of it. Those that leave may
 /// take so long.
 pub(super) fn run_as_written(
     run: &mut RunSettings,
-    written: &ApplicationArguments,
+    options: &ApplicationOptions,
     grace: Duration,
     host: &ApplicationHost,
 ) -> Result<(), SettingError> {
-    let environment = written.env.iter().map(|variable| (variable.name.clone().into(), variable.value.clone().into()));
+    let environment = options.env.iter().map(|variable| (variable.name.clone().into(), variable.value.clone().into()));
     run.environment = environment.collect();
-    run.processes = written.processes.and_then(|count| NonZero::new(count.in_memory())).unwrap_or(run.processes);
-    run.timeout = written.app_timeout.0;
-    run.start_timeout = written.start_timeout.0;
-    run.queue = QueueSettings { length: written.queue.in_memory(), patience: written.queue_timeout.0 };
-    run.lifetime = lifetime(written)?;
-    run.trusted = written.trust.iter().map(|network| network.0).collect();
-    run.spawn_interval = written.spawn_interval.0;
-    run.memory_limit = written.memory_limit.map(|size| size.0);
+    run.processes = options.processes.and_then(|count| NonZero::new(count.in_memory())).unwrap_or(run.processes);
+    run.timeout = options.app_timeout.0;
+    run.start_timeout = options.start_timeout.0;
+    run.queue = QueueSettings { length: options.queue.in_memory(), patience: options.queue_timeout.0 };
+    run.lifetime = lifetime(options)?;
+    run.trusted = options.trust.iter().map(|network| network.0).collect();
+    run.spawn_interval = options.spawn_interval.0;
+    run.memory_limit = options.memory_limit.map(|size| size.0);
     run.grace = grace;
     run.open_files = host.open_files;
     run.output = host.output;
     Ok(())
 }
 
-fn lifetime(written: &ApplicationArguments) -> Result<Option<Lifetime>, SettingError> {
+fn lifetime(options: &ApplicationOptions) -> Result<Option<Lifetime>, SettingError> {
     let number = |count: u32| u64::from(count);
     let wrong = |text| Err(SettingError::new("min-requests", text));
-    let least = written.min_requests.map(|least| number(least.get()));
-    match (least, written.max_requests.map(|most| number(most.get()))) {
+    let least = options.min_requests.map(|least| number(least.get()));
+    match (least, options.max_requests.map(|most| number(most.get()))) {
         (None, None) => Ok(None),
         (Some(_), None) => wrong("`min-requests` needs `max-requests`: write both, or none"),
         (Some(least), Some(most)) if least > most => {

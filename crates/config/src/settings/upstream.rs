@@ -10,8 +10,8 @@ use serow_proxy::{
 use super::{SettingError, check::check_settings};
 use crate::{
     options::{
-        BalanceArgument, BalancingArguments, CertificateArgument, RetryArguments, SendProxyArgument, StickyArgument,
-        StickyArguments, StickyValueArgument, UpstreamArguments, UpstreamTlsArguments, without_options,
+        BalanceChoice, BalancingOptions, CertificateChoice, RetryOptions, SendProxyChoice, StickyChoice, StickyOptions,
+        StickyValueChoice, UpstreamOptions, UpstreamTlsOptions, without_options,
     },
     values::{RetryCause, ServerRule},
 };
@@ -20,9 +20,9 @@ use crate::{
 pub fn upstream_settings(
     name: String,
     servers: &[ServerRule],
-    written: UpstreamArguments,
+    options: UpstreamOptions,
 ) -> Result<UpstreamSettings, SettingError> {
-    let UpstreamArguments { balancing, sticky, timeouts, connections, tls, retries, health } = written;
+    let UpstreamOptions { balancing, sticky, timeouts, connections, tls, retries, health } = options;
     let servers: Vec<_> = servers.iter().map(|server| server.0.clone()).collect();
     refuse_servers(&servers)?;
     Ok(UpstreamSettings {
@@ -45,9 +45,9 @@ pub fn upstream_settings(
         check: check_settings(health)?,
         encryption: encryption(&tls, &servers)?,
         proxy_header: match connections.send_proxy {
-            SendProxyArgument::Off => None,
-            SendProxyArgument::V1 => Some(ProxyHeader::Version1),
-            SendProxyArgument::V2 => Some(ProxyHeader::Version2),
+            SendProxyChoice::Off => None,
+            SendProxyChoice::V1 => Some(ProxyHeader::Version1),
+            SendProxyChoice::V2 => Some(ProxyHeader::Version2),
         },
         servers,
     })
@@ -79,39 +79,39 @@ fn refuse_servers(servers: &[ServerSettings]) -> Result<(), SettingError> {
     Err(SettingError::new("servers", text))
 }
 
-fn balancing(written: &BalancingArguments) -> Result<Balancing, SettingError> {
-    let defaults: BalancingArguments = without_options();
-    if written.balance != BalanceArgument::Hash && written.hash_key != defaults.hash_key {
+fn balancing(options: &BalancingOptions) -> Result<Balancing, SettingError> {
+    let defaults: BalancingOptions = without_options();
+    if options.balance != BalanceChoice::Hash && options.hash_key != defaults.hash_key {
         return Err(SettingError::new("hash-key", "`hash-key` needs `balance` hash: write both, or none"));
     }
-    Ok(match written.balance {
-        BalanceArgument::RoundRobin => Balancing::RoundRobin,
-        BalanceArgument::LeastRequests => Balancing::LeastRequests,
-        BalanceArgument::Latency => Balancing::Latency,
-        BalanceArgument::Hash => Balancing::Hash(written.hash_key.0.clone()),
+    Ok(match options.balance {
+        BalanceChoice::RoundRobin => Balancing::RoundRobin,
+        BalanceChoice::LeastRequests => Balancing::LeastRequests,
+        BalanceChoice::Latency => Balancing::Latency,
+        BalanceChoice::Hash => Balancing::Hash(options.hash_key.0.clone()),
     })
 }
 
-fn sticky(written: StickyArguments) -> Result<Option<StickySettings>, SettingError> {
-    let mode = match written.sticky {
-        StickyArgument::Off => None,
-        StickyArgument::Insert => Some(StickyMode::Insert),
-        StickyArgument::Prefix => Some(StickyMode::Prefix),
-        StickyArgument::Rewrite => Some(StickyMode::Rewrite),
+fn sticky(options: StickyOptions) -> Result<Option<StickySettings>, SettingError> {
+    let mode = match options.sticky {
+        StickyChoice::Off => None,
+        StickyChoice::Insert => Some(StickyMode::Insert),
+        StickyChoice::Prefix => Some(StickyMode::Prefix),
+        StickyChoice::Rewrite => Some(StickyMode::Rewrite),
     };
-    if let Some(key) = setting_of_no_cookie(&written) {
+    if let Some(key) = setting_of_no_cookie(&options) {
         let text = match mode {
             None => format!("`{key}` needs `sticky`: write insert, prefix or rewrite there"),
             Some(_) => format!("`{key}` needs `sticky` insert: other cookies are set by the servers themselves"),
         };
         return Err(SettingError::new(key, text));
     }
-    let is_token = !written.sticky_cookie.is_empty() && written.sticky_cookie.bytes().all(serow::is_token_byte);
+    let is_token = !options.sticky_cookie.is_empty() && options.sticky_cookie.bytes().all(serow::is_token_byte);
     if !is_token {
-        let text = format!("`sticky-cookie` {:?} is no name: write letters and digits", written.sticky_cookie);
+        let text = format!("`sticky-cookie` {:?} is no name: write letters and digits", options.sticky_cookie);
         return Err(SettingError::new("sticky-cookie", text));
     }
-    for (key, text) in [("sticky-domain", written.sticky_domain.as_ref()), ("sticky-path", Some(&written.sticky_path))]
+    for (key, text) in [("sticky-domain", options.sticky_domain.as_ref()), ("sticky-path", Some(&options.sticky_path))]
     {
         // RFC 6265 §4.1.1: whatever an attribute's value may be.
         let is_value = |text: &str| text.bytes().all(|byte| (0x20..0x7f).contains(&byte) && byte != b';');
@@ -121,63 +121,60 @@ fn sticky(written: StickyArguments) -> Result<Option<StickySettings>, SettingErr
         }
     }
     Ok(mode.map(|mode| StickySettings {
-        cookie: written.sticky_cookie,
+        cookie: options.sticky_cookie,
         mode,
-        value: match written.sticky_value {
-            StickyValueArgument::Plain => StickyValue::Plain,
-            StickyValueArgument::Hashed => StickyValue::Hashed,
+        value: match options.sticky_value {
+            StickyValueChoice::Plain => StickyValue::Plain,
+            StickyValueChoice::Hashed => StickyValue::Hashed,
         },
-        domain: written.sticky_domain,
-        path: written.sticky_path,
-        max_age: written.sticky_max_age.map(|time| time.0),
-        fallback: written.sticky_fallback.is_on(),
+        domain: options.sticky_domain,
+        path: options.sticky_path,
+        max_age: options.sticky_max_age.map(|time| time.0),
+        fallback: options.sticky_fallback.is_on(),
     }))
 }
 
 /// What is said of a cookie where there is none, or of its attributes where others set them.
-fn setting_of_no_cookie(written: &StickyArguments) -> Option<&'static str> {
-    let defaults: StickyArguments = without_options();
+fn setting_of_no_cookie(options: &StickyOptions) -> Option<&'static str> {
+    let defaults: StickyOptions = without_options();
     let attributes = [
-        ("sticky-max-age", written.sticky_max_age.is_some()),
-        ("sticky-domain", written.sticky_domain.is_some()),
-        ("sticky-path", written.sticky_path != defaults.sticky_path),
+        ("sticky-max-age", options.sticky_max_age.is_some()),
+        ("sticky-domain", options.sticky_domain.is_some()),
+        ("sticky-path", options.sticky_path != defaults.sticky_path),
     ];
     let others = [
-        ("sticky-cookie", written.sticky_cookie != defaults.sticky_cookie),
-        ("sticky-value", written.sticky_value != defaults.sticky_value),
-        ("sticky-fallback", !written.sticky_fallback.is_on()),
+        ("sticky-cookie", options.sticky_cookie != defaults.sticky_cookie),
+        ("sticky-value", options.sticky_value != defaults.sticky_value),
+        ("sticky-fallback", !options.sticky_fallback.is_on()),
     ];
-    let given: Vec<_> = match written.sticky {
-        StickyArgument::Insert => Vec::new(),
-        StickyArgument::Prefix | StickyArgument::Rewrite => attributes.into(),
-        StickyArgument::Off => attributes.into_iter().chain(others).collect(),
+    let given: Vec<_> = match options.sticky {
+        StickyChoice::Insert => Vec::new(),
+        StickyChoice::Prefix | StickyChoice::Rewrite => attributes.into(),
+        StickyChoice::Off => attributes.into_iter().chain(others).collect(),
     };
     given.into_iter().find(|(_, is_given)| *is_given).map(|(key, _)| key)
 }
 
-fn retries(written: &RetryArguments) -> RetrySettings {
-    let causes: Vec<_> = written.retry_on.iter().flat_map(|causes| &causes.0).collect();
+fn retries(options: &RetryOptions) -> RetrySettings {
+    let causes: Vec<_> = options.retry_on.iter().flat_map(|causes| &causes.0).collect();
     let statuses = causes.iter().filter_map(|cause| match cause {
         RetryCause::Status(range) => Some(range.0.clone()),
         RetryCause::Connect | RetryCause::Timeout | RetryCause::Broken => None,
     });
     RetrySettings {
-        tries: written.tries.get(),
+        tries: options.tries.get(),
         on_connect: causes.contains(&&RetryCause::Connect),
         on_timeout: causes.contains(&&RetryCause::Timeout),
         on_broken: causes.contains(&&RetryCause::Broken),
         on_status: statuses.flatten().filter_map(|status| StatusCode::from_u16(status).ok()).collect(),
-        all_methods: written.retry_all_methods,
-        budget: written.retry_budget.get(),
+        all_methods: options.retry_all_methods,
+        budget: options.retry_budget.get(),
     }
 }
 
 /// How connections to servers with https are encrypted; nothing where there is none.
-fn encryption(
-    written: &UpstreamTlsArguments,
-    servers: &[ServerSettings],
-) -> Result<Option<TlsConnector>, SettingError> {
-    let UpstreamTlsArguments { server_ca, server_insecure, server_certificate } = written;
+fn encryption(options: &UpstreamTlsOptions, servers: &[ServerSettings]) -> Result<Option<TlsConnector>, SettingError> {
+    let UpstreamTlsOptions { server_ca, server_insecure, server_certificate } = options;
     if !servers.iter().any(|server| server.address.scheme == Scheme::Https) {
         let given = [
             ("server-ca", server_ca.is_some()),
@@ -202,10 +199,10 @@ fn encryption(
     };
     let certificate = match server_certificate {
         None => None,
-        Some(CertificateArgument::Files(certificate, key)) => {
+        Some(CertificateChoice::Files(certificate, key)) => {
             Some(CertificateFiles { certificate: certificate.clone(), key: key.clone(), ocsp_response: None })
         }
-        Some(CertificateArgument::SelfSigned) => {
+        Some(CertificateChoice::SelfSigned) => {
             let text = "`server-certificate`: no server believes a self-signed one; name the files of another";
             return Err(SettingError::new("server-certificate", text));
         }

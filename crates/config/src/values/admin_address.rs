@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr};
 use serde_json::{Value, json};
 use serow::{Address, AddressError};
 
-use super::{Written, in_settings_file};
+use super::{SettingValue, in_settings_file};
 
 /// An address that only this machine reaches.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,7 +74,7 @@ impl fmt::Display for AdminAddress {
     }
 }
 
-impl Written for AdminAddress {
+impl SettingValue for AdminAddress {
     fn expected() -> String {
         r#"an address that only this machine reaches, as in "unix:/path" or "127.0.0.1:9000""#.to_owned()
     }

@@ -2,7 +2,7 @@
 
 use std::{str::FromStr, time::Duration};
 
-use super::{Unreadable, leading_number};
+use super::{ValueError, leading_number};
 
 /// A number of things, at least one; `k`, `M` and `G` are powers of 1,000, as in wrk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,48 +24,48 @@ impl Amount {
 }
 
 impl FromStr for Amount {
-    type Err = Unreadable;
+    type Err = ValueError;
 
-    fn from_str(text: &str) -> Result<Self, Unreadable> {
-        let unreadable = || Unreadable::new(text, "not a number of at least 1: write it as in 100 1k 2M");
-        let (number, unit) = leading_number(text).ok_or_else(unreadable)?;
-        let unit = metric(unit).ok_or_else(unreadable)?;
-        number.checked_mul(unit).filter(|number| *number > 0).map(Self).ok_or_else(unreadable)
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        let error = || ValueError::new(text, "not a number of at least 1: write it as in 100 1k 2M");
+        let (number, unit) = leading_number(text).ok_or_else(error)?;
+        let unit = metric(unit).ok_or_else(error)?;
+        number.checked_mul(unit).filter(|number| *number > 0).map(Self).ok_or_else(error)
     }
 }
 
 impl FromStr for Period {
-    type Err = Unreadable;
+    type Err = ValueError;
 
-    fn from_str(text: &str) -> Result<Self, Unreadable> {
-        let unreadable =
-            || Unreadable::new(text, "not a time: write seconds, or a number with unit, as in 10 500ms 90s 5m 1h");
-        let (number, unit) = leading_number(text).ok_or_else(unreadable)?;
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        let error =
+            || ValueError::new(text, "not a time: write seconds, or a number with unit, as in 10 500ms 90s 5m 1h");
+        let (number, unit) = leading_number(text).ok_or_else(error)?;
         let milliseconds: u64 = match unit {
             "ms" => 1,
             "" | "s" | "S" => 1000,
             "m" | "M" => 60 * 1000,
             "h" | "H" => 60 * 60 * 1000,
-            _ => return Err(unreadable()),
+            _ => return Err(error()),
         };
         // A hundred years: a moment so far away can still be reckoned with.
         let most = 100 * 365 * 24 * 60 * 60 * 1000;
-        let milliseconds = number.checked_mul(milliseconds).filter(|time| *time <= most).ok_or_else(unreadable)?;
+        let milliseconds = number.checked_mul(milliseconds).filter(|time| *time <= most).ok_or_else(error)?;
         Ok(Self(Duration::from_millis(milliseconds)))
     }
 }
 
 impl FromStr for Rate {
-    type Err = Unreadable;
+    type Err = ValueError;
 
-    fn from_str(text: &str) -> Result<Self, Unreadable> {
-        let unreadable = || Unreadable::new(text, "not a number of requests each second: write it as in 0.5 1000 10k");
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        let error = || ValueError::new(text, "not a number of requests each second: write it as in 0.5 1000 10k");
         let end = text.find(|character: char| !matches!(character, '0'..='9' | '.')).unwrap_or(text.len());
         let (number, unit) = text.split_at(end);
-        let number: f64 = number.parse().map_err(|_| unreadable())?;
-        let rate = number * metric(unit).ok_or_else(unreadable)? as f64;
+        let number: f64 = number.parse().map_err(|_| error())?;
+        let rate = number * metric(unit).ok_or_else(error)? as f64;
         // The moments are counted in nanoseconds.
-        if (1e-6..=1e9).contains(&rate) { Ok(Self(rate)) } else { Err(unreadable()) }
+        if (1e-6..=1e9).contains(&rate) { Ok(Self(rate)) } else { Err(error()) }
     }
 }
 

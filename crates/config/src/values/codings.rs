@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr};
 use serde_json::{Value, json};
 use serow_files::Coding;
 
-use super::{Bare, Unreadable, Written, in_settings_file};
+use super::{SettingValue, Unquoted, ValueError, in_settings_file};
 
 /// Codings in the order of preference.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,9 +30,9 @@ impl Codings {
 }
 
 impl FromStr for Codings {
-    type Err = Unreadable;
+    type Err = ValueError;
 
-    fn from_str(text: &str) -> Result<Self, Unreadable> {
+    fn from_str(text: &str) -> Result<Self, ValueError> {
         match text {
             "on" => return Ok(Self::On),
             "off" => return Ok(Self::Off),
@@ -44,7 +44,7 @@ impl FromStr for Codings {
                 Some(coding) if !codings.contains(&coding) => codings.push(coding),
                 _ => {
                     let problem = "not on, off or a list of codings: write one or several of br,zstd,gzip";
-                    return Err(Unreadable::new(text, problem));
+                    return Err(ValueError::new(text, problem));
                 }
             }
         }
@@ -64,8 +64,8 @@ impl fmt::Display for Codings {
     }
 }
 
-impl Written for Codings {
-    const BARE: Bare = Bare::Switches;
+impl SettingValue for Codings {
+    const UNQUOTED: Unquoted = Unquoted::Switches;
 
     fn expected() -> String {
         r#""on", "off" or a list of codings, as in "br,zstd,gzip""#.to_owned()

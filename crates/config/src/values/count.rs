@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use serde_json::{Value, json};
 
-use super::{Bare, Unreadable, Written, in_settings_file, leading_number};
+use super::{SettingValue, Unquoted, ValueError, in_settings_file, leading_number};
 
 /// A whole number from `LEAST` to `MOST`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,15 +28,15 @@ impl<const LEAST: u32, const MOST: u32> Count<LEAST, MOST> {
 }
 
 impl<const LEAST: u32, const MOST: u32> FromStr for Count<LEAST, MOST> {
-    type Err = Unreadable;
+    type Err = ValueError;
 
-    fn from_str(text: &str) -> Result<Self, Unreadable> {
+    fn from_str(text: &str) -> Result<Self, ValueError> {
         let number = leading_number(text).filter(|(_, rest)| rest.is_empty());
         let number = number.and_then(|(number, _)| u32::try_from(number).ok());
         number
             .filter(|number| (LEAST..=MOST).contains(number))
             .map(Self)
-            .ok_or_else(|| Unreadable::new(text, format!("not a whole number from {LEAST} to {MOST}")))
+            .ok_or_else(|| ValueError::new(text, format!("not a whole number from {LEAST} to {MOST}")))
     }
 }
 
@@ -46,8 +46,8 @@ impl<const LEAST: u32, const MOST: u32> fmt::Display for Count<LEAST, MOST> {
     }
 }
 
-impl<const LEAST: u32, const MOST: u32> Written for Count<LEAST, MOST> {
-    const BARE: Bare = Bare::OnlyNumbers;
+impl<const LEAST: u32, const MOST: u32> SettingValue for Count<LEAST, MOST> {
+    const UNQUOTED: Unquoted = Unquoted::OnlyNumbers;
 
     fn expected() -> String {
         format!("a whole number from {LEAST} to {MOST}")

@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr};
 use serde_json::{Value, json};
 use serow::is_token_byte;
 
-use super::{Field, Unreadable, Written, in_settings_file};
+use super::{Field, SettingValue, ValueError, in_settings_file};
 
 /// A header field that has to be there, with its value where one is given.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,15 +17,15 @@ pub struct ExpectedField {
 }
 
 impl FromStr for ExpectedField {
-    type Err = Unreadable;
+    type Err = ValueError;
 
-    fn from_str(text: &str) -> Result<Self, Unreadable> {
+    fn from_str(text: &str) -> Result<Self, ValueError> {
         if !text.is_empty() && text.bytes().all(is_token_byte) {
             return Ok(Self { name: text.to_owned(), value: None });
         }
         match text.parse::<Field>() {
             Ok(Field { name, value }) if !value.is_empty() => Ok(Self { name, value: Some(value) }),
-            _ => Err(Unreadable::new(text, "no header field: write a name, or 'name: value'")),
+            _ => Err(ValueError::new(text, "no header field: write a name, or 'name: value'")),
         }
     }
 }
@@ -39,7 +39,7 @@ impl fmt::Display for ExpectedField {
     }
 }
 
-impl Written for ExpectedField {
+impl SettingValue for ExpectedField {
     fn expected() -> String {
         r#"a header field in quotes, as in "X-Ready" or "X-Ready: yes""#.to_owned()
     }

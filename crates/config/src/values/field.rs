@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr};
 use serde_json::{Value, json};
 use serow::is_token_byte;
 
-use super::{Unreadable, Written, in_settings_file};
+use super::{SettingValue, ValueError, in_settings_file};
 
 /// A header field as it is to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,14 +17,14 @@ pub struct Field {
 }
 
 impl FromStr for Field {
-    type Err = Unreadable;
+    type Err = ValueError;
 
-    fn from_str(text: &str) -> Result<Self, Unreadable> {
-        let unreadable = || Unreadable::new(text, "not a header field: write it as in 'Name: value'");
-        let (name, value) = text.split_once(':').ok_or_else(unreadable)?;
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        let error = || ValueError::new(text, "not a header field: write it as in 'Name: value'");
+        let (name, value) = text.split_once(':').ok_or_else(error)?;
         let is_name = !name.is_empty() && name.bytes().all(is_token_byte);
         if !is_name || value.contains(['\r', '\n', '\0']) {
-            return Err(unreadable());
+            return Err(error());
         }
         Ok(Self { name: name.to_owned(), value: value.trim().to_owned() })
     }
@@ -36,7 +36,7 @@ impl fmt::Display for Field {
     }
 }
 
-impl Written for Field {
+impl SettingValue for Field {
     fn expected() -> String {
         r#"a header field in quotes, as in "Name: value""#.to_owned()
     }

@@ -6,16 +6,16 @@ use serde_json::{Value, json};
 use serow::is_token_byte;
 use serow_proxy::HashKey;
 
-use super::{Unreadable, Written, in_settings_file};
+use super::{SettingValue, ValueError, in_settings_file};
 
 /// What of a request decides where it goes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HashRule(pub HashKey);
 
 impl FromStr for HashRule {
-    type Err = Unreadable;
+    type Err = ValueError;
 
-    fn from_str(text: &str) -> Result<Self, Unreadable> {
+    fn from_str(text: &str) -> Result<Self, ValueError> {
         let is_name = |name: &str| !name.is_empty() && name.bytes().all(is_token_byte);
         let key = match text.split_once(':') {
             None => match text {
@@ -31,7 +31,7 @@ impl FromStr for HashRule {
             Some(_) => None,
         };
         let problem = "none of client, path, target, host, header:NAME, cookie:NAME and query:NAME";
-        key.map(Self).ok_or_else(|| Unreadable::new(text, problem))
+        key.map(Self).ok_or_else(|| ValueError::new(text, problem))
     }
 }
 
@@ -49,7 +49,7 @@ impl fmt::Display for HashRule {
     }
 }
 
-impl Written for HashRule {
+impl SettingValue for HashRule {
     fn expected() -> String {
         r#""client", "path", "target", "host", "header:NAME", "cookie:NAME" or "query:NAME""#.to_owned()
     }

@@ -5,23 +5,23 @@ use std::{fmt, str::FromStr};
 use serde_json::{Value, json};
 use serow_proxy::HostSetting;
 
-use super::{Unreadable, Written, in_settings_file};
+use super::{SettingValue, ValueError, in_settings_file};
 
 /// Which host servers are asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostRule(pub HostSetting);
 
 impl FromStr for HostRule {
-    type Err = Unreadable;
+    type Err = ValueError;
 
-    fn from_str(text: &str) -> Result<Self, Unreadable> {
+    fn from_str(text: &str) -> Result<Self, ValueError> {
         // RFC 3986 §3.2.2, without what only percent signs could say.
         let is_host = |byte: u8| byte.is_ascii_alphanumeric() || b".-_:[]".contains(&byte);
         match text {
             "keep" => Ok(Self(HostSetting::Keep)),
             "server" => Ok(Self(HostSetting::Server)),
             name if !name.is_empty() && name.bytes().all(is_host) => Ok(Self(HostSetting::Fixed(name.to_owned()))),
-            _ => Err(Unreadable::new(text, "no host: write keep, server or a name, as in app.example or app:9000")),
+            _ => Err(ValueError::new(text, "no host: write keep, server or a name, as in app.example or app:9000")),
         }
     }
 }
@@ -36,7 +36,7 @@ impl fmt::Display for HostRule {
     }
 }
 
-impl Written for HostRule {
+impl SettingValue for HostRule {
     fn expected() -> String {
         r#""keep", "server" or a name, as in "app.example""#.to_owned()
     }

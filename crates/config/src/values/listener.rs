@@ -13,7 +13,7 @@ use serde::{
 use serde_json::{Value, json};
 use serow::{Address, AddressError};
 
-use super::{Written, in_settings_file};
+use super::{SettingValue, in_settings_file};
 
 /// An address to listen at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,7 +53,7 @@ impl Display for ListenAddress {
     }
 }
 
-impl Written for ListenAddress {
+impl SettingValue for ListenAddress {
     fn expected() -> String {
         r#"an address in quotes, as in "8080", ":443", "127.0.0.1:8080" or "unix:/path""#.to_owned()
     }

@@ -4,22 +4,22 @@ use std::{fmt, str::FromStr};
 
 use serde_json::{Value, json};
 
-use super::{Unreadable, Written, in_settings_file};
+use super::{SettingValue, ValueError, in_settings_file};
 
 /// Permissions of a file, written in octal digits, as chmod does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mode(pub u32);
 
 impl FromStr for Mode {
-    type Err = Unreadable;
+    type Err = ValueError;
 
-    fn from_str(text: &str) -> Result<Self, Unreadable> {
+    fn from_str(text: &str) -> Result<Self, ValueError> {
         let is_octal = (1..=4).contains(&text.len()) && text.bytes().all(|byte| matches!(byte, b'0'..=b'7'));
         u32::from_str_radix(text, 8)
             .ok()
             .filter(|&bits| is_octal && bits <= 0o777)
             .map(Self)
-            .ok_or_else(|| Unreadable::new(text, "not a file mode: write three octal digits, as in 660"))
+            .ok_or_else(|| ValueError::new(text, "not a file mode: write three octal digits, as in 660"))
     }
 }
 
@@ -29,7 +29,7 @@ impl fmt::Display for Mode {
     }
 }
 
-impl Written for Mode {
+impl SettingValue for Mode {
     fn expected() -> String {
         r#"a file mode in quotes, as in "660""#.to_owned()
     }

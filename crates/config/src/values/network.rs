@@ -5,17 +5,17 @@ use std::{fmt, str::FromStr};
 use serde_json::{Value, json};
 use serow_proxy::Network;
 
-use super::{Unreadable, Written, in_settings_file};
+use super::{SettingValue, ValueError, in_settings_file};
 
 /// Peers whose word is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NetworkRule(pub Network);
 
 impl FromStr for NetworkRule {
-    type Err = Unreadable;
+    type Err = ValueError;
 
-    fn from_str(text: &str) -> Result<Self, Unreadable> {
-        text.parse().map(Self).map_err(|error| Unreadable::new(text, error.to_string()))
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        text.parse().map(Self).map_err(|error| ValueError::new(text, error.to_string()))
     }
 }
 
@@ -25,7 +25,7 @@ impl fmt::Display for NetworkRule {
     }
 }
 
-impl Written for NetworkRule {
+impl SettingValue for NetworkRule {
     fn expected() -> String {
         r#"an address, a network or "unix", as in "127.0.0.1" or "10.0.0.0/8""#.to_owned()
     }

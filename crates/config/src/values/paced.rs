@@ -5,16 +5,16 @@ use std::{fmt, str::FromStr};
 use serde_json::{Value, json};
 use serow::Pacing;
 
-use super::{Bare, Size, Unreadable, Written, in_settings_file};
+use super::{SettingValue, Size, Unquoted, ValueError, in_settings_file};
 
 /// How much may be held unsent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Paced(pub Pacing);
 
 impl FromStr for Paced {
-    type Err = Unreadable;
+    type Err = ValueError;
 
-    fn from_str(text: &str) -> Result<Self, Unreadable> {
+    fn from_str(text: &str) -> Result<Self, ValueError> {
         let size = || text.parse().ok().and_then(|size: Size| u32::try_from(size.0).ok()).filter(|size| *size > 0);
         let pacing = match text {
             "adaptive" => Some(Pacing::Adaptive),
@@ -22,7 +22,7 @@ impl FromStr for Paced {
             _ => size().map(Pacing::Fixed),
         };
         let problem = "not adaptive, off or a size: as a size, write a number of bytes below 4G, as in 16k";
-        pacing.map(Self).ok_or_else(|| Unreadable::new(text, problem))
+        pacing.map(Self).ok_or_else(|| ValueError::new(text, problem))
     }
 }
 
@@ -36,8 +36,8 @@ impl fmt::Display for Paced {
     }
 }
 
-impl Written for Paced {
-    const BARE: Bare = Bare::Numbers;
+impl SettingValue for Paced {
+    const UNQUOTED: Unquoted = Unquoted::Numbers;
 
     fn expected() -> String {
         r#""adaptive", "off" or a size, as in "16k""#.to_owned()

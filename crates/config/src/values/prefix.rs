@@ -4,22 +4,22 @@ use std::{fmt, str::FromStr};
 
 use serde_json::{Value, json};
 
-use super::{Unreadable, Written, in_settings_file};
+use super::{SettingValue, ValueError, in_settings_file};
 
 /// The beginning of a path: whole segments, with a slash before each and none behind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathPrefix(pub String);
 
 impl FromStr for PathPrefix {
-    type Err = Unreadable;
+    type Err = ValueError;
 
-    fn from_str(text: &str) -> Result<Self, Unreadable> {
+    fn from_str(text: &str) -> Result<Self, ValueError> {
         let is_path = text.starts_with('/') && !text.ends_with('/');
         let is_plain = text.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'?' | b'#'));
         match is_path && is_plain {
             true => Ok(Self(text.to_owned())),
             false => {
-                Err(Unreadable::new(text, "not the beginning of a path: write it as in /api, without a last slash"))
+                Err(ValueError::new(text, "not the beginning of a path: write it as in /api, without a last slash"))
             }
         }
     }
@@ -31,7 +31,7 @@ impl fmt::Display for PathPrefix {
     }
 }
 
-impl Written for PathPrefix {
+impl SettingValue for PathPrefix {
     fn expected() -> String {
         r#"the beginning of a path in quotes, as in "/api""#.to_owned()
     }

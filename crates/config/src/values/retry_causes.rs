@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use serde_json::{Value, json};
 
-use super::{Unreadable, Written, in_settings_file, statuses};
+use super::{SettingValue, ValueError, in_settings_file, statuses};
 
 /// After what another attempt is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,15 +24,15 @@ pub enum RetryCause {
 }
 
 impl FromStr for RetryCauses {
-    type Err = Unreadable;
+    type Err = ValueError;
 
-    fn from_str(text: &str) -> Result<Self, Unreadable> {
+    fn from_str(text: &str) -> Result<Self, ValueError> {
         let cause = |word: &str| match word {
             "connect" => Ok(RetryCause::Connect),
             "timeout" => Ok(RetryCause::Timeout),
             "broken" => Ok(RetryCause::Broken),
             status => status.parse().map(RetryCause::Status).map_err(|_| {
-                Unreadable::new(text, "not a list of connect, timeout, broken and statuses, as in connect,timeout,503")
+                ValueError::new(text, "not a list of connect, timeout, broken and statuses, as in connect,timeout,503")
             }),
         };
         text.split(',').map(|word| cause(word.trim())).collect::<Result<_, _>>().map(Self)
@@ -56,7 +56,7 @@ impl fmt::Display for RetryCauses {
     }
 }
 
-impl Written for RetryCauses {
+impl SettingValue for RetryCauses {
     fn expected() -> String {
         r#"a list of connect, timeout, broken and statuses in quotes, as in "connect,timeout,503""#.to_owned()
     }

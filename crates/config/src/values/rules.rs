@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use serde_json::{Value, json};
 
-use super::{Span, Unreadable, Written, in_settings_file, span};
+use super::{SettingValue, Span, ValueError, in_settings_file, span};
 
 /// `[PATTERN=]TIME`: how long what fits may be kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,12 +43,12 @@ pub struct RewriteRule {
 }
 
 impl FromStr for ExpiresRule {
-    type Err = Unreadable;
+    type Err = ValueError;
 
-    fn from_str(text: &str) -> Result<Self, Unreadable> {
+    fn from_str(text: &str) -> Result<Self, ValueError> {
         // No duration has a sign of equality, but a path may.
         match text.rsplit_once('=') {
-            Some(("", _)) => Err(Unreadable::new(text, "without a pattern: write it before the =, as in '*.css=24h'")),
+            Some(("", _)) => Err(ValueError::new(text, "without a pattern: write it before the =, as in '*.css=24h'")),
             Some((pattern, span)) => Ok(Self { pattern: Some(pattern.to_owned()), span: span.parse()? }),
             None => Ok(Self { pattern: None, span: text.parse()? }),
         }
@@ -56,9 +56,9 @@ impl FromStr for ExpiresRule {
 }
 
 impl FromStr for CacheControlRule {
-    type Err = Unreadable;
+    type Err = ValueError;
 
-    fn from_str(text: &str) -> Result<Self, Unreadable> {
+    fn from_str(text: &str) -> Result<Self, ValueError> {
         // `max-age=60` has a sign of equality too, but no directive has a name (a token, RFC 9111 §5.2) that looks like
         // a path: with a slash, a star or a dot.
         let (pattern, directives) = match text.split_once('=') {
@@ -66,35 +66,35 @@ impl FromStr for CacheControlRule {
             _ => (None, text),
         };
         if directives.is_empty() {
-            return Err(Unreadable::new(text, "without directives: write them as in no-cache or '*.js=max-age=600'"));
+            return Err(ValueError::new(text, "without directives: write them as in no-cache or '*.js=max-age=600'"));
         }
         Ok(Self { pattern, directives: directives.to_owned() })
     }
 }
 
 impl FromStr for MediaTypeRule {
-    type Err = Unreadable;
+    type Err = ValueError;
 
-    fn from_str(text: &str) -> Result<Self, Unreadable> {
+    fn from_str(text: &str) -> Result<Self, ValueError> {
         let (ending, media_type) = text.split_once('=').unwrap_or_default();
         let ending = ending.trim_start_matches('.');
         let is_type = media_type.split_once('/').is_some_and(|(kind, name)| !kind.is_empty() && !name.is_empty());
         if ending.is_empty() || ending.contains(['.', '/']) || !is_type {
-            return Err(Unreadable::new(text, "not an ending and its media type: write them as in md=text/markdown"));
+            return Err(ValueError::new(text, "not an ending and its media type: write them as in md=text/markdown"));
         }
         Ok(Self { ending: ending.to_owned(), media_type: media_type.to_owned() })
     }
 }
 
 impl FromStr for RewriteRule {
-    type Err = Unreadable;
+    type Err = ValueError;
 
-    fn from_str(text: &str) -> Result<Self, Unreadable> {
+    fn from_str(text: &str) -> Result<Self, ValueError> {
         match text.split_once('=') {
             Some((from, to)) if !from.is_empty() && to.starts_with('/') => {
                 Ok(Self { from: from.to_owned(), to: to.to_owned() })
             }
-            _ => Err(Unreadable::new(text, "not a pattern and a path: write them as in '/icon/*=/static/*.png'")),
+            _ => Err(ValueError::new(text, "not a pattern and a path: write them as in '/icon/*=/static/*.png'")),
         }
     }
 }
@@ -127,7 +127,7 @@ fn before_sign(pattern: Option<&str>) -> String {
     pattern.map(|pattern| format!("{pattern}=")).unwrap_or_default()
 }
 
-impl Written for ExpiresRule {
+impl SettingValue for ExpiresRule {
     fn expected() -> String {
         r#"a duration, or a pattern and a duration, as in "24h" or "*.css=30d""#.to_owned()
     }
@@ -137,7 +137,7 @@ impl Written for ExpiresRule {
     }
 }
 
-impl Written for CacheControlRule {
+impl SettingValue for CacheControlRule {
     fn expected() -> String {
         r#"directives, or a pattern and directives, as in "no-cache" or "*.js=max-age=600""#.to_owned()
     }
@@ -147,7 +147,7 @@ impl Written for CacheControlRule {
     }
 }
 
-impl Written for MediaTypeRule {
+impl SettingValue for MediaTypeRule {
     fn expected() -> String {
         r#"an ending and its media type, as in "md=text/markdown""#.to_owned()
     }
@@ -157,7 +157,7 @@ impl Written for MediaTypeRule {
     }
 }
 
-impl Written for RewriteRule {
+impl SettingValue for RewriteRule {
     fn expected() -> String {
         r#"a pattern and a path, as in "/icon/*=/static/*.png""#.to_owned()
     }

@@ -2,22 +2,22 @@
 
 use std::{str::FromStr, time::Duration};
 
-use super::{Span, Unreadable, leading_number};
+use super::{Span, ValueError, leading_number};
 
 /// A time, written as a number of seconds or as a number and a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seconds(pub Duration);
 
 impl FromStr for Seconds {
-    type Err = Unreadable;
+    type Err = ValueError;
 
-    fn from_str(text: &str) -> Result<Self, Unreadable> {
+    fn from_str(text: &str) -> Result<Self, ValueError> {
         let time = match leading_number(text) {
             Some((seconds, "")) => Some(Duration::from_secs(seconds)),
             _ => text.parse::<Span>().ok().map(|span| span.0),
         };
         time.filter(|time| *time <= LONGEST).map(Self).ok_or_else(|| {
-            Unreadable::new(text, "not a time: write a number of seconds, or a number and a unit, as in 2 500ms 5m")
+            ValueError::new(text, "not a time: write a number of seconds, or a number and a unit, as in 2 500ms 5m")
         })
     }
 }

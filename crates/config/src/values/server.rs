@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr};
 use serde_json::{Value, json};
 use serow_proxy::{ServerAddressError, ServerSettings};
 
-use super::{Count, Unreadable, Written, in_settings_file};
+use super::{Count, SettingValue, ValueError, in_settings_file};
 
 /// A server, and what is said of it alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,28 +13,29 @@ pub struct ServerRule(pub ServerSettings);
 
 /// Why a text is none.
 #[derive(Debug)]
-pub enum NoServer {
+pub enum ServerRuleError {
     /// What is before the first comma is no address.
     Address(ServerAddressError),
     /// What is behind it says nothing.
-    Words(Unreadable),
+    Parameter(ValueError),
 }
 
 impl FromStr for ServerRule {
-    type Err = NoServer;
+    type Err = ServerRuleError;
 
-    fn from_str(text: &str) -> Result<Self, NoServer> {
+    fn from_str(text: &str) -> Result<Self, ServerRuleError> {
         let mut parts = text.split(',').map(str::trim);
         let address = parts.next().unwrap_or_default();
         // It would be read as a host, and is a port that was meant.
         if !address.is_empty() && address.bytes().all(|byte| byte.is_ascii_digit()) {
             let problem = format!("no server: write its host too, as in 127.0.0.1:{address}");
-            return Err(NoServer::Words(Unreadable::new(text, problem)));
+            return Err(ServerRuleError::Parameter(ValueError::new(text, problem)));
         }
-        let address = address.parse().map_err(NoServer::Address)?;
+        let address = address.parse().map_err(ServerRuleError::Address)?;
         let mut server = ServerSettings::new(address);
         for word in parts {
-            read_word(word, &mut server).map_err(|problem| NoServer::Words(Unreadable::new(text, problem)))?;
+            read_word(word, &mut server)
+                .map_err(|problem| ServerRuleError::Parameter(ValueError::new(text, problem)))?;
         }
         Ok(Self(server))
     }
@@ -94,18 +95,18 @@ impl fmt::Display for ServerRule {
     }
 }
 
-impl fmt::Display for NoServer {
+impl fmt::Display for ServerRuleError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Address(error) => error.fmt(f),
-            Self::Words(unreadable) => unreadable.fmt(f),
+            Self::Parameter(error) => error.fmt(f),
         }
     }
 }
 
-impl std::error::Error for NoServer {}
+impl std::error::Error for ServerRuleError {}
 
-impl Written for ServerRule {
+impl SettingValue for ServerRule {
     fn expected() -> String {
         r#"a server in quotes, as in "127.0.0.1:9000", "https://app" or "unix:/run/app.sock,weight=3""#.to_owned()
     }

@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use serde_json::{Value, json};
 
-use super::{Bare, Unreadable, Written, in_settings_file, leading_number};
+use super::{SettingValue, Unquoted, ValueError, in_settings_file, leading_number};
 
 /// A number of bytes; `k`, `M` and `G` are powers of 1,024, as in nginx, whether `B` or `iB` stands behind them or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,19 +18,19 @@ impl Size {
 }
 
 impl FromStr for Size {
-    type Err = Unreadable;
+    type Err = ValueError;
 
-    fn from_str(text: &str) -> Result<Self, Unreadable> {
-        let unreadable = || Unreadable::new(text, NOT_A_SIZE);
-        let (number, unit) = leading_number(text).ok_or_else(unreadable)?;
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        let error = || ValueError::new(text, NOT_A_SIZE);
+        let (number, unit) = leading_number(text).ok_or_else(error)?;
         let unit: u64 = match unit.to_ascii_lowercase().as_str() {
             "" => 1,
             "k" | "kb" | "kib" => 1 << 10,
             "m" | "mb" | "mib" => 1 << 20,
             "g" | "gb" | "gib" => 1 << 30,
-            _ => return Err(unreadable()),
+            _ => return Err(error()),
         };
-        number.checked_mul(unit).map(Self).ok_or_else(unreadable)
+        number.checked_mul(unit).map(Self).ok_or_else(error)
     }
 }
 
@@ -49,8 +49,8 @@ impl fmt::Display for Size {
 /// What a size looks like, for the schema.
 pub(super) const PATTERN: &str = "[0-9]+([kKmMgG]([iI]?[bB])?)?";
 
-impl Written for Size {
-    const BARE: Bare = Bare::Numbers;
+impl SettingValue for Size {
+    const UNQUOTED: Unquoted = Unquoted::Numbers;
 
     fn expected() -> String {
         r#"a size, as in 500, "64k", "1M" or "2G""#.to_owned()

@@ -4,16 +4,16 @@ use std::{fmt, str::FromStr};
 
 use serde_json::{Value, json};
 
-use super::{Bare, Size, Unreadable, Written, in_settings_file, size};
+use super::{SettingValue, Size, Unquoted, ValueError, in_settings_file, size};
 
 /// At most so many bytes. 0 allows none; `unlimited` is [`u64::MAX`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SizeLimit(pub u64);
 
 impl FromStr for SizeLimit {
-    type Err = Unreadable;
+    type Err = ValueError;
 
-    fn from_str(text: &str) -> Result<Self, Unreadable> {
+    fn from_str(text: &str) -> Result<Self, ValueError> {
         match text {
             UNLIMITED => Ok(Self(u64::MAX)),
             text => text.parse().map(|Size(bytes)| Self(bytes)),
@@ -30,8 +30,8 @@ impl fmt::Display for SizeLimit {
     }
 }
 
-impl Written for SizeLimit {
-    const BARE: Bare = Bare::Numbers;
+impl SettingValue for SizeLimit {
+    const UNQUOTED: Unquoted = Unquoted::Numbers;
 
     fn expected() -> String {
         format!("{} or {UNLIMITED:?}", Size::expected())

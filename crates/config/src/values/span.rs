@@ -4,19 +4,18 @@ use std::{fmt, str::FromStr, time::Duration};
 
 use serde_json::{Value, json};
 
-use super::{Unreadable, Written, in_settings_file, leading_number};
+use super::{SettingValue, ValueError, in_settings_file, leading_number};
 
 /// A duration, written as a number and a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span(pub Duration);
 
 impl FromStr for Span {
-    type Err = Unreadable;
+    type Err = ValueError;
 
-    fn from_str(text: &str) -> Result<Self, Unreadable> {
-        let unreadable =
-            || Unreadable::new(text, "not a duration: write a number and a unit, as in 500ms 10s 5m 24h 30d");
-        let (number, unit) = leading_number(text).ok_or_else(unreadable)?;
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        let error = || ValueError::new(text, "not a duration: write a number and a unit, as in 500ms 10s 5m 24h 30d");
+        let (number, unit) = leading_number(text).ok_or_else(error)?;
         let milliseconds = match unit {
             "ms" => 1,
             "s" => 1000,
@@ -25,9 +24,9 @@ impl FromStr for Span {
             "d" => 24 * 60 * 60 * 1000,
             // Nothing is nothing in any unit.
             "" if number == 0 => 0,
-            _ => return Err(unreadable()),
+            _ => return Err(error()),
         };
-        let milliseconds = number.checked_mul(milliseconds).ok_or_else(unreadable)?;
+        let milliseconds = number.checked_mul(milliseconds).ok_or_else(error)?;
         Ok(Self(Duration::from_millis(milliseconds)))
     }
 }
@@ -43,7 +42,7 @@ impl fmt::Display for Span {
     }
 }
 
-impl Written for Span {
+impl SettingValue for Span {
     fn expected() -> String {
         r#"a duration in quotes, as in "500ms", "10s", "5m", "24h" or "30d""#.to_owned()
     }

@@ -4,7 +4,7 @@ use std::{fmt, ops::RangeInclusive, str::FromStr};
 
 use serde_json::{Value, json};
 
-use super::{Unreadable, Written, in_settings_file};
+use super::{SettingValue, ValueError, in_settings_file};
 
 /// Some statuses, one or more.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,9 +15,9 @@ pub struct Statuses(pub Vec<StatusRange>);
 pub struct StatusRange(pub RangeInclusive<u16>);
 
 impl FromStr for StatusRange {
-    type Err = Unreadable;
+    type Err = ValueError;
 
-    fn from_str(text: &str) -> Result<Self, Unreadable> {
+    fn from_str(text: &str) -> Result<Self, ValueError> {
         let status = |text: &str| {
             let status = text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()));
             status.filter(|status| STATUSES.contains(status))
@@ -30,7 +30,7 @@ impl FromStr for StatusRange {
         range
             .filter(|range| !range.is_empty())
             .map(Self)
-            .ok_or_else(|| Unreadable::new(text, "no status: write it as in 503, 5xx or 200-299"))
+            .ok_or_else(|| ValueError::new(text, "no status: write it as in 503, 5xx or 200-299"))
     }
 }
 
@@ -46,9 +46,9 @@ impl fmt::Display for StatusRange {
 }
 
 impl FromStr for Statuses {
-    type Err = Unreadable;
+    type Err = ValueError;
 
-    fn from_str(text: &str) -> Result<Self, Unreadable> {
+    fn from_str(text: &str) -> Result<Self, ValueError> {
         text.split(',').map(|range| range.trim().parse()).collect::<Result<_, _>>().map(Self)
     }
 }
@@ -59,7 +59,7 @@ impl fmt::Display for Statuses {
     }
 }
 
-impl Written for Statuses {
+impl SettingValue for Statuses {
     fn expected() -> String {
         r#"statuses in quotes, as in "200", "2xx,3xx" or "200-299""#.to_owned()
     }

@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use serde_json::{Value, json};
 
-use super::{Unreadable, Written, in_settings_file};
+use super::{SettingValue, ValueError, in_settings_file};
 
 /// A variable of an environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,14 +16,14 @@ pub struct Variable {
 }
 
 impl FromStr for Variable {
-    type Err = Unreadable;
+    type Err = ValueError;
 
-    fn from_str(text: &str) -> Result<Self, Unreadable> {
+    fn from_str(text: &str) -> Result<Self, ValueError> {
         match text.split_once('=') {
             Some((name, value)) if !name.is_empty() && !text.contains('\0') => {
                 Ok(Self { name: name.to_owned(), value: value.to_owned() })
             }
-            _ => Err(Unreadable::new(text, "not a variable: write it as in NAME=value")),
+            _ => Err(ValueError::new(text, "not a variable: write it as in NAME=value")),
         }
     }
 }
@@ -34,7 +34,7 @@ impl fmt::Display for Variable {
     }
 }
 
-impl Written for Variable {
+impl SettingValue for Variable {
     fn expected() -> String {
         r#"a variable in quotes, as in "NAME=value""#.to_owned()
     }

@@ -14,14 +14,14 @@ use serde::{
 use serde_json::{Value, json};
 
 /// A value that can stand in a settings file.
-pub(crate) trait Written: FromStr<Err: Display> + Display {
+pub(crate) trait SettingValue: FromStr<Err: Display> + Display {
     /// What may stand without quotes.
-    const BARE: Bare = Bare::Nothing;
+    const UNQUOTED: Unquoted = Unquoted::Nothing;
 
     /// What is expected, and how it is written.
     fn expected() -> String;
 
-    /// What is expected in quotes (of [`Bare::OnlyNumbers`], without), as a JSON schema.
+    /// What is expected in quotes (of [`Unquoted::OnlyNumbers`], without), as a JSON schema.
     fn schema() -> Value;
 
     /// What may have been meant by a bare number or word, as it has to be written.
@@ -32,7 +32,7 @@ pub(crate) trait Written: FromStr<Err: Display> + Display {
 
 /// What may stand without quotes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Bare {
+pub(crate) enum Unquoted {
     /// Nothing: it is always text.
     Nothing,
     /// Numbers; text is possible too.
@@ -44,32 +44,32 @@ pub(crate) enum Bare {
 }
 
 /// Reads a value as it stands in a settings file.
-pub(crate) fn deserialize<'de, T: Written, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
-    deserializer.deserialize_any(WrittenVisitor(PhantomData))
+pub(crate) fn deserialize<'de, T: SettingValue, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+    deserializer.deserialize_any(ValueVisitor(PhantomData))
 }
 
 /// Writes a value as [`deserialize`] reads it.
-pub(crate) fn serialize<T: Written, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
-    match (T::BARE, value.to_string().parse::<u64>()) {
-        (Bare::Numbers | Bare::OnlyNumbers, Ok(number)) => serializer.serialize_u64(number),
+pub(crate) fn serialize<T: SettingValue, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
+    match (T::UNQUOTED, value.to_string().parse::<u64>()) {
+        (Unquoted::Numbers | Unquoted::OnlyNumbers, Ok(number)) => serializer.serialize_u64(number),
         _ => serializer.collect_str(value),
     }
 }
 
 /// What [`deserialize`] takes.
-pub(crate) fn schema<T: Written>() -> Schema {
-    let mut schema = match T::BARE {
-        Bare::Nothing | Bare::OnlyNumbers => T::schema(),
-        Bare::Numbers => json!({ "anyOf": [{ "type": "integer", "minimum": 0 }, T::schema()] }),
-        Bare::Switches => json!({ "anyOf": [{ "type": "boolean" }, T::schema()] }),
+pub(crate) fn schema<T: SettingValue>() -> Schema {
+    let mut schema = match T::UNQUOTED {
+        Unquoted::Nothing | Unquoted::OnlyNumbers => T::schema(),
+        Unquoted::Numbers => json!({ "anyOf": [{ "type": "integer", "minimum": 0 }, T::schema()] }),
+        Unquoted::Switches => json!({ "anyOf": [{ "type": "boolean" }, T::schema()] }),
     };
     schema["title"] = T::expected().into();
     schema.try_into().unwrap_or_default()
 }
 
-struct WrittenVisitor<T>(PhantomData<T>);
+struct ValueVisitor<T>(PhantomData<T>);
 
-impl<T: Written> WrittenVisitor<T> {
+impl<T: SettingValue> ValueVisitor<T> {
     fn read<E: Error>(text: &str) -> Result<T, E> {
         text.parse().map_err(E::custom)
     }
@@ -83,19 +83,19 @@ impl<T: Written> WrittenVisitor<T> {
     }
 
     fn number<E: Error>(number: &str) -> Result<T, E> {
-        match T::BARE {
-            Bare::Numbers | Bare::OnlyNumbers => number.parse().map_err(|error: T::Err| {
+        match T::UNQUOTED {
+            Unquoted::Numbers | Unquoted::OnlyNumbers => number.parse().map_err(|error: T::Err| {
                 // What is told of texts quotes them.
                 let told = error.to_string();
                 let unquoted = told.strip_prefix(&format!("{number:?}")).map(|rest| format!("{number}{rest}"));
                 E::custom(unquoted.unwrap_or(told))
             }),
-            Bare::Nothing | Bare::Switches => Err(Self::refuse(number)),
+            Unquoted::Nothing | Unquoted::Switches => Err(Self::refuse(number)),
         }
     }
 }
 
-impl<T: Written> Visitor<'_> for WrittenVisitor<T> {
+impl<T: SettingValue> Visitor<'_> for ValueVisitor<T> {
     type Value = T;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -103,9 +103,11 @@ impl<T: Written> Visitor<'_> for WrittenVisitor<T> {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
-        match T::BARE {
-            Bare::OnlyNumbers if text.parse::<T>().is_ok() => Err(E::custom(format!("write {text}, without quotes"))),
-            Bare::OnlyNumbers => Err(E::custom(format!("expected {}, not {text:?}", T::expected()))),
+        match T::UNQUOTED {
+            Unquoted::OnlyNumbers if text.parse::<T>().is_ok() => {
+                Err(E::custom(format!("write {text}, without quotes")))
+            }
+            Unquoted::OnlyNumbers => Err(E::custom(format!("expected {}, not {text:?}", T::expected()))),
             _ => Self::read(text),
         }
     }
@@ -123,25 +125,25 @@ impl<T: Written> Visitor<'_> for WrittenVisitor<T> {
     }
 
     fn visit_bool<E: Error>(self, is_on: bool) -> Result<T, E> {
-        match T::BARE {
-            Bare::Switches => Self::read(if is_on { "on" } else { "off" }),
+        match T::UNQUOTED {
+            Unquoted::Switches => Self::read(if is_on { "on" } else { "off" }),
             _ => Err(Self::refuse(&is_on.to_string())),
         }
     }
 }
 
-/// Lets types that are [`Written`] be read from a settings file, written, and described by a schema. Numbers stay numbers.
+/// Lets types that are [`SettingValue`] be read from a settings file, written, and described by a schema. Numbers stay numbers.
 macro_rules! in_settings_file {
     ($type:ty, $name:literal $(, $($generics:tt)+)?) => {
         impl<'de, $($($generics)+)?> serde::Deserialize<'de> for $type {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                $crate::values::form::deserialize(deserializer)
+                $crate::values::setting_value::deserialize(deserializer)
             }
         }
 
         impl<$($($generics)+)?> serde::Serialize for $type {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                $crate::values::form::serialize(self, serializer)
+                $crate::values::setting_value::serialize(self, serializer)
             }
         }
 
@@ -155,7 +157,7 @@ macro_rules! in_settings_file {
             }
 
             fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-                $crate::values::form::schema::<Self>()
+                $crate::values::setting_value::schema::<Self>()
             }
         }
     };

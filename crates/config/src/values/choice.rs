@@ -2,14 +2,14 @@
 
 use clap::ValueEnum;
 
-use super::Unreadable;
+use super::ValueError;
 
 /// Reads one of the words of a type.
-pub(crate) fn parse<T: ValueEnum>(text: &str) -> Result<T, Unreadable> {
+pub(crate) fn parse<T: ValueEnum>(text: &str) -> Result<T, ValueError> {
     T::from_str(text, false).map_err(|_| {
         let names = names::<T>();
         let meant = near(text, &names).map(|name| format!("; did you mean {name}?")).unwrap_or_default();
-        Unreadable::new(text, format!("none of {}{meant}", names.join(", ")))
+        ValueError::new(text, format!("none of {}{meant}", names.join(", ")))
     })
 }
 
@@ -59,35 +59,35 @@ pub(crate) fn name<T: ValueEnum>(value: &T) -> String {
 }
 
 /// Lets types whose words clap knows stand in a settings file; of switches, `true` and `false` too.
-macro_rules! word {
+macro_rules! choice {
     ($type:ty, $name:literal $(, $bare:expr)?) => {
         impl std::str::FromStr for $type {
-            type Err = $crate::values::Unreadable;
+            type Err = $crate::values::ValueError;
 
             fn from_str(text: &str) -> Result<Self, Self::Err> {
-                $crate::values::words::parse(text)
+                $crate::values::choice::parse(text)
             }
         }
 
         impl std::fmt::Display for $type {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(&$crate::values::words::name(self))
+                f.write_str(&$crate::values::choice::name(self))
             }
         }
 
-        impl $crate::values::Written for $type {
-            $(const BARE: $crate::values::Bare = $bare;)?
+        impl $crate::values::SettingValue for $type {
+            $(const UNQUOTED: $crate::values::Unquoted = $bare;)?
 
             fn expected() -> String {
-                $crate::values::words::expected::<Self>()
+                $crate::values::choice::expected::<Self>()
             }
 
             fn schema() -> serde_json::Value {
-                serde_json::json!({ "enum": $crate::values::words::names::<Self>() })
+                serde_json::json!({ "enum": $crate::values::choice::names::<Self>() })
             }
         }
 
         $crate::values::in_settings_file!($type, $name);
     };
 }
-pub(crate) use word;
+pub(crate) use choice;
