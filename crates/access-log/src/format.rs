@@ -59,8 +59,8 @@ impl FromStr for Format {
         let invalid = |problem| FormatError { text: text.to_owned(), problem };
         if !text.contains('$') {
             return Err(invalid(match near(text, [COMBINED, JSON].into_iter()) {
-                Some(name) => format!("no such format; did you mean {name}?"),
-                None => "no format: write combined, json, or variables as in '$remote_addr $status'".to_owned(),
+                Some(name) => format!("unknown format; did you mean {name}?"),
+                None => "unknown format: write combined, json, or variables as in '$remote_addr $status'".to_owned(),
             }));
         }
         Template::read(text).map(Self::Template).map_err(invalid)
@@ -107,9 +107,9 @@ mod tests {
             assert_eq!(text.parse::<Format>().unwrap().to_string(), text);
         }
         for (text, expected) in [
-            ("combind", r#""combind": no such format; did you mean combined?"#),
-            ("JSON", r#""JSON": no format: write combined, json, or variables as in '$remote_addr $status'"#),
-            ("", r#""": no format: write combined, json, or variables as in '$remote_addr $status'"#),
+            ("combind", r#""combind": unknown format; did you mean combined?"#),
+            ("JSON", r#""JSON": unknown format: write combined, json, or variables as in '$remote_addr $status'"#),
+            ("", r#""": unknown format: write combined, json, or variables as in '$remote_addr $status'"#),
             ("a\n$status", r#""a\n$status": a line must not have control characters in it: leave them out"#),
             ("$statu", r#""$statu": there is no $statu; did you mean $status?"#),
         ] {

@@ -24,14 +24,14 @@ impl Retry {
         if self.began.take().is_some_and(|began| began.elapsed() >= STEADY) {
             self.failures = 0;
         }
-        let pause = SHORTEST * (1 << self.failures.min(DOUBLINGS));
+        let pause = MIN_PAUSE * (1 << self.failures.min(DOUBLINGS));
         self.failures += 1;
         pause
     }
 }
 
 /// Nobody notices so short a gap, and ten tries a second are no load.
-pub(super) const SHORTEST: Duration = Duration::from_millis(100);
+pub(super) const MIN_PAUSE: Duration = Duration::from_millis(100);
 
 /// Up to 6.4 s: short enough that what comes back has its lines soon, long enough that what never does costs nothing.
 const DOUBLINGS: u32 = 6;

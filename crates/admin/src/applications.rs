@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::servers::{list, named, set, take_sum};
 
-/// What a generation that has ended had under way is no more.
+/// Resets the momentary numbers of applications in the report of a generation that has ended.
 pub(super) fn end(report: &mut Value) {
     for application in list(report, "applications") {
         MOMENTARY.iter().for_each(|key| set(application, key, 0.into()));

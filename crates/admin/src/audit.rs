@@ -10,14 +10,14 @@ use serow_net::monotonic;
 
 use super::server_command::{Action, ServerCommand};
 
-/// What somebody wants changed.
+/// A command that changes something.
 #[derive(Clone, Debug)]
 pub(super) enum Command {
-    /// The settings file is to be read again.
+    /// Read the settings file again.
     Reload,
-    /// The server is to end.
+    /// Stop the server.
     Drain,
-    /// Something is to be done with a server of an upstream.
+    /// Change a server of an upstream.
     Server(ServerCommand),
 }
 
@@ -33,7 +33,7 @@ impl Caller {
         Self { peer: connection.peer(), credentials: connection.credentials() }
     }
 
-    /// Notes a command that was carried out, or failed with this status. A warning, so that it is logged by default.
+    /// Logs a command that succeeded, or failed with this status. A warning, so that it is logged by default.
     pub(super) fn log(self, command: &Command, status: StatusCode) {
         match status.is_success() {
             true => tracing::warn!("admin: {command}, by {self}"),
@@ -41,7 +41,7 @@ impl Caller {
         }
     }
 
-    /// Notes that somebody was not allowed to send a command. At most one line a second: every user of the machine may try.
+    /// Logs that a caller was not allowed to send a command. At most one line a second: every user of the machine may try.
     pub(super) fn log_refusal(self, request: &Request, status: StatusCode) {
         static LAST: AtomicU64 = AtomicU64::new(u64::MAX);
         let second = monotonic().as_secs();

@@ -153,7 +153,7 @@ impl AdminRequest {
         // A constant of this file is a valid value.
         let _ = headers.insert(Known::Host, "localhost");
         if let Some(token) = token {
-            // What cannot be in a field is no server's token.
+            // A token that cannot be in a header field is not valid anyway.
             let _ = headers.insert(Known::Authorization, format!("Bearer {token}"));
         }
         let target = Target::parse(path.into(), false).unwrap_or_default();

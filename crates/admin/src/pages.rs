@@ -21,9 +21,9 @@ pub(crate) struct Pages {
 /// Who can connect to the endpoint.
 #[derive(Clone, Debug)]
 pub(super) enum Access {
-    /// The user that runs the server, and root: the file of the socket admits nobody else, and neither do its pages.
+    /// The user that runs the server, and root: the socket's file and the pages refuse everybody else.
     Owner {
-        /// Who the server runs as.
+        /// The user that the server runs as.
         user: u32,
     },
     /// All users and programs of this machine, browsers among them. Those who know the token may change something.
@@ -38,7 +38,7 @@ impl Pages {
         Self { subject, access }
     }
 
-    /// Whether a page of somebody else may be behind a request: one that gave its own name this machine's address (DNS
+    /// Whether a foreign web page may be behind a request: one that gave its own name this machine's address (DNS
     /// rebinding), to read along; or one that sends a form here.
     fn is_of_a_page(&self, request: &Request) -> bool {
         let is_named = request.host().is_some_and(names_this_machine);
@@ -52,7 +52,7 @@ impl Pages {
         credentials.is_none_or(|credentials| credentials.user != owner && credentials.user != ROOT)
     }
 
-    /// Why a request must not change anything; nothing where it may.
+    /// The refusal of a request that must not change anything; `None` where it may.
     fn refusal(&self, request: &Request) -> Option<Response> {
         let Access::Machine { token } = &self.access else { return None };
         let given = request.headers.get(Known::Authorization).and_then(|value| value.strip_prefix(b"Bearer "));
@@ -83,7 +83,7 @@ impl Pages {
         }
     }
 
-    /// What the server says of itself.
+    /// Answers a request that changes nothing.
     async fn read(&self, request: &Request) -> Response {
         match request.target.path() {
             "/" => text("text/plain; charset=utf-8", CONTENTS),
@@ -94,7 +94,7 @@ impl Pages {
         }
     }
 
-    /// Carries out a command of somebody who may give one, and notes who it was.
+    /// Executes the command of a caller who is allowed to, and logs it.
     async fn change(&self, mut request: Request) -> Response {
         let caller = Caller::of(request.connection());
         if let Some(refused) = self.refusal(&request) {
@@ -124,7 +124,7 @@ impl Pages {
             Command::Server(command) => self.subject.apply(command).await,
             Command::Drain => {
                 self.subject.drain().await;
-                Ok("finishing what runs, then ending\n".to_owned())
+                Ok("finishing requests in flight, then stopping\n".to_owned())
             }
         };
         match done {
@@ -213,8 +213,7 @@ const OTHER_USER: &str = "this socket is for the user that runs the server, and 
 
 const STOPPING: &str = "the server is stopping";
 
-const WITHOUT_TOKEN: &str =
-    "over TCP, nothing is changed without a token: give the server --admin-token-file, or a unix socket";
+const WITHOUT_TOKEN: &str = "over TCP, changes need a token: give the server --admin-token-file, or a unix socket";
 
 const WRONG_TOKEN: &str = "the token is missing or wrong: give the server's --admin-token-file";
 
@@ -229,10 +228,10 @@ Serow's admin endpoint.
 
 GET /status      how the server is doing, in JSON; 'serow status --help' explains the fields
 GET /metrics     the same for Prometheus
-GET /upstreams   the servers that are asked, as a page; ?format=csv, json or prometheus as Tengine's, ?status=up or down
+GET /upstreams   the servers of all upstreams, as a page; ?format=csv, json or prometheus as Tengine's, ?status=up or down
 POST /upstreams  take one of them out, bring it back, and so on, as docs/proxy.md describes: 200, or 422 and what is wrong
-POST /reload     read the settings file anew (serow run): 200, or 422 and what is wrong
-POST /drain      finish what runs, then end
+POST /reload     read the settings file again (serow run): 200, or 422 and what is wrong
+POST /drain      finish requests in flight, then stop
 
 Over TCP, POST needs 'Authorization: Bearer' with the token of --admin-token-file.
 ";

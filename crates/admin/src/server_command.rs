@@ -60,7 +60,7 @@ impl ServerCommand {
             )
         })?;
         match (command.action, command.weight) {
-            (Action::Weight, None | Some(0)) => Err("which weight is missing: write it as in \"weight\":3".to_owned()),
+            (Action::Weight, None | Some(0)) => Err("the weight is missing: write it as in \"weight\":3".to_owned()),
             (Action::Weight, Some(_)) | (_, None) => Ok(command),
             (_, Some(_)) => Err("a weight is for the action \"weight\" only: leave it out".to_owned()),
         }
@@ -120,7 +120,7 @@ impl ServerCommand {
         remembered.extend(serde_json::to_value(self));
     }
 
-    /// The server's address without what is said of it.
+    /// The server's address without its parameters.
     fn address(&self) -> &str {
         self.server.split(',').next().unwrap_or_default()
     }
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn wishes_and_what_comes_of_them() {
+    fn commands_change_servers_or_say_why_not() {
         let upstreams = upstreams();
         for (json, expected) in [
             (r#"{"upstream":"app","server":"127.0.0.1:1","action":"drain"}"#, Ok("127.0.0.1:1 of app is draining")),
@@ -168,9 +168,9 @@ mod tests {
                 r#"{"upstream":"ap","server":"127.0.0.1:1","action":"down"}"#,
                 Err("there is no upstream ap; there are app"),
             ),
-            (r#"{"upstream":"app","server":"9000","action":"add"}"#, Err(r#""9000" is no server: write its host"#)),
-            (r#"{"upstream":"app","server":"127.0.0.1:1","action":"weight"}"#, Err("which weight is missing")),
-            (r#"{"upstream":"app","server":"127.0.0.1:1","action":"weight","weight":0}"#, Err("which weight")),
+            (r#"{"upstream":"app","server":"9000","action":"add"}"#, Err(r#""9000" is not a server: write its host"#)),
+            (r#"{"upstream":"app","server":"127.0.0.1:1","action":"weight"}"#, Err("the weight is missing")),
+            (r#"{"upstream":"app","server":"127.0.0.1:1","action":"weight","weight":0}"#, Err("the weight is missing")),
             (
                 r#"{"upstream":"app","server":"127.0.0.1:1","action":"up","weight":1}"#,
                 Err("a weight is for the action"),

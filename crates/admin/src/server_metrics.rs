@@ -1,4 +1,4 @@
-//! The servers that are asked, as metrics for Prometheus.
+//! The servers of upstreams, as metrics for Prometheus.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! The servers that are asked, as a table for people.
+//! The servers of upstreams, as a table for people.
 
 use serde_json::Value;
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// What a generation that has ended had at servers is no more.
+/// Resets the momentary numbers of servers in the report of a generation that has ended.
 pub(super) fn end(report: &mut Value) {
     for upstream in list(report, "upstreams") {
         set(upstream, "waiting", 0.into());

@@ -19,7 +19,7 @@ pub struct Sources {
     pub log: LineCounter,
     /// The servers that it asks.
     pub upstreams: Vec<Upstream>,
-    /// The applications that it runs.
+    /// Its applications.
     pub applications: Vec<Application>,
     /// Whether the sandbox restricts it to the files that it needs, as the status shows it.
     pub sandbox: Arc<str>,

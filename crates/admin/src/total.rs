@@ -58,7 +58,7 @@ fn add_named(total: &mut Vec<Value>, place: usize, element: &Value) {
 /// Adds a class of a histogram, in the order of the classes.
 fn add_class(total: &mut Vec<Value>, class: &Value) {
     let limit = |class: &Value| class[CLASS].as_u64();
-    // What is no class is of a generation that speaks another language, or that is not ours any more.
+    // An element without a class comes from a generation of another version.
     if limit(class).is_none() {
         return;
     }
@@ -77,7 +77,7 @@ fn count(class: &Value) -> u64 {
 pub(super) fn identify(total: &mut Value, serving: Option<&Value>, now: u64) {
     let started = total[STARTED].as_u64().unwrap_or(now);
     if let Value::Object(fields) = &mut *total {
-        // Nobody works where nobody serves.
+        // There are no workers without a generation that serves.
         fields.insert("workers".to_owned(), serving.map_or(0.into(), |serving| serving["workers"].clone()));
         if let Some(serving) = serving {
             fields.insert("version".to_owned(), serving["version"].clone());

@@ -1,4 +1,4 @@
-//! `GET /upstreams`: the servers that are asked, one after the other, in the formats of Tengine's `check_status`.
+//! `GET /upstreams`: the servers of all upstreams, one after the other, in the formats of Tengine's `check_status`.
 
 mod page;
 mod tengine;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 pub(super) use self::tengine::label;
 
-/// What is asked of the servers.
+/// A query for servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Inquiry {
     format: Format,

@@ -16,7 +16,7 @@ pub(crate) fn admin_client(arguments: &AdminClientArguments) -> Result<AdminClie
             None => {
                 let file = file.display();
                 return Err(CommandError::Usage(format!(
-                    "{file} has no `admin` that could be asked: add one, as in admin = {DEFAULT_ADDRESS:?}"
+                    "{file} has no `admin`: add one, as in admin = {DEFAULT_ADDRESS:?}"
                 )));
             }
         },

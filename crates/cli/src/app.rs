@@ -1,4 +1,4 @@
-//! `serow app`: runs an application until it is told to stop.
+//! `serow app`: runs an application until it is stopped.
 
 use std::{io, thread};
 
@@ -21,11 +21,11 @@ use crate::{
 };
 use serow_config::settings::{ServerSettings, SettingError, application, program, shares};
 
-/// What `serow app` runs, and how.
+/// The settings of `serow app`.
 pub(crate) struct AppSettings {
     /// The application.
     pub(crate) application: Application,
-    /// How the server serves.
+    /// The settings of the server as a whole.
     pub(crate) server: ServerSettings,
 }
 
@@ -47,7 +47,7 @@ impl AppSettings {
     }
 }
 
-/// Runs the application and serves it until TERM or INT; HUP loads it anew.
+/// Runs the application and serves it until TERM or INT; HUP reloads it.
 pub(crate) fn serve(settings: AppSettings) -> Result<(), CommandError> {
     let AppSettings { application, server } = settings;
     error_log::begin(server.level);
@@ -67,7 +67,7 @@ pub(crate) fn serve(settings: AppSettings) -> Result<(), CommandError> {
     serving.serve(handler, Served { name: &name, upstreams, application: Some(application), reloader: Some(reloader) })
 }
 
-/// HUP, which means that the application is to be loaded anew.
+/// HUP, which reloads the application.
 struct Hangups {
     signal: Signal,
     runtime: Runtime,
@@ -83,13 +83,13 @@ impl Hangups {
         Ok(Self { signal, runtime })
     }
 
-    /// Loads the application anew at each of them. When the server stops, its WebSockets are closed, and this ends.
+    /// Reloads the application at each of them. When the server stops, its WebSockets are closed, and this ends.
     fn reload(mut self, reloader: &Reloader, stopper: &Stopper, application: &Application) {
         let reload = async {
             while self.signal.recv().await.is_some() {
                 match reloader.reload().await {
-                    Ok(()) => announce("The application is loaded anew"),
-                    Err(why) => tracing::error!("the application cannot be loaded, the old one stays: {why}"),
+                    Ok(()) => announce("The application is reloaded"),
+                    Err(why) => tracing::error!("the application cannot be reloaded, the old one stays: {why}"),
                 }
             }
         };

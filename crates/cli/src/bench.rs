@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: BenchArguments) -> Result<(), CommandError> {
         arguments.request,
         arguments.connection,
     )?;
-    // What cannot be written is said before the run, not behind it.
+    // An unwritable file is reported before the run, not after it.
     let page = written.html.clone().map(Page::create).transpose()?;
     let words = !written.json && !written.csv;
     let opening = words.then(|| report::opening(&url, plan.duration, plan.threads, plan.connections));

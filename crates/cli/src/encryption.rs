@@ -11,7 +11,7 @@ fn around<H: Handler>(encryption: &Encryption, handler: H, server: &BoundServer)
     ToTls::new(handler, encrypted_port(server), encryption.redirected)
 }
 
-/// Serves until the server is told to stop, with what TLS needs around the handler, if there is TLS.
+/// Serves until the server is stopped, with what TLS needs around the handler, if there is TLS.
 pub(crate) fn run<H: Handler + Send>(
     encryption: Option<Encryption>,
     server: BoundServer,

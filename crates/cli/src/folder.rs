@@ -1,4 +1,4 @@
-//! `serow files`: serves a folder until it is told to stop.
+//! `serow files`: serves a folder until it is stopped.
 
 use std::{
     error::Error,
@@ -19,13 +19,13 @@ use crate::{
 };
 use serow_config::settings::{ServerSettings, SettingError, folder_settings, shares};
 
-/// What `serow files` serves, and how.
+/// The settings of `serow files`.
 pub(crate) struct FolderSettings {
     /// The folder.
     pub(crate) folder: PathBuf,
     /// What is served of it.
     pub(crate) files: FilesSettings,
-    /// How the server serves.
+    /// The settings of the server as a whole.
     pub(crate) server: ServerSettings,
 }
 

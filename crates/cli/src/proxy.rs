@@ -1,4 +1,4 @@
-//! `serow proxy`: hands requests to other servers until it is told to stop.
+//! `serow proxy`: forwards requests to other servers until it is stopped.
 
 use serow_config::settings::{
     ServerSettings, SettingError, forwarding_settings, reads_attempts, shares, upstream_settings,
@@ -13,13 +13,13 @@ use crate::{
     serving::{Served, Serving},
 };
 
-/// What `serow proxy` asks, and how.
+/// The settings of `serow proxy`.
 pub(crate) struct ProxySettings {
     /// The servers.
     pub(crate) upstream: UpstreamSettings,
     /// How requests are changed on their way.
     pub(crate) forwarding: ForwardingSettings,
-    /// How the server serves.
+    /// The settings of the server as a whole.
     pub(crate) server: ServerSettings,
 }
 

@@ -1,4 +1,4 @@
-//! Serving until the process is told to stop, whatever is served: for `serow files`, `serow proxy` and `serow app`.
+//! Serving until the process is stopped, whatever the handler is: for `serow files`, `serow proxy` and `serow app`.
 
 use serow::{BoundServer, Handler, Stopper};
 use serow_access_log::AccessLog;
@@ -33,7 +33,7 @@ pub(crate) struct Served<'a> {
     pub(crate) upstreams: Vec<Upstream>,
     /// The application that it runs.
     pub(crate) application: Option<Application>,
-    /// What is loaded anew where that is wished.
+    /// Reloads the application, where the admin endpoint asks for it.
     pub(crate) reloader: Option<Reloader>,
 }
 

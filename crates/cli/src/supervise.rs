@@ -58,7 +58,7 @@ fn settings(arguments: SuperviseArguments) -> Result<Settings, CommandError> {
         return Err(CommandError::Usage(line.to_owned()));
     }
     if files.daemonize && files.log_file.is_none() {
-        let line = "--daemonize needs --log-file too, since nobody would see what is said";
+        let line = "--daemonize needs --log-file too, since its messages would be lost";
         return Err(CommandError::Usage(line.to_owned()));
     }
     let time = |seconds: Option<Seconds>| seconds.map(|seconds| seconds.0);

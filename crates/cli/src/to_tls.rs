@@ -1,4 +1,4 @@
-//! Sends who comes without TLS to the same place with it: a handler around a handler.
+//! Redirects requests that come without TLS to the same URL with TLS: a handler around a handler.
 
 use std::net::IpAddr;
 
@@ -18,12 +18,12 @@ pub(crate) struct ToTls<H> {
 fn is_redirected(redirected: Redirected, request: &Request) -> bool {
     match (redirected, request.connection().local()) {
         _ if request.connection().scheme() == Scheme::Https => false,
-        (Redirected::Everybody, _) => true,
+        (Redirected::All, _) => true,
         (Redirected::At(address), Some(local)) => {
             let (ip, local_ip) = (address.ip().to_canonical(), local.ip().to_canonical());
             address.port() == local.port() && (ip.is_unspecified() || ip == local_ip)
         }
-        (Redirected::Nobody, _) | (Redirected::At(_), None) => false,
+        (Redirected::None, _) | (Redirected::At(_), None) => false,
     }
 }
 
@@ -117,9 +117,9 @@ mod tests {
     fn who_is_redirected() {
         let at = |address: &str| Redirected::At(address.parse().unwrap());
         for (redirected, scheme, local, expected) in [
-            (Redirected::Everybody, Scheme::Http, None, true),
-            (Redirected::Everybody, Scheme::Https, None, false),
-            (Redirected::Nobody, Scheme::Http, Some("192.0.2.1:80"), false),
+            (Redirected::All, Scheme::Http, None, true),
+            (Redirected::All, Scheme::Https, None, false),
+            (Redirected::None, Scheme::Http, Some("192.0.2.1:80"), false),
             (at("[::]:80"), Scheme::Http, Some("192.0.2.1:80"), true),
             (at("[::]:80"), Scheme::Http, Some("[::ffff:192.0.2.1]:80"), true),
             (at("192.0.2.1:80"), Scheme::Http, Some("[::ffff:192.0.2.1]:80"), true),

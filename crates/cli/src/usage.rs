@@ -34,19 +34,19 @@ fn line(command: &str, error: &clap::Error) -> String {
             Some(values) => {
                 let names: Vec<_> = values.split(", ").map(str::to_owned).collect();
                 let meant = choice::near(&value, &names).map(|name| format!("; did you mean {name}?"));
-                format!("{name}: {value:?} is none of {values}{}", meant.unwrap_or_default())
+                format!("{name}: {value:?} is not one of {values}{}", meant.unwrap_or_default())
             }
-            None => format!("{name}: {value:?} is not possible"),
+            None => format!("{name}: {value:?} is not a valid value"),
         },
         ErrorKind::ValueValidation => match error.source() {
             Some(source) => in_options(&format!("{name}: {source}")),
-            None => format!("{name}: {value:?} is not possible"),
+            None => format!("{name}: {value:?} is not a valid value"),
         },
         ErrorKind::ArgumentConflict if text(error, ContextKind::PriorArg).is_none_or(|prior| prior == option) => {
             format!("{name} is given twice; give it once")
         }
         ErrorKind::InvalidUtf8 => {
-            "an option has a value that is no text in UTF-8; only folders and files may".to_owned()
+            "an option has a value that is not UTF-8 text; only names of folders and files may be".to_owned()
         }
         ErrorKind::MissingRequiredArgument => match option.as_str() {
             "<URL>" | "<URL>..." => format!("a URL is missing; write one, as in http://127.0.0.1:8080/; {help}"),
@@ -59,7 +59,7 @@ fn line(command: &str, error: &clap::Error) -> String {
 
 fn unknown(command: &str, error: &clap::Error, name: &str, help: &str) -> String {
     if !name.starts_with('-') {
-        return format!("{name:?} is one argument too many; {help}");
+        return format!("{name:?} is an unexpected argument; {help}");
     }
     if let Some((_, hint)) = OPTIONS_OF_OTHERS.iter().find(|(option, _)| *option == name) {
         return format!("there is no option {name}; {hint}");
@@ -152,16 +152,16 @@ mod tests {
             (&["-c", "serow.toml"], "there is no option -c; a settings file is run by: serow run -c FILE"),
             (
                 &["proxy", "a:1", "--balance", "least_conn"],
-                "--balance: \"least_conn\" is none of round-robin, least-requests, latency, hash; did you mean least-requests?",
+                "--balance: \"least_conn\" is not one of round-robin, least-requests, latency, hash; did you mean least-requests?",
             ),
             (
                 &["proxy", "http://a:9000/api"],
                 "UPSTREAM: \"http://a:9000/api\" is a server with a path; what is put before paths is said by --add-prefix",
             ),
             (&["-x"], "there is no option -x; see serow files --help"),
-            (&["a", "b"], r#""b" is one argument too many; see serow files --help"#),
+            (&["a", "b"], r#""b" is an unexpected argument; see serow files --help"#),
             (&["--listen"], "--listen needs a value: --listen <ADDR>"),
-            (&["--listing", "maybe"], r#"--listing: "maybe" is none of on, off, html, json"#),
+            (&["--listing", "maybe"], r#"--listing: "maybe" is not one of on, off, html, json"#),
             (
                 &["--compress", "br,deflate"],
                 r#"--compress: "br,deflate" is not on, off or a list of codings: write one or several of br,zstd,gzip"#,

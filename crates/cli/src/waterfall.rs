@@ -22,7 +22,7 @@ use crate::{
     command_error::CommandError,
 };
 
-/// Why there is nothing to draw, or not all that was asked for.
+/// Why `serow bench waterfall` failed.
 #[derive(Debug)]
 pub(crate) enum WaterfallError {
     /// Nothing came from a server of this scheme.

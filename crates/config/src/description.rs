@@ -1,4 +1,4 @@
-//! What is said of a key, in the words of somebody who writes a file: the text is that of an option.
+//! The description of a key, made from the help of the option.
 
 use super::kinds;
 

@@ -18,10 +18,10 @@ impl ConfigurationError {
     /// Shows the faults of a file.
     pub(super) fn of_faults(name: &str, text: &str, faults: &[Fault]) -> Self {
         let name = on_one_line(name);
-        let shown: Vec<_> = faults.iter().take(MOST).map(|fault| fault.show(&name, text)).collect();
+        let shown: Vec<_> = faults.iter().take(MAX_SHOWN).map(|fault| fault.show(&name, text)).collect();
         let mut report = shown.join("\n");
-        if faults.len() > MOST {
-            report.push_str(&format!("\n{name}: and {} more\n", faults.len() - MOST));
+        if faults.len() > MAX_SHOWN {
+            report.push_str(&format!("\n{name}: and {} more\n", faults.len() - MAX_SHOWN));
         }
         Self::Wrong(report)
     }
@@ -39,4 +39,4 @@ impl fmt::Display for ConfigurationError {
 impl std::error::Error for ConfigurationError {}
 
 /// As many faults as fit a screen or two; those behind are mostly of the same kind.
-const MOST: usize = 20;
+const MAX_SHOWN: usize = 20;

@@ -73,11 +73,11 @@ impl Shown {
 
 /// What of a long line is shown: some of what is before the mark, and what fits behind.
 fn window(line: &str, marked: &Range<usize>) -> Range<usize> {
-    if line.chars().count() <= LONGEST_LINE {
+    if line.chars().count() <= MAX_LINE {
         return 0..line.len();
     }
-    let before = line[..marked.start].char_indices().rev().nth(LONGEST_LINE / 3).map_or(0, |(offset, _)| offset);
-    let end = line[before..].char_indices().nth(LONGEST_LINE).map_or(line.len(), |(offset, _)| before + offset);
+    let before = line[..marked.start].char_indices().rev().nth(MAX_LINE / 3).map_or(0, |(offset, _)| offset);
+    let end = line[before..].char_indices().nth(MAX_LINE).map_or(line.len(), |(offset, _)| before + offset);
     before..end
 }
 
@@ -107,7 +107,7 @@ fn width(text: &str) -> usize {
 }
 
 /// Longer ones are cut: three of them fit a small screen.
-const LONGEST_LINE: usize = 120;
+const MAX_LINE: usize = 120;
 
 /// Where a line is cut.
 const CUT: &str = "…";
@@ -151,7 +151,7 @@ mod tests {
         let text = format!("{} = 5 # {}", "a".repeat(300), "b".repeat(300));
         let [_, line, mark] = &lines(&text, 303..304)[..] else { panic!("three lines") };
         assert!(line.starts_with("1 | …aaa") && line.ends_with("bbb…"), "{line}");
-        assert_eq!(line.chars().count(), 4 + LONGEST_LINE + 2);
+        assert_eq!(line.chars().count(), 4 + MAX_LINE + 2);
         assert_eq!(line.chars().position(|character| character == '5'), mark.chars().position(|mark| mark == '^'));
         // What is longer than a line is marked as far as it is shown.
         let [_, line, mark] = &lines(&text, 0..300)[..] else { panic!("three lines") };

@@ -33,7 +33,7 @@ pub fn bytes(path: &Path, source: Source) -> Result<Vec<u8>, String> {
     let name = path.display();
     // Opening a pipe would wait already.
     if source == Source::File && fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
-        return Err(format!("{name} can be read once only: name a file with -c to have it read anew"));
+        return Err(format!("{name} can be read once only: name a file with -c, so that it can be read again"));
     }
     let mut bytes = Vec::new();
     let read = File::open(path).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes));

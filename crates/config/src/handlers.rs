@@ -120,7 +120,7 @@ impl HandlerTable {
             }
             [first, ref others @ ..] => {
                 for other in others {
-                    let text = format!("a route has one of `{first}` and `{other}`: make a second route of the other");
+                    let text = format!("a route has either `{first}` or `{other}`: make a second route for the other");
                     route.problem(Problem::of_key(route.place().key(*other), text));
                 }
                 None

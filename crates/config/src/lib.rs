@@ -84,38 +84,46 @@ use self::{
 };
 use crate::settings::{ApplicationHost, ServerSettings};
 
-/// What a settings file says.
+/// A settings file, read and checked.
 pub struct Configuration {
-    /// How the server serves.
+    /// The settings of the server as a whole.
     pub server: ServerSettings,
-    /// What it serves. What TLS needs around it is in [`ServerSettings::encryption`].
+    /// The handler: sites and routes. What TLS needs around it is in [`ServerSettings::encryption`].
     pub router: Router<RouteHandler>,
-    /// The other servers that it asks.
+    /// Its upstreams.
     pub upstreams: Vec<Upstream>,
-    /// The applications that it runs.
+    /// Its applications.
     pub applications: Vec<Application>,
     /// How many sites the router has.
     pub sites: usize,
     /// How many routes the sites have together.
     pub routes: usize,
-    /// As whom, once the sockets are open and the files are read; as who started it, if nothing is said.
+    /// The user that the server becomes once the sockets are open and the files are read; `None` keeps the user that started it.
     pub account: Option<Account>,
-    /// The folders that it serves.
+    /// The served folders.
     pub folders: Vec<ServedFolder>,
     /// The files of certificates, which are read again when they change.
     pub renewed_files: Vec<PathBuf>,
     /// Whether the server is restricted to the files that it needs.
     pub sandbox: SandboxChoice,
-    /// How long what runs may take in a generation that was replaced.
+    /// How long requests in flight may take in a generation that a reload replaced.
     pub reload_grace: Duration,
 }
 
-/// Reads a settings file and finds out what it means. Folders and certificates are opened.
+/// Reads and checks a settings file. Folders and certificates are opened.
+///
+/// # Errors
+///
+/// The file cannot be read, or it has errors; all of them are reported.
 pub fn read(path: &Path, host: &ApplicationHost) -> Result<Configuration, ConfigurationError> {
     of_text(path, file::read(path).map_err(ConfigurationError::Unreadable)?, host)
 }
 
-/// Finds out what the bytes of a settings file mean, which was at this path when it was read.
+/// As [`read`], for the bytes of a file that was at this path.
+///
+/// # Errors
+///
+/// As for [`read`].
 pub fn of_bytes(path: &Path, bytes: Vec<u8>, host: &ApplicationHost) -> Result<Configuration, ConfigurationError> {
     of_text(path, file::text_of(path, bytes).map_err(ConfigurationError::Unreadable)?, host)
 }
@@ -126,7 +134,11 @@ fn of_text(path: &Path, text: String, host: &ApplicationHost) -> Result<Configur
     understand(&text, folder, host).map_err(|faults| ConfigurationError::of_faults(&name, &text, &faults))
 }
 
-/// What a settings file says, in other words: without comments and defaults, each value in its shortest form.
+/// Rewrites a settings file without comments and defaults, each value in its shortest form.
+///
+/// # Errors
+///
+/// As for [`read`].
 pub fn explain(path: &Path) -> Result<String, ConfigurationError> {
     let text = file::read(path).map_err(ConfigurationError::Unreadable)?;
     let name = path.display().to_string();

@@ -107,7 +107,7 @@ impl SiteTable {
         }
     }
 
-    /// The folders that it serves.
+    /// The served folders.
     fn files(&self) -> Vec<&FilesTable> {
         match &self.content {
             SiteContent::Files(files) => vec![files],

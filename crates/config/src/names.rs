@@ -1,6 +1,6 @@
-//! Names that nobody knows, and those that may have been meant.
+//! Unknown names, and suggestions for them.
 
-/// How much is told of the keys there are.
+/// Whether a message lists the known keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Telling {
     /// All, where none is near.

@@ -87,7 +87,7 @@ pub struct GeneralOptions {
     pub timeouts: TimeoutOptions,
 }
 
-/// The options as they are without a word; settings files have the same defaults.
+/// The options of an empty command line; settings files have the same defaults.
 pub fn without_options<T: Args + Clone + Any + Send>() -> T {
     // Reading them takes long beside what a file with thousands of sites does with them.
     static READ: Mutex<BTreeMap<TypeId, Box<dyn Any + Send>>> = Mutex::new(BTreeMap::new());
@@ -102,7 +102,7 @@ pub fn without_options<T: Args + Clone + Any + Send>() -> T {
     })
 }
 
-/// Something that is done or not.
+/// On or off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Switch {
     /// It is done.

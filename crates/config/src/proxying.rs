@@ -60,7 +60,7 @@ impl<'a> Proxying<'a> {
         self.renewed_files.extend(arguments.tls.server_certificate.iter().flat_map(CertificateChoice::files).cloned());
         servers.iter_mut().for_each(|server| resolve_server(server, self.folder));
         if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_".contains(&byte)) {
-            let text = format!("{name:?} is no name: write letters, digits and any of . - _");
+            let text = format!("{name:?} is not a valid name: write letters, digits and any of . - _");
             self.problems.add(Problem::of_value(place.key("name"), text));
         } else if !self.names.insert(name.clone()) {
             let text = format!("there is an upstream {name:?} already: write another name");
@@ -90,7 +90,7 @@ impl<'a> Proxying<'a> {
             Some(name) if self.names.contains(&name) => self.named.get(&name).cloned(),
             Some(name) => noted(Problem::of_value(place.key("upstream"), self.unknown(&name))),
             None if servers.is_empty() => {
-                let text = "there is nobody to ask: write `upstream` with the name of an [[upstream]], or `servers`";
+                let text = "there are no servers: write `upstream` with the name of an [[upstream]], or `servers`";
                 noted(Problem::of_key(place.clone(), text))
             }
             None => match self.of_servers(servers) {
@@ -109,7 +109,7 @@ impl<'a> Proxying<'a> {
         let mut nameless = self.nameless.borrow_mut();
         if let Some((others, upstream)) = nameless.get(&name) {
             let text =
-                "`servers`: they stand elsewhere with other words behind them: give them a name in an [[upstream]]";
+                "`servers`: the same servers have other parameters elsewhere: give them a name in an [[upstream]]";
             return if *others == servers { Ok(upstream.clone()) } else { Err(SettingError::new("servers", text)) };
         }
         let usual: UpstreamOptions = without_options();

@@ -1,4 +1,4 @@
-//! Whether the user that the server runs as may read the folders that it is to serve.
+//! Served folders, and whether the user that the server runs as may read them.
 
 use std::{
     fmt,
@@ -39,7 +39,7 @@ enum Wanted {
 impl ServedFolder {
     /// What keeps the effective user of this process from it; nothing where that may read it.
     pub fn unreadable(&self) -> Option<UnreadableFolder> {
-        // Where this fails, the folder is gone, which is told elsewhere.
+        // Where this fails, the folder is gone, which others report.
         let path = std::path::absolute(&self.path).ok()?;
         let mut above: Vec<&Path> = path.ancestors().collect();
         above.reverse();
@@ -52,7 +52,7 @@ impl ServedFolder {
     }
 }
 
-/// Whether the effective user may do this; what is not there is no matter of permissions.
+/// Whether the effective user may do this. A missing file is not a matter of permissions.
 fn may(path: &Path, access: Access) -> bool {
     use rustix::io::Errno;
     !matches!(accessat(CWD, path, access, AtFlags::EACCESS), Err(Errno::ACCESS | Errno::PERM))

@@ -1,5 +1,5 @@
-//! What was written means: the settings of the parts, checked. This is the only place that sees both, for the options of
-//! a command line and for a settings file alike.
+//! What options mean: the settings of the parts, checked. This is the only place that sees both, for a command line and
+//! for a settings file alike.
 
 mod application;
 mod check;
@@ -45,37 +45,41 @@ use crate::{
 
 /// How a server serves, whatever it serves.
 pub struct ServerSettings {
-    /// Where it listens.
+    /// Its listeners.
     pub listeners: Vec<ListenerSettings>,
-    /// How its sockets listen.
+    /// The options of its sockets.
     pub listen_options: ListenOptions,
-    /// All else, but the listeners themselves.
+    /// Everything else, except for the listeners.
     pub server: Server,
-    /// What TLS brings with it, if there is TLS.
+    /// What TLS needs, if there is TLS.
     pub encryption: Option<Encryption>,
-    /// Where the server says how it is, if anywhere.
+    /// The address of the admin endpoint, if there is one.
     pub admin: Option<AdminAddress>,
-    /// What those show who change something there over TCP.
+    /// The token that changes over TCP need there.
     pub admin_token: Option<String>,
     /// The access log, if there is one.
     pub access_log: Option<(Destination, Format)>,
-    /// The least important thing that is said.
+    /// The log verbosity.
     pub level: LevelFilter,
     /// How many threads serve.
     pub workers: usize,
-    /// How long what runs may take when the server is told to stop.
+    /// How long requests in flight may take after the server begins to stop.
     pub grace: Duration,
     /// Bytes of disk that bodies of requests may take together.
     pub max_spool: u64,
 }
 
 impl ServerSettings {
-    /// Finds out what was written means together.
+    /// Finds out what these options mean together.
+    ///
+    /// # Errors
+    ///
+    /// An option is invalid, alone or together with others.
     pub fn new(options: GeneralOptions, shares: Shares) -> Result<Self, SettingError> {
         let GeneralOptions { listening, tls, http, logging, admin, limits, timeouts } = options;
         let tls_settings = tls_settings(&tls)?;
         let (listeners, redirected) = listeners::listeners(&listening, &tls, tls_settings.is_some())?;
-        listeners::refuse_twice(&listeners, admin.admin.as_ref().map(|address| &address.0))?;
+        listeners::refuse_duplicates(&listeners, admin.admin.as_ref().map(|address| &address.0))?;
         let encryption = tls_settings.as_ref().map(|settings| Encryption {
             fingerprint: settings.fingerprint(),
             problems_of_dates: settings.problems_of_dates(),
@@ -108,7 +112,7 @@ impl ServerSettings {
     }
 }
 
-/// How the descriptors of the process are shared out, where so many cached files are wanted.
+/// Divides the descriptors of the process, if so many files are to be cached.
 pub fn shares(listening: &ListeningOptions, cached_files: usize) -> Shares {
     Shares::new(workers(listening), cached_files)
 }
@@ -167,9 +171,7 @@ fn admin_token(options: &AdminOptions) -> Result<Option<String>, SettingError> {
             Ok(token) => Ok(Some(token)),
             Err(reason) => refuse(format!("`admin-token-file`: {reason}")),
         },
-        Some(address) => {
-            refuse(format!("`admin-token-file` is for a port: nobody needs a token at {address}, leave it out"))
-        }
+        Some(address) => refuse(format!("`admin-token-file` is for a port: {address} needs no token, leave it out")),
     }
 }
 

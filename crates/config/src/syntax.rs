@@ -1,4 +1,4 @@
-//! What breaks the format of a settings file, in words for those who do not know TOML.
+//! Syntax errors, explained for users who do not know TOML.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use super::{names::shown, problem::Fault};
 
 /// The faults of a text that is no TOML: one for each line, and not many, since one leads to another.
 pub(super) fn faults(text: &str, mut errors: Vec<Error>) -> Vec<Fault> {
-    errors.truncate(MOST_LOOKED_AT);
+    errors.truncate(MAX_SYNTAX_ERRORS);
     let line_of = |error: &Error| {
         let before = text.bytes().take(error.span().map_or(0, |span| span.start));
         before.filter(|byte| *byte == b'\n').count()
@@ -17,7 +17,7 @@ pub(super) fn faults(text: &str, mut errors: Vec<Error>) -> Vec<Fault> {
     // In a line, the first that was found is what is wrong with it.
     errors.sort_by_key(|(line, _)| *line);
     errors.dedup_by_key(|(line, _)| *line);
-    errors.iter().take(MOST).map(|(_, error)| fault(text, error)).collect()
+    errors.iter().take(MAX_SHOWN).map(|(_, error)| fault(text, error)).collect()
 }
 
 fn fault(text: &str, error: &Error) -> Fault {
@@ -30,7 +30,7 @@ fn fault(text: &str, error: &Error) -> Fault {
             let value = unquoted(text, span.as_ref()).unwrap_or_default();
             format!("write \"{}\", in quotes", shown(value))
         }
-        "duplicate key" => format!("`{}` is there twice: leave one out", shown(token)),
+        "duplicate key" => format!("duplicate key `{}`: leave one out", shown(token)),
         "string values must be quoted" if token.is_empty() => "the value is missing".to_owned(),
         "string values must be quoted" | "invalid boolean" if SWITCHES.contains(&&*token.to_lowercase()) => {
             format!("{token} is neither true nor false; text stands in quotes")
@@ -74,7 +74,7 @@ fn unquoted<'t>(text: &'t str, span: Option<&Range<usize>>) -> Option<&'t str> {
 const SWITCHES: [&str; 10] = ["yes", "no", "on", "off", "true", "false", "tru", "fals", "ture", "flase"];
 
 /// More follow from the first ones.
-const MOST: usize = 3;
+const MAX_SHOWN: usize = 3;
 
 /// Garbage has an error in each line, and the line of each has to be found.
-const MOST_LOOKED_AT: usize = 100;
+const MAX_SYNTAX_ERRORS: usize = 100;

@@ -18,7 +18,7 @@ pub(super) struct TableReading<'t, 'p> {
     place: Place,
     problems: &'p Problems,
     known: Vec<&'static str>,
-    /// Keys that are missing, perhaps since they are written with another name: that is told where nobody knows the other.
+    /// Keys that are missing, perhaps because they are misspelled: an unknown key that is similar is reported instead.
     missing: Vec<(&'static str, Problem)>,
 }
 
@@ -117,7 +117,7 @@ impl<'t, 'p> TableReading<'t, 'p> {
         self.problems.add(problem);
     }
 
-    /// Reads the table as one of its kind; what of it is then left, nobody knows.
+    /// Reads the table as one of its kind, and reports the keys that are left.
     pub(super) fn read<T: FromTable>(mut self) -> Option<T> {
         let read = T::read(&mut self);
         let mut keys: Vec<_> = self.table.keys().filter(|key| !self.known.contains(&&**key.get_ref())).collect();
@@ -130,7 +130,7 @@ impl<'t, 'p> TableReading<'t, 'p> {
         for (number, key) in keys.into_iter().map(|key| key.get_ref()).enumerate() {
             let text = match number {
                 0 => kinds::unknown(key, &self.known, Telling::All),
-                1..MOST_COMPARED => kinds::unknown(key, &self.known, Telling::Near),
+                1..MAX_COMPARED => kinds::unknown(key, &self.known, Telling::Near),
                 _ => format!("unknown key `{}`", names::shown(key)),
             };
             self.problems.add(Problem::of_key(self.place.key(&**key), text));
@@ -153,5 +153,5 @@ pub(super) trait FromTable: Sized {
     }
 }
 
-/// What is behind so many unknown keys is no settings file, and need not be compared with all that are known.
-const MOST_COMPARED: usize = 50;
+/// A file with more unknown keys is not a settings file, and further keys need not be compared with the known ones.
+const MAX_COMPARED: usize = 50;

@@ -42,7 +42,7 @@ pub(super) struct ProxyTable {
     pub(super) forwarding: ForwardingOptions,
 }
 
-/// Which servers are asked.
+/// Which servers requests are sent to.
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case")]
 #[allow(rustdoc::broken_intra_doc_links, reason = "the text is for readers of the file: `[[upstream]]` is a table")]

@@ -1,5 +1,5 @@
-//! Values as people write them. Each is a type of its own that can be read from its text and says, in one line, what is
-//! wrong with a text that is none. Those of a settings file know how they stand there, too (`form.rs`).
+//! Values of options and settings. Each is a type that is parsed from text; the error says in one line what is wrong and
+//! what to write instead. Those of a settings file also know their TOML form and JSON schema (`setting_value.rs`).
 
 mod admin_address;
 mod amount;
@@ -58,11 +58,11 @@ pub(crate) use self::{
     setting_value::{SettingValue, Unquoted, in_settings_file},
 };
 
-/// A text that is not what it should be.
+/// Why a text is not a value of some type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValueError {
     text: String,
-    /// What it is not, and what to write instead.
+    /// What is wrong with it, and what to write instead.
     problem: String,
 }
 

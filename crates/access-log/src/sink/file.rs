@@ -63,7 +63,7 @@ impl LogFile {
                 // A named pipe; standard output, too, where a program that shares it set it so.
                 ErrorKind::WouldBlock => SinkError::WouldBlock,
                 ErrorKind::BrokenPipe => SinkError::Closed(error),
-                _ => SinkError::Failed { reason: error.to_string(), pause: retry::SHORTEST },
+                _ => SinkError::Failed { reason: error.to_string(), pause: retry::MIN_PAUSE },
             };
             return (written, Err(error));
         }

@@ -1,4 +1,4 @@
-//! Why there is no load, or not the one that was hoped for.
+//! Why `serow bench` failed.
 
 use std::{error::Error, fmt, io, path::PathBuf};
 
@@ -7,10 +7,10 @@ use serow_load::{BatchError, Errors, script::ScriptError};
 
 use crate::command_error::CommandError;
 
-/// Why there is no load, or not the one that was hoped for.
+/// Why `serow bench` failed.
 #[derive(Debug)]
 pub(crate) enum BenchError {
-    /// The URL is none.
+    /// The URL is invalid.
     Url(OriginError),
     /// A line of the list of URLs is wrong; its number, and what is wrong.
     UrlLine(PathBuf, usize, String),
@@ -20,9 +20,9 @@ pub(crate) enum BenchError {
     Host(String, io::Error),
     /// No connection can be opened.
     Connect(String, DialError),
-    /// The server's certificate, or what was said about it, is of no use.
+    /// The TLS settings are invalid.
     Tls(TlsSettingsError),
-    /// What is asked for cannot be sent.
+    /// The request cannot be sent.
     Request(BatchError),
     /// The script cannot be read.
     Script(ScriptError),

@@ -50,7 +50,7 @@ struct Generation {
     log: Option<AccessLog>,
     /// Whether it can open only the files that it needs.
     sandbox: SandboxState,
-    /// Looks after the servers that are asked.
+    /// The background tasks of upstreams: health checks and name lookups.
     upkeep: Upkeep,
     /// The workers of the applications.
     workers: Vec<Workers>,
@@ -67,7 +67,7 @@ impl Generation {
         error_log::begin(settings.level);
         forbid_tracing().map_err(|error| CommandError::system(error).message())?;
         SpoolSpace::default().set_limit(settings.max_spool);
-        let admin = settings.admin.as_ref().map(|address| said(&address.0)).transpose()?;
+        let admin = settings.admin.as_ref().map(|address| address_text(&address.0)).transpose()?;
         settings.encryption.iter().for_each(Encryption::warn_of_dates);
         let sockets = parent.listen(wanted(settings)?).map_err(|error| error.to_string())?;
         let mut server = mem::take(&mut settings.server);
@@ -85,7 +85,7 @@ impl Generation {
         for unreadable in configuration.folders.iter().filter_map(ServedFolder::unreadable) {
             tracing::warn!("{unreadable}");
         }
-        // By the user, who will have to open them anew.
+        // By the user, who will have to open them again.
         let log = AccessLog::open_if(configuration.server.access_log.take())
             .map_err(|error| CommandError::from(error).message())?;
         if let Some(log) = &log {
@@ -143,7 +143,7 @@ fn run_applications(applications: &[Application]) -> Result<Vec<Workers>, String
     thread::scope(|scope| {
         let loading: Vec<_> = applications.iter().map(|application| scope.spawn(|| application.run())).collect();
         let loaded = loading.into_iter().zip(applications).map(|(loading, application)| {
-            let outcome = loading.join().unwrap_or_else(|_| Err("a bug: its keeper panicked".to_owned()));
+            let outcome = loading.join().unwrap_or_else(|_| Err("a bug: its worker manager panicked".to_owned()));
             outcome.map_err(|why| format!("{}: {why}", application.name()))
         });
         loaded.collect()
@@ -191,14 +191,14 @@ fn check_account(account: &Account, credentials: Credentials) -> Result<(), Stri
 fn wanted(settings: &ServerSettings) -> Result<Vec<WantedListener>, String> {
     let ListenOptions { backlog, share, unix_mode } = settings.listen_options;
     let wanted = settings.listeners.iter().map(|listener| {
-        let address = said(&listener.address)?;
+        let address = address_text(&listener.address)?;
         Ok(WantedListener { address, backlog, unix_mode, share, sockets: settings.workers })
     });
     wanted.collect()
 }
 
-/// An address as the master is told of it.
-fn said(address: &Address) -> Result<String, String> {
+/// An address as the master receives it.
+fn address_text(address: &Address) -> Result<String, String> {
     match address {
         Address::Unix(path) if path.to_str().is_none() => Err(format!(
             "{address} is in a folder whose name is not written in UTF-8: give the whole path of another one"

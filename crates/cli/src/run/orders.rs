@@ -24,7 +24,7 @@ pub(super) struct ServerOrders {
 impl Orders for ServerOrders {
     fn leave(&mut self, why: Why) {
         if why == Why::Orphaned {
-            tracing::error!("the master is gone: finishing what runs, then ending");
+            tracing::error!("the master is gone: finishing requests in flight, then stopping");
         }
         match why {
             // What goes on for ever may go on beside the other generation.

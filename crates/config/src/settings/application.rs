@@ -39,7 +39,7 @@ pub fn application(
     let (interface, folder, application) = find(application, &options)?;
     let interpreter = match &options.interpreter {
         Some(words) if words.trim().is_empty() => {
-            return Err(SettingError::new("interpreter", "`interpreter` is nothing: write a command, as in ruby"));
+            return Err(SettingError::new("interpreter", "`interpreter` is empty: write a command, as in ruby"));
         }
         Some(words) => Interpreter::written(words.split_whitespace()),
         None => Interpreter::of(interface, &folder),
@@ -78,7 +78,7 @@ fn root_path(options: &str) -> Result<String, SettingError> {
         true => Ok(root.to_owned()),
         false => {
             let text =
-                format!("`root-path`: {options:?} is no path of letters, digits and -._~: write one as in /shop");
+                format!("`root-path`: {options:?} is not a path of letters, digits and -._~: write one as in /shop");
             Err(SettingError::new("root-path", text))
         }
     }
@@ -140,7 +140,7 @@ fn find(application: &OsStr, options: &ApplicationOptions) -> Result<(Interface,
         (InterfaceChoice::Auto, Some(interface)) => interface,
         (InterfaceChoice::Auto, None) => {
             return Err(wrong(format!(
-                "`application` {text:?} could be anything: name config.ru, app.psgi or module:callable, or say `interface`"
+                "the interface of `application` {text:?} is unknown: name config.ru, app.psgi or module:callable, or write `interface`"
             )));
         }
     };

@@ -1,4 +1,4 @@
-//! How servers are asked whether they are well.
+//! Health checks of servers.
 
 use serow::is_token_byte;
 use serow_proxy::{CheckKind, CheckSettings, CheckStart, HttpCheck};
@@ -6,7 +6,7 @@ use serow_proxy::{CheckKind, CheckSettings, CheckStart, HttpCheck};
 use super::SettingError;
 use crate::options::{CheckChoice, CheckStartChoice, HealthOptions, without_options};
 
-/// How servers are asked; nothing where they are not.
+/// The health checks, if there are any.
 pub(super) fn check_settings(options: HealthOptions) -> Result<Option<CheckSettings>, SettingError> {
     let wanted = [
         (CheckChoice::Http, setting_of_http(&options)),
@@ -26,7 +26,7 @@ pub(super) fn check_settings(options: HealthOptions) -> Result<Option<CheckSetti
     let (interval, timeout) = (options.check_interval.0, options.check_timeout.0);
     for (key, time) in [("check-interval", interval), ("check-timeout", timeout)] {
         if time.is_zero() {
-            return Err(SettingError::new(key, format!("`{key}` is nothing: write a time, as in 1s")));
+            return Err(SettingError::new(key, format!("`{key}` is zero: write a time, as in 1s")));
         }
     }
     Ok(Some(CheckSettings {
@@ -55,12 +55,12 @@ fn http_check(options: HealthOptions) -> Result<HttpCheck, SettingError> {
         return Err(SettingError::new("check-send", text));
     }
     if !check_path.starts_with('/') || !check_path.bytes().all(|byte| byte.is_ascii_graphic()) {
-        let text = format!("`check-path` {check_path:?} is no path: write one as in /up");
+        let text = format!("`check-path` {check_path:?} is not a path: write one as in /up");
         return Err(SettingError::new("check-path", text));
     }
     let is_host = |host: &String| host.bytes().all(|byte| is_token_byte(byte) || b":[]".contains(&byte));
     if let Some(host) = check_host.as_ref().filter(|host| host.is_empty() || !is_host(host)) {
-        return Err(SettingError::new("check-host", format!("`check-host` {host:?} is no host: write a name")));
+        return Err(SettingError::new("check-host", format!("`check-host` {host:?} is not a host: write a name")));
     }
     Ok(HttpCheck {
         path: check_path,

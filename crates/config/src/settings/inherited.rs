@@ -1,4 +1,4 @@
-//! Sockets that a supervisor opened for this process: where to listen if nobody says so.
+//! Sockets that a supervisor opened for this process: the default listeners.
 
 use std::{env, os::fd::RawFd, process};
 

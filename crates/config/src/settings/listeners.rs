@@ -1,4 +1,4 @@
-//! Where to listen, and for whom.
+//! Listeners.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -7,28 +7,28 @@ use serow::{Address, Scheme, Server};
 use super::{SettingError, inherited, tls::Redirected};
 use crate::options::{ListeningOptions, TlsOptions};
 
-/// A place to listen at.
+/// A listener.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListenerSettings {
-    /// Where.
+    /// Its address.
     pub address: Address,
-    /// For whom.
+    /// What it is for.
     pub purpose: Purpose,
 }
 
-/// For whom a listener is.
+/// What a listener is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// For those who come with TLS.
+    /// Connections with TLS.
     Encrypted,
-    /// For those who come without it.
+    /// Connections without TLS.
     Plain,
-    /// For those who come without it, and are sent where it is.
+    /// Connections without TLS, whose requests are redirected to TLS.
     Redirect,
 }
 
 impl ListenerSettings {
-    /// Has a server listen there.
+    /// Adds it to a server.
     pub fn add_to(&self, server: Server) -> Server {
         match self.scheme() {
             Scheme::Https => server.listen_tls(self.address.to_string()),
@@ -36,7 +36,7 @@ impl ListenerSettings {
         }
     }
 
-    /// What is spoken there.
+    /// Its scheme.
     pub fn scheme(&self) -> Scheme {
         match self.purpose {
             Purpose::Encrypted => Scheme::Https,
@@ -69,30 +69,30 @@ pub(super) fn listeners(
     }
     if listeners.is_empty() {
         let purpose = if has_certificate { Purpose::Encrypted } else { Purpose::Plain };
-        listeners.extend(unsaid().into_iter().map(|address| ListenerSettings { address, purpose }));
+        listeners.extend(default_addresses().into_iter().map(|address| ListenerSettings { address, purpose }));
     }
-    let mut redirected = Redirected::Nobody;
+    let mut redirected = Redirected::None;
     if let Some(address) = &tls.redirect_http {
         redirected = self::redirected(&address.0, &listeners, listening.proxy_protocol)?;
         listeners.push(ListenerSettings { address: address.0.clone(), purpose: Purpose::Redirect });
     }
     if has_certificate && !listeners.iter().any(|listener| listener.purpose == Purpose::Encrypted) {
-        let text = "`tls` is given, and no listener takes it: leave out tls = false at one of `listen`, or `tls`";
+        let text = "`tls` is given, but no listener uses it: leave out tls = false at one of `listen`, or `tls`";
         return Err(SettingError::new("tls", text));
     }
     Ok((listeners, redirected))
 }
 
-/// Two sockets cannot be at one address; that for administration is one too.
-pub(super) fn refuse_twice(listeners: &[ListenerSettings], admin: Option<&Address>) -> Result<(), SettingError> {
+/// Refuses two sockets with one address; the admin endpoint has one too.
+pub(super) fn refuse_duplicates(listeners: &[ListenerSettings], admin: Option<&Address>) -> Result<(), SettingError> {
     for (number, listener) in listeners.iter().enumerate() {
         let Some(other) = listeners[..number].iter().find(|other| overlap(&other.address, &listener.address)) else {
             continue;
         };
         let (address, other) = (&listener.address, &other.address);
         let text = match address == other {
-            true => format!("{address} is listened at twice: leave one out"),
-            false => format!("{address} and {other} share a port: leave one out, or listen at single addresses"),
+            true => format!("{address} is given twice as a listener: leave one out"),
+            false => format!("{address} and {other} share a port: leave one out, or listen on single addresses"),
         };
         return Err(match listener.purpose {
             Purpose::Redirect => SettingError::new("redirect-http", text),
@@ -101,7 +101,7 @@ pub(super) fn refuse_twice(listeners: &[ListenerSettings], admin: Option<&Addres
     }
     match admin.filter(|admin| listeners.iter().any(|listener| overlap(&listener.address, admin))) {
         Some(admin) => {
-            Err(SettingError::new("admin", format!("{admin} is listened at already: write another address")))
+            Err(SettingError::new("admin", format!("{admin} is already the address of a listener: write another one")))
         }
         None => Ok(()),
     }
@@ -116,8 +116,8 @@ fn overlap(one: &Address, other: &Address) -> bool {
     one.port() != 0 && one.port() == other.port() && (ip == other_ip || is_all(ip, other_ip) || is_all(other_ip, ip))
 }
 
-/// Where to listen if nobody says so: at what was handed over, else where newcomers look.
-fn unsaid() -> Vec<Address> {
+/// Where to listen by default: on inherited sockets, otherwise on port 8080 of this machine.
+fn default_addresses() -> Vec<Address> {
     let addresses = inherited::addresses();
     if addresses.is_empty() { vec![Address::Tcp(DEFAULT_ADDRESS.into())] } else { addresses }
 }
@@ -125,17 +125,17 @@ fn unsaid() -> Vec<Address> {
 /// Whom to redirect, where those come to this address.
 fn redirected(address: &Address, others: &[ListenerSettings], behind_proxy: bool) -> Result<Redirected, SettingError> {
     if others.iter().all(|listener| listener.purpose == Purpose::Encrypted) {
-        return Ok(Redirected::Everybody);
+        return Ok(Redirected::All);
     }
     let refuse = |text: &str| Err(SettingError::new("redirect-http", text));
     if others.iter().all(|listener| listener.purpose == Purpose::Plain) {
-        return refuse("`redirect-http` needs a listener with TLS to send everybody to");
+        return refuse("`redirect-http` needs a listener with TLS to redirect to");
     }
     match address {
         Address::Tcp(address) if address.port() != 0 && !behind_proxy => Ok(Redirected::At(*address)),
         _ => refuse(
             "`redirect-http` beside another listener without TLS needs an address with a port, and no `proxy-protocol`: \
-             who came to which could not be told",
+             the server could not tell which listener a client connected to",
         ),
     }
 }

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use serow_apps::Output;
 
-/// What applications take from the process that runs them. The settings do not have it; the program that reads them does.
+/// What applications take from the process that runs them. It is not in the settings; the program that reads them provides it.
 #[derive(Clone, Debug, Default)]
 pub struct ApplicationHost {
     /// The command that a program and its arguments are appended to: it starts the program and ends it with this process.

@@ -24,7 +24,7 @@ pub fn program(
         SettingError::new("chdir", format!("the folder {} cannot be used: {error}", folder.display()))
     })?;
     if command.first().is_none_or(|program| program.is_empty()) {
-        return Err(SettingError::new("command", "`command` is nothing: write a program and its arguments"));
+        return Err(SettingError::new("command", "`command` is empty: write a program and its arguments"));
     }
     if options.check_path.as_ref().is_some_and(|path| !path.starts_with('/')) {
         return Err(SettingError::new("check-path", "`check-path` has to begin with a slash, as in /up"));
@@ -66,7 +66,7 @@ fn refuse_meaningless(options: &ApplicationOptions) -> Result<(), SettingError> 
     match first(&of_known_copies) {
         Some(key) if options.bind == BindChoice::Inherit => {
             let text = format!(
-                "`{key}` needs `bind` port or unix: at one socket for all copies nobody knows which of them answers"
+                "`{key}` needs `bind` port or unix: with one socket for all copies, the server does not know which of them answers"
             );
             Err(SettingError::new(key, text))
         }

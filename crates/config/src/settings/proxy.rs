@@ -35,7 +35,7 @@ pub fn forwarding_settings(options: ForwardingOptions) -> Result<ForwardingSetti
         ForwardedChoice::Off => ForwardedFields::Off,
     };
     if let Some(number) = set_header.iter().position(|field| field.name.eq_ignore_ascii_case("host")) {
-        let text = "`set-header` cannot set Host: write `host`";
+        let text = "`set-header` cannot set Host: use `host`";
         return Err(SettingError::new("set-header", text).of_element(number));
     }
     Ok(ForwardingSettings {

@@ -1,13 +1,13 @@
-//! Settings that can be read, but mean nothing.
+//! Settings that are well-formed but invalid.
 
 use std::{error::Error, fmt};
 
 use serow_files::FilesError;
 
-/// Settings that mean nothing, alone or together. The text names them as `` `key` ``; on a command line they are options.
+/// Settings that are invalid, alone or together. The text names them as `` `key` ``; on a command line they are options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingError {
-    /// The one to look at.
+    /// The key to look at.
     pub key: &'static str,
     /// Which of its values, from 0, where it has several and that is known.
     pub element: Option<usize>,
@@ -26,7 +26,7 @@ impl SettingError {
         Self { element: Some(element), ..self }
     }
 
-    /// What the library says of the settings of a folder; nothing where it is about the folder itself.
+    /// The error of the library about the settings of a folder; `None` if it is about the folder itself.
     pub fn of_folder(error: &FilesError) -> Option<Self> {
         let (setting, value, advice) = match error {
             FilesError::Path { setting: "index", value } => ("index", value, "give a name, without a folder"),

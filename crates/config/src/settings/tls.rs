@@ -7,34 +7,34 @@ use serow::{CertificateFiles, ClientCertificates, TlsSettings, TlsVersion, TlsVe
 use super::SettingError;
 use crate::options::{CertificateChoice, ClientChoice, TlsOptions, VersionsChoice};
 
-/// What TLS brings with it.
+/// What TLS needs besides the certificates.
 #[derive(Debug)]
 pub struct Encryption {
     /// SHA-256 of a certificate that was made for this run.
     pub fingerprint: Option<String>,
     /// What is wrong with certificates that have expired, or are not valid yet.
     pub problems_of_dates: Vec<String>,
-    /// For how long browsers come with TLS only.
+    /// How long browsers use TLS only (HSTS).
     pub strict_transport: Option<Duration>,
-    /// Who is sent to TLS.
+    /// Which connections are redirected to TLS.
     pub redirected: Redirected,
 }
 
 impl Encryption {
-    /// Says which certificates clients will refuse.
+    /// Warns of certificates that clients will refuse.
     pub fn warn_of_dates(&self) {
         self.problems_of_dates.iter().for_each(|problem| tracing::warn!("{problem}"));
     }
 }
 
-/// Who of those that come without TLS is redirected.
+/// Which connections without TLS are redirected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Redirected {
-    /// Nobody.
-    Nobody,
-    /// Everybody.
-    Everybody,
-    /// Those who come to this address; one of zeroes is every address with its port.
+    /// None.
+    None,
+    /// All.
+    All,
+    /// Those to this address; an address of zeroes is every address with its port.
     At(SocketAddr),
 }
 
@@ -75,10 +75,13 @@ pub(super) fn tls_settings(options: &TlsOptions) -> Result<Option<TlsSettings>, 
     }
     let mut settings = if options.tls.contains(&CertificateChoice::SelfSigned) {
         if options.tls.len() > 1 {
-            return refuse("tls", "`tls`: self-signed stands alone; leave it out, or the other certificates");
+            return refuse(
+                "tls",
+                "`tls`: self-signed cannot be combined with other certificates; leave out one or the other",
+            );
         }
         if !options.tls_ocsp.is_empty() {
-            let text = "`tls-ocsp`: no authority says anything of a self-signed certificate; leave it out";
+            let text = "`tls-ocsp`: no authority has an OCSP response for a self-signed certificate; leave it out";
             return refuse("tls-ocsp", text);
         }
         TlsSettings::self_signed().map_err(|error| SettingError::new("tls", error.to_string()))?

@@ -1,4 +1,4 @@
-//! How the servers of an upstream are asked.
+//! Upstreams: their servers, and how requests are sent to them.
 
 use serow::{CertificateFiles, Scheme, StatusCode};
 use serow_client::{Protocol, TlsClientSettings, TlsConnector, Trust};
@@ -16,7 +16,7 @@ use crate::{
     values::{RetryCause, ServerRule},
 };
 
-/// How these servers are asked.
+/// The settings of an upstream with these servers.
 pub fn upstream_settings(
     name: String,
     servers: &[ServerRule],
@@ -59,11 +59,11 @@ fn refuse_servers(servers: &[ServerSettings]) -> Result<(), SettingError> {
         let before = &servers[..number];
         let text = if before.iter().any(|other| other.address.place == server.address.place) {
             let address = &server.address;
-            format!("`servers`: {address} is there twice: leave one out, and give the other a weight")
+            format!("`servers`: duplicate server {address}: leave one out, and give the other a weight")
         } else if let Some(id) =
             server.id.as_ref().filter(|id| before.iter().any(|other| other.id.as_ref() == Some(id)))
         {
-            format!("`servers`: the id {id} is there twice: write another one")
+            format!("`servers`: duplicate id {id}: write another one")
         } else {
             continue;
         };
@@ -72,7 +72,7 @@ fn refuse_servers(servers: &[ServerSettings]) -> Result<(), SettingError> {
     let text = match servers {
         [] => "`servers`: there is none: name one, as in 127.0.0.1:9000",
         servers if servers.iter().all(|server| server.backup) => {
-            "`servers`: all of them are backups: leave out the word at one that is asked first"
+            "`servers`: all servers are backups: remove `,backup` from at least one"
         }
         _ => return Ok(()),
     };
@@ -99,7 +99,7 @@ fn sticky(options: StickyOptions) -> Result<Option<StickySettings>, SettingError
         StickyChoice::Prefix => Some(StickyMode::Prefix),
         StickyChoice::Rewrite => Some(StickyMode::Rewrite),
     };
-    if let Some(key) = setting_of_no_cookie(&options) {
+    if let Some(key) = cookie_setting_without_effect(&options) {
         let text = match mode {
             None => format!("`{key}` needs `sticky`: write insert, prefix or rewrite there"),
             Some(_) => format!("`{key}` needs `sticky` insert: other cookies are set by the servers themselves"),
@@ -108,7 +108,8 @@ fn sticky(options: StickyOptions) -> Result<Option<StickySettings>, SettingError
     }
     let is_token = !options.sticky_cookie.is_empty() && options.sticky_cookie.bytes().all(serow::is_token_byte);
     if !is_token {
-        let text = format!("`sticky-cookie` {:?} is no name: write letters and digits", options.sticky_cookie);
+        let text =
+            format!("`sticky-cookie` {:?} is not a cookie name: write letters and digits", options.sticky_cookie);
         return Err(SettingError::new("sticky-cookie", text));
     }
     for (key, text) in [("sticky-domain", options.sticky_domain.as_ref()), ("sticky-path", Some(&options.sticky_path))]
@@ -134,8 +135,8 @@ fn sticky(options: StickyOptions) -> Result<Option<StickySettings>, SettingError
     }))
 }
 
-/// What is said of a cookie where there is none, or of its attributes where others set them.
-fn setting_of_no_cookie(options: &StickyOptions) -> Option<&'static str> {
+/// A setting of a cookie that has no effect: without cookies, or for attributes that the servers set.
+fn cookie_setting_without_effect(options: &StickyOptions) -> Option<&'static str> {
     let defaults: StickyOptions = without_options();
     let attributes = [
         ("sticky-max-age", options.sticky_max_age.is_some()),
@@ -190,7 +191,7 @@ fn encryption(options: &UpstreamTlsOptions, servers: &[ServerSettings]) -> Resul
     }
     let trust = match (server_ca, server_insecure) {
         (Some(_), true) => {
-            let text = "`server-insecure` checks nothing, so `server-ca` is for nothing: leave one out";
+            let text = "`server-insecure` checks nothing, so `server-ca` has no effect: leave one out";
             return Err(SettingError::new("server-insecure", text));
         }
         (Some(file), false) => Trust::File(file.clone()),
@@ -203,7 +204,7 @@ fn encryption(options: &UpstreamTlsOptions, servers: &[ServerSettings]) -> Resul
             Some(CertificateFiles { certificate: certificate.clone(), key: key.clone(), ocsp_response: None })
         }
         Some(CertificateChoice::SelfSigned) => {
-            let text = "`server-certificate`: no server believes a self-signed one; name the files of another";
+            let text = "`server-certificate`: no server trusts a self-signed one; name the files of another";
             return Err(SettingError::new("server-certificate", text));
         }
     };

@@ -11,10 +11,10 @@ use super::{SettingValue, in_settings_file};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AdminAddress(pub Address);
 
-/// Why a text is none.
+/// Why a text is not such an address.
 #[derive(Debug)]
 pub enum AdminAddressError {
-    /// It is no address at all.
+    /// It is not an address.
     Malformed(AddressError),
     /// Others than this machine reach it.
     Public(Address),

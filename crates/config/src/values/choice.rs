@@ -1,19 +1,19 @@
-//! Values that are one of a few words, as clap knows them.
+//! Values that are one of a few names, which clap knows.
 
 use clap::ValueEnum;
 
 use super::ValueError;
 
-/// Reads one of the words of a type.
+/// Reads one of the names of a type.
 pub(crate) fn parse<T: ValueEnum>(text: &str) -> Result<T, ValueError> {
     T::from_str(text, false).map_err(|_| {
         let names = names::<T>();
         let meant = near(text, &names).map(|name| format!("; did you mean {name}?")).unwrap_or_default();
-        ValueError::new(text, format!("none of {}{meant}", names.join(", ")))
+        ValueError::new(text, format!("not one of {}{meant}", names.join(", ")))
     })
 }
 
-/// The word that was meant: one that is written nearly so, or what another server calls so.
+/// The most similar name, or the name here of what another server calls so.
 pub fn near<'n>(text: &str, names: &'n [String]) -> Option<&'n str> {
     let text = text.to_lowercase().replace('_', "-");
     let other = OF_OTHERS.iter().find(|(word, _)| *word == text).map(|(_, name)| *name);
@@ -24,7 +24,7 @@ pub fn near<'n>(text: &str, names: &'n [String]) -> Option<&'n str> {
     names.iter().map(String::as_str).find(|name| Some(*name) == other).or(nearest)
 }
 
-/// Words of nginx, HAProxy and Caddy, and what they are called here.
+/// Names in nginx, HAProxy and Caddy, and the names here.
 const OF_OTHERS: [(&str, &str); 11] = [
     ("first", "round-robin"),
     ("ip-hash", "hash"),
@@ -48,17 +48,17 @@ pub(crate) fn expected<T: ValueEnum>() -> String {
     }
 }
 
-/// The words.
+/// The names.
 pub(crate) fn names<T: ValueEnum>() -> Vec<String> {
     T::value_variants().iter().map(name).collect()
 }
 
-/// The word of a value.
+/// The name of a value.
 pub(crate) fn name<T: ValueEnum>(value: &T) -> String {
     value.to_possible_value().map(|word| word.get_name().to_owned()).unwrap_or_default()
 }
 
-/// Lets types whose words clap knows stand in a settings file; of switches, `true` and `false` too.
+/// Implements [`SettingValue`](super::SettingValue) for types whose names clap knows; switches accept `true` and `false` too.
 macro_rules! choice {
     ($type:ty, $name:literal $(, $bare:expr)?) => {
         impl std::str::FromStr for $type {

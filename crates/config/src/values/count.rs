@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 
 use super::{SettingValue, Unquoted, ValueError, in_settings_file, leading_number};
 
-/// A whole number from `LEAST` to `MOST`.
+/// A whole number from `MIN` to `MAX`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Count<const LEAST: u32, const MOST: u32>(u32);
+pub struct Count<const MIN: u32, const MAX: u32>(u32);
 
-impl<const LEAST: u32, const MOST: u32> Count<LEAST, MOST> {
+impl<const MIN: u32, const MAX: u32> Count<MIN, MAX> {
     /// A number that is known to be between the bounds; the nearest bound for any other.
     pub fn of(number: u32) -> Self {
-        Self(number.clamp(LEAST, MOST))
+        Self(number.clamp(MIN, MAX))
     }
 
     /// The number.
@@ -27,38 +27,38 @@ impl<const LEAST: u32, const MOST: u32> Count<LEAST, MOST> {
     }
 }
 
-impl<const LEAST: u32, const MOST: u32> FromStr for Count<LEAST, MOST> {
+impl<const MIN: u32, const MAX: u32> FromStr for Count<MIN, MAX> {
     type Err = ValueError;
 
     fn from_str(text: &str) -> Result<Self, ValueError> {
         let number = leading_number(text).filter(|(_, rest)| rest.is_empty());
         let number = number.and_then(|(number, _)| u32::try_from(number).ok());
         number
-            .filter(|number| (LEAST..=MOST).contains(number))
+            .filter(|number| (MIN..=MAX).contains(number))
             .map(Self)
-            .ok_or_else(|| ValueError::new(text, format!("not a whole number from {LEAST} to {MOST}")))
+            .ok_or_else(|| ValueError::new(text, format!("not a whole number from {MIN} to {MAX}")))
     }
 }
 
-impl<const LEAST: u32, const MOST: u32> fmt::Display for Count<LEAST, MOST> {
+impl<const MIN: u32, const MAX: u32> fmt::Display for Count<MIN, MAX> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
 }
 
-impl<const LEAST: u32, const MOST: u32> SettingValue for Count<LEAST, MOST> {
+impl<const MIN: u32, const MAX: u32> SettingValue for Count<MIN, MAX> {
     const UNQUOTED: Unquoted = Unquoted::OnlyNumbers;
 
     fn expected() -> String {
-        format!("a whole number from {LEAST} to {MOST}")
+        format!("a whole number from {MIN} to {MAX}")
     }
 
     fn schema() -> Value {
-        json!({ "type": "integer", "minimum": LEAST, "maximum": MOST })
+        json!({ "type": "integer", "minimum": MIN, "maximum": MAX })
     }
 }
 
-in_settings_file!(Count<LEAST, MOST>, "Count", const LEAST: u32, const MOST: u32);
+in_settings_file!(Count<MIN, MAX>, "Count", const MIN: u32, const MAX: u32);
 
 #[cfg(test)]
 mod tests {

@@ -25,7 +25,7 @@ impl FromStr for ExpectedField {
         }
         match text.parse::<Field>() {
             Ok(Field { name, value }) if !value.is_empty() => Ok(Self { name, value: Some(value) }),
-            _ => Err(ValueError::new(text, "no header field: write a name, or 'name: value'")),
+            _ => Err(ValueError::new(text, "not a header field: write a name, or 'name: value'")),
         }
     }
 }

@@ -30,7 +30,7 @@ impl FromStr for HashRule {
             Some(("query", name)) if !name.is_empty() => Some(HashKey::Query(name.to_owned())),
             Some(_) => None,
         };
-        let problem = "none of client, path, target, host, header:NAME, cookie:NAME and query:NAME";
+        let problem = "not one of client, path, target, host, header:NAME, cookie:NAME and query:NAME";
         key.map(Self).ok_or_else(|| ValueError::new(text, problem))
     }
 }

@@ -1,4 +1,4 @@
-//! Which host servers are asked for: `keep`, `server`, or a name.
+//! The Host field of requests to servers: `keep`, `server`, or a name.
 
 use std::{fmt, str::FromStr};
 
@@ -7,7 +7,7 @@ use serow_proxy::HostSetting;
 
 use super::{SettingValue, ValueError, in_settings_file};
 
-/// Which host servers are asked for.
+/// The Host field of requests to servers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostRule(pub HostSetting);
 
@@ -21,7 +21,7 @@ impl FromStr for HostRule {
             "keep" => Ok(Self(HostSetting::Keep)),
             "server" => Ok(Self(HostSetting::Server)),
             name if !name.is_empty() && name.bytes().all(is_host) => Ok(Self(HostSetting::Fixed(name.to_owned()))),
-            _ => Err(ValueError::new(text, "no host: write keep, server or a name, as in app.example or app:9000")),
+            _ => Err(ValueError::new(text, "not a host: write keep, server or a name, as in app.example or app:9000")),
         }
     }
 }

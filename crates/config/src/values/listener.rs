@@ -15,14 +15,14 @@ use serow::{Address, AddressError};
 
 use super::{SettingValue, in_settings_file};
 
-/// An address to listen at.
+/// An address to listen on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListenAddress(pub Address);
 
-/// An address to listen at, and whether connections are encrypted there.
+/// An address to listen on, and whether connections are encrypted there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListenRule {
-    /// Where.
+    /// Its address.
     pub address: Address,
     /// Whether with TLS; where that is not said, as soon as there is a certificate.
     pub tls: Option<bool>,
@@ -34,7 +34,7 @@ pub struct ListenRule {
 struct ListenTable {
     /// Where to listen.
     address: ListenAddress,
-    /// Whether connections are encrypted there; without a word, they are where there is a certificate.
+    /// Whether connections are encrypted there; by default, they are if there is a certificate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     tls: Option<bool>,
 }

@@ -1,4 +1,4 @@
-//! Peers whose word is taken: `10.0.0.0/8`, `::1`, `unix`.
+//! Trusted proxies: `10.0.0.0/8`, `::1`, `unix`.
 
 use std::{fmt, str::FromStr};
 
@@ -7,7 +7,7 @@ use serow_proxy::Network;
 
 use super::{SettingValue, ValueError, in_settings_file};
 
-/// Peers whose word is taken.
+/// Trusted proxies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NetworkRule(pub Network);
 

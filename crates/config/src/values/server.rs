@@ -7,16 +7,16 @@ use serow_proxy::{ServerAddressError, ServerSettings};
 
 use super::{Count, SettingValue, ValueError, in_settings_file};
 
-/// A server, and what is said of it alone.
+/// A server of an upstream, with its own parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerRule(pub ServerSettings);
 
-/// Why a text is none.
+/// Why a text is not a server.
 #[derive(Debug)]
 pub enum ServerRuleError {
-    /// What is before the first comma is no address.
+    /// The part before the first comma is not an address.
     Address(ServerAddressError),
-    /// What is behind it says nothing.
+    /// A parameter after the address is invalid.
     Parameter(ValueError),
 }
 
@@ -28,21 +28,21 @@ impl FromStr for ServerRule {
         let address = parts.next().unwrap_or_default();
         // It would be read as a host, and is a port that was meant.
         if !address.is_empty() && address.bytes().all(|byte| byte.is_ascii_digit()) {
-            let problem = format!("no server: write its host too, as in 127.0.0.1:{address}");
+            let problem = format!("not a server: write its host too, as in 127.0.0.1:{address}");
             return Err(ServerRuleError::Parameter(ValueError::new(text, problem)));
         }
         let address = address.parse().map_err(ServerRuleError::Address)?;
         let mut server = ServerSettings::new(address);
         for word in parts {
-            read_word(word, &mut server)
+            read_parameter(word, &mut server)
                 .map_err(|problem| ServerRuleError::Parameter(ValueError::new(text, problem)))?;
         }
         Ok(Self(server))
     }
 }
 
-/// One of the words behind the address.
-fn read_word(word: &str, server: &mut ServerSettings) -> Result<(), String> {
+/// Reads a parameter after the address.
+fn read_parameter(word: &str, server: &mut ServerSettings) -> Result<(), String> {
     match word.split_once('=').unwrap_or((word, "")) {
         ("backup", "") if word == "backup" => server.backup = true,
         ("weight", number) => {
@@ -136,8 +136,8 @@ mod tests {
             assert_eq!(expected.parse::<ServerRule>().unwrap(), server);
         }
         for (text, expected) in [
-            ("", r#""" is no server"#),
-            ("9000", r#""9000" is no server"#),
+            ("", r#""" is no"#),
+            ("9000", r#""9000" is not a server"#),
             ("a:1,weight=0", r#""a:1,weight=0" is not a server: weight "0" is not a whole number from 1 to 65535"#),
             ("a:1,max=x", r#""a:1,max=x" is not a server: max "x" is not a whole number"#),
             ("a:1,wieght=3", r#"may stand weight=3, backup, max=100 and id=a, but not "wieght=3""#),

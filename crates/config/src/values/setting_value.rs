@@ -1,4 +1,4 @@
-//! How values stand in a settings file: as text, and some as numbers or switches.
+//! Values in a settings file: text in quotes, and for some types numbers or true and false.
 
 use std::{
     fmt::{self, Display},
@@ -15,22 +15,22 @@ use serde_json::{Value, json};
 
 /// A value that can stand in a settings file.
 pub(crate) trait SettingValue: FromStr<Err: Display> + Display {
-    /// What may stand without quotes.
+    /// Which values may be written without quotes.
     const UNQUOTED: Unquoted = Unquoted::Nothing;
 
-    /// What is expected, and how it is written.
+    /// The expected value, for error messages, with examples.
     fn expected() -> String;
 
     /// What is expected in quotes (of [`Unquoted::OnlyNumbers`], without), as a JSON schema.
     fn schema() -> Value;
 
-    /// What may have been meant by a bare number or word, as it has to be written.
+    /// A suggestion for a number or a bare word that needs quotes.
     fn suggestion(bare: &str) -> Option<String> {
         bare.parse::<Self>().is_ok().then(|| format!("{bare:?}"))
     }
 }
 
-/// What may stand without quotes.
+/// Which values may be written without quotes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unquoted {
     /// Nothing: it is always text.
@@ -43,7 +43,7 @@ pub(crate) enum Unquoted {
     Switches,
 }
 
-/// Reads a value as it stands in a settings file.
+/// Reads a value from a settings file.
 pub(crate) fn deserialize<'de, T: SettingValue, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     deserializer.deserialize_any(ValueVisitor(PhantomData))
 }
@@ -74,7 +74,7 @@ impl<T: SettingValue> ValueVisitor<T> {
         text.parse().map_err(E::custom)
     }
 
-    /// Something without quotes that is possible in quotes only, if at all.
+    /// The error for something without quotes that is possible in quotes only, if at all.
     fn refuse<E: Error>(bare: &str) -> E {
         match T::suggestion(bare) {
             Some(suggestion) => E::custom(format!("write {suggestion}, in quotes")),
@@ -85,7 +85,7 @@ impl<T: SettingValue> ValueVisitor<T> {
     fn number<E: Error>(number: &str) -> Result<T, E> {
         match T::UNQUOTED {
             Unquoted::Numbers | Unquoted::OnlyNumbers => number.parse().map_err(|error: T::Err| {
-                // What is told of texts quotes them.
+                // Messages about texts quote them.
                 let told = error.to_string();
                 let unquoted = told.strip_prefix(&format!("{number:?}")).map(|rest| format!("{number}{rest}"));
                 E::custom(unquoted.unwrap_or(told))

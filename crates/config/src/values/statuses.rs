@@ -30,7 +30,7 @@ impl FromStr for StatusRange {
         range
             .filter(|range| !range.is_empty())
             .map(Self)
-            .ok_or_else(|| ValueError::new(text, "no status: write it as in 503, 5xx or 200-299"))
+            .ok_or_else(|| ValueError::new(text, "not a status: write it as in 503, 5xx or 200-299"))
     }
 }
 
