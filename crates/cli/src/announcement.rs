@@ -4,7 +4,8 @@ use std::io::{self, Write};
 
 use serow::{Address, BoundServer};
 
-use crate::{encryption::Encryption, failure::on_one_line};
+use serow_config::printable::on_one_line;
+use serow_config::settings::Encryption;
 
 /// Says what is served and where it can be seen. On standard error: standard output is for the access log.
 pub(crate) fn announce(line: &str) {

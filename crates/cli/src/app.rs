@@ -1,9 +1,10 @@
-//! `serow app`: runs an application until it is told to stop.
+//! `serow app`: runs an application until it is stopped.
 
 use std::{io, thread};
 
 use serow::Stopper;
 use serow_apps::Reloader;
+use serow_config::Application;
 use serow_net::process::forbid_tracing;
 use tokio::{
     runtime::{Builder, Runtime},
@@ -12,34 +13,61 @@ use tokio::{
 
 use crate::{
     announcement::announce,
-    application::Application,
+    application_host::application_host,
+    arguments::AppArguments,
+    command_error::CommandError,
     error_log,
-    failure::Failure,
     serving::{Served, Serving},
-    settings::AppSettings,
 };
+use serow_config::settings::{ServerSettings, SettingError, application, program, shares};
 
-/// Runs the application and serves it until TERM or INT; HUP loads it anew.
-pub(crate) fn serve(settings: AppSettings) -> Result<(), Failure> {
+/// The settings of `serow app`.
+pub(crate) struct AppSettings {
+    /// The application.
+    pub(crate) application: Application,
+    /// The settings of the server as a whole.
+    pub(crate) server: ServerSettings,
+}
+
+impl AppSettings {
+    /// Finds out what the options mean together.
+    pub(crate) fn new(arguments: AppArguments) -> Result<Self, CommandError> {
+        let AppArguments { application, command, run, general } = arguments;
+        let shares = shares(&general.listening, 0).with_upstreams();
+        let server = ServerSettings::new(general, shares)?;
+        let host = application_host();
+        let name = APPLICATION.to_owned();
+        let application = match application {
+            Some(application) => self::application(name, &application, run, server.workers, server.grace, &host),
+            None => program(name, command, run, server.grace, &host),
+        };
+        let application =
+            application.map_err(|found| SettingError { text: found.text.replace("`application`", "FILE"), ..found })?;
+        Ok(Self { application, server })
+    }
+}
+
+/// Runs the application and serves it until TERM or INT; HUP reloads it.
+pub(crate) fn serve(settings: AppSettings) -> Result<(), CommandError> {
     let AppSettings { application, server } = settings;
     error_log::begin(server.level);
-    forbid_tracing().map_err(Failure::System)?;
+    forbid_tracing().map_err(CommandError::system)?;
     // From here on, who sends HUP too early does not end the server.
-    let hangups = Hangups::new().map_err(Failure::System)?;
+    let hangups = Hangups::new().map_err(CommandError::system)?;
     // The sockets before the application: whether there are any is known at once, and clients that come meanwhile wait.
     let serving = Serving::bind(server)?;
-    let workers = application.run().map_err(Failure::NotStarted)?;
+    let workers = application.run().map_err(CommandError::report)?;
     let reloader = workers.reloader();
     let (reloading, stopper, leaving) = (reloader.clone(), serving.stopper(), application.clone());
     let wait = move || hangups.reload(&reloading, &stopper, &leaving);
-    thread::Builder::new().name("serow-reload".to_owned()).spawn(wait).map_err(Failure::System)?;
+    thread::Builder::new().name("serow-reload".to_owned()).spawn(wait).map_err(CommandError::system)?;
     let upstreams = application.upstream().cloned().into_iter().collect();
     let name = application.description();
     let handler = application.handler();
     serving.serve(handler, Served { name: &name, upstreams, application: Some(application), reloader: Some(reloader) })
 }
 
-/// HUP, which means that the application is to be loaded anew.
+/// HUP, which reloads the application.
 struct Hangups {
     signal: Signal,
     runtime: Runtime,
@@ -55,13 +83,13 @@ impl Hangups {
         Ok(Self { signal, runtime })
     }
 
-    /// Loads the application anew at each of them. When the server stops, its WebSockets are closed, and this ends.
+    /// Reloads the application at each of them. When the server stops, its WebSockets are closed, and this ends.
     fn reload(mut self, reloader: &Reloader, stopper: &Stopper, application: &Application) {
         let reload = async {
             while self.signal.recv().await.is_some() {
                 match reloader.reload().await {
-                    Ok(()) => announce("The application is loaded anew"),
-                    Err(why) => tracing::error!("the application cannot be loaded, the old one stays: {why}"),
+                    Ok(()) => announce("The application is reloaded"),
+                    Err(why) => tracing::error!("the application cannot be reloaded, the old one stays: {why}"),
                 }
             }
         };
@@ -73,3 +101,6 @@ impl Hangups {
         });
     }
 }
+
+/// What the application of a command line is called.
+const APPLICATION: &str = "app";

@@ -6,9 +6,9 @@
 //! | several URLs with weights | `bench/url_list.rs` |
 //! | whether the server is there at all | `bench/probe.rs` |
 //! | while it runs: a live line, and Ctrl-C | `bench/watcher.rs`, `bench/interrupt.rs` |
-//! | what goes wrong | `bench/failure.rs` |
+//! | what goes wrong | `bench/error.rs` |
 
-mod failure;
+mod error;
 mod interrupt;
 mod plan;
 mod probe;
@@ -25,16 +25,16 @@ use std::{
 
 use serow_load::{Results, Run, report};
 
-pub(crate) use self::failure::BenchFailure;
+pub(crate) use self::error::BenchError;
 use self::{interrupt::Interrupts, plan::Prepared, watcher::Watcher};
 use crate::{
     arguments::{BenchArguments, BenchCommand, ReportArguments},
-    failure::Failure,
+    command_error::CommandError,
     waterfall,
 };
 
 /// Makes load and prints what came of it.
-pub(crate) fn run(arguments: BenchArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: BenchArguments) -> Result<(), CommandError> {
     if let Some(BenchCommand::Waterfall(arguments)) = arguments.other {
         return waterfall::run(*arguments);
     }
@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: BenchArguments) -> Result<(), Failure> {
         return print(&format!("serow {} (serow bench; wrk's command line)\n", env!("CARGO_PKG_VERSION")));
     }
     // Before anything that takes time, and before the first line is printed: whoever has read it may interrupt the run.
-    let interrupts = Interrupts::catch().map_err(Failure::System)?;
+    let interrupts = Interrupts::catch().map_err(CommandError::system)?;
     let written = arguments.report;
     let Prepared { plan, url, socket, encryption } = Prepared::new(
         arguments.url,
@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: BenchArguments) -> Result<(), Failure> {
         arguments.request,
         arguments.connection,
     )?;
-    // What cannot be written is said before the run, not behind it.
+    // An unwritable file is reported before the run, not after it.
     let page = written.html.clone().map(Page::create).transpose()?;
     let words = !written.json && !written.csv;
     let opening = words.then(|| report::opening(&url, plan.duration, plan.threads, plan.connections));
@@ -74,10 +74,10 @@ pub(crate) fn run(arguments: BenchArguments) -> Result<(), Failure> {
         },
     );
     watcher.borrow_mut().end();
-    let results = outcome.map_err(|failure| Failure::Bench(BenchFailure::Run(failure)))?;
+    let results = outcome.map_err(|failure| CommandError::from(BenchError::Run(failure)))?;
     printed?;
     if written.fail_on_error && (results.errors.all() > 0 || results.requests == 0) {
-        return Err(Failure::Bench(BenchFailure::Errors(results.errors)));
+        return Err(CommandError::from(BenchError::Errors(results.errors)));
     }
     Ok(())
 }
@@ -100,20 +100,20 @@ struct Page {
 }
 
 impl Page {
-    fn create(path: PathBuf) -> Result<Self, BenchFailure> {
+    fn create(path: PathBuf) -> Result<Self, BenchError> {
         match File::create(&path) {
             Ok(file) => Ok(Self { path, file }),
-            Err(error) => Err(BenchFailure::Page(path, error)),
+            Err(error) => Err(BenchError::Page(path, error)),
         }
     }
 
-    fn write(mut self, results: &Results) -> Result<(), Failure> {
+    fn write(mut self, results: &Results) -> Result<(), CommandError> {
         let written = self.file.write_all(report::html(results).as_bytes());
-        written.map_err(|error| BenchFailure::Page(self.path, error).into())
+        written.map_err(|error| BenchError::Page(self.path, error).into())
     }
 }
 
-fn print(text: &str) -> Result<(), Failure> {
+fn print(text: &str) -> Result<(), CommandError> {
     let mut output = io::stdout().lock();
-    output.write_all(text.as_bytes()).and_then(|()| output.flush()).map_err(Failure::Output)
+    output.write_all(text.as_bytes()).and_then(|()| output.flush()).map_err(CommandError::output)
 }

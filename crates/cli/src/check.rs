@@ -5,41 +5,39 @@ use std::io::{self, Write};
 use rustix::process::geteuid;
 use serow_net::process::become_user;
 
-use crate::{
-    arguments::CheckArguments,
-    configuration::{self, Account, Configuration},
-    failure::{Failure, on_one_line},
-    readable::ServedFolder,
-    settings::{ListenerSettings, Purpose},
-};
+use crate::{application_host::application_host, arguments::CheckArguments, command_error::CommandError};
+use serow_config::ServedFolder;
+use serow_config::printable::on_one_line;
+use serow_config::settings::{ListenerSettings, Purpose};
+use serow_config::{Account, Configuration};
 
 /// Reads a settings file as `serow run` does, and says what it is, and what runs its applications.
-pub(crate) fn run(arguments: &CheckArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &CheckArguments) -> Result<(), CommandError> {
     let path = &arguments.settings.file;
-    let configuration = configuration::read(path).map_err(Failure::Configuration)?;
+    let configuration = serow_config::read(path, &application_host()).map_err(CommandError::from)?;
     let mut lines = vec![format!("{} is right: {}", path.display(), summary(&configuration))];
     let mut explanation = String::new();
     if arguments.explain {
         lines.extend(configuration.server.listeners.iter().map(purpose));
-        explanation = format!("\n{}\n", configuration::explain(path).map_err(Failure::Configuration)?.trim());
+        explanation = format!("\n{}\n", serow_config::explain(path).map_err(CommandError::from)?.trim());
     }
     let problems = configuration.server.encryption.iter().flat_map(|encryption| &encryption.date_problems);
     lines.extend(problems.map(|problem| format!("warning: {problem}")));
     for application in &configuration.applications {
         let name = application.name();
-        let interpreter = application.interpreter().map_err(|why| Failure::NotStarted(format!("{name}: {why}")))?;
+        let interpreter = application.interpreter().map_err(|why| CommandError::report(format!("{name}: {why}")))?;
         lines.push(format!("{name}: {interpreter}"));
     }
     check_access(&configuration)?;
     // Behind that sign, all that is said is a settings file again.
     let sign = if arguments.explain { "# " } else { "" };
     let lines: String = lines.iter().map(|line| format!("{sign}{}\n", on_one_line(line))).collect();
-    write!(io::stdout(), "{lines}{explanation}").map_err(Failure::Output)
+    write!(io::stdout(), "{lines}{explanation}").map_err(CommandError::output)
 }
 
 /// Whether the server's user may read what is served. Where this is root, this process becomes that user, as a generation
 /// does; any other user can check its own access only.
-fn check_access(configuration: &Configuration) -> Result<(), Failure> {
+fn check_access(configuration: &Configuration) -> Result<(), CommandError> {
     if let Some(Account { user, groups }) = &configuration.account {
         let is_other = geteuid().as_raw() != *user;
         if is_other && become_user(*user, groups).is_err() {
@@ -48,7 +46,7 @@ fn check_access(configuration: &Configuration) -> Result<(), Failure> {
     }
     let unreadable = configuration.folders.iter().filter_map(ServedFolder::unreadable);
     let lines: Vec<_> = unreadable.map(|unreadable| on_one_line(&unreadable.to_string())).collect();
-    if lines.is_empty() { Ok(()) } else { Err(Failure::NotStarted(lines.join("\n"))) }
+    if lines.is_empty() { Ok(()) } else { Err(CommandError::report(lines.join("\n"))) }
 }
 
 /// What a listener is for.
@@ -62,13 +60,13 @@ fn purpose(listener: &ListenerSettings) -> String {
 }
 
 /// `serow schema`: prints the JSON schema of settings files.
-pub(crate) fn print_schema() -> Result<(), Failure> {
-    writeln!(io::stdout(), "{:#}", configuration::schema()).map_err(Failure::Output)
+pub(crate) fn print_schema() -> Result<(), CommandError> {
+    writeln!(io::stdout(), "{:#}", serow_config::schema()).map_err(CommandError::output)
 }
 
 /// `serow reference`: prints docs/settings.md.
-pub(crate) fn print_reference() -> Result<(), Failure> {
-    io::stdout().write_all(configuration::reference().as_bytes()).map_err(Failure::Output)
+pub(crate) fn print_reference() -> Result<(), CommandError> {
+    io::stdout().write_all(serow_config::reference().as_bytes()).map_err(CommandError::output)
 }
 
 /// `2 listeners, 1 upstream, 1 application, 1 site, 3 routes`

@@ -5,12 +5,12 @@ use std::{ffi::OsString, path::Path};
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::{
-    admin,
     arguments::{
-        AdminSocketArguments, AppArguments, BenchArguments, CheckArguments, FilesArguments, ProxyArguments,
+        AdminClientArguments, AppArguments, BenchArguments, CheckArguments, FilesArguments, ProxyArguments,
         RunArguments, StatusArguments, StopArguments, SuperviseArguments, UpstreamCommandArguments,
     },
-    failure::Failure,
+    command_error::CommandError,
+    usage,
 };
 
 /// A web server, reverse proxy, application server and load generator.
@@ -81,7 +81,7 @@ pub(crate) enum Command {
     /// Reload a running server's configuration.
     ///
     /// If the settings file has an error, the command prints it and the server keeps its configuration.
-    Reload(AdminSocketArguments),
+    Reload(AdminClientArguments),
     /// Gracefully stop a running server, and wait until it has ended.
     ///
     /// The server stops listening, finishes the requests in progress, and ends after --grace at the latest. The exit code is 0
@@ -98,7 +98,7 @@ pub(crate) enum Command {
     ///
     /// The server needs an admin socket: `serow files --admin unix:/run/serow/admin.sock`. 'queue delay' is how long
     /// data of HTTP/2 waits in the kernel before it is sent.
-    #[command(after_help = "See --help for the fields of the JSON.", after_long_help = admin::FIELDS)]
+    #[command(after_help = "See --help for the fields of the JSON.", after_long_help = serow_admin::FIELDS)]
     Status(StatusArguments),
     /// Print the reference of settings files, in Markdown.
     #[command(hide = true)]
@@ -110,7 +110,7 @@ pub(crate) enum Command {
 
 impl CommandLine {
     /// Reads the arguments of the process, its own name first.
-    pub(crate) fn read(arguments: impl Iterator<Item = OsString>) -> Result<Command, Failure> {
+    pub(crate) fn read(arguments: impl Iterator<Item = OsString>) -> Result<Command, CommandError> {
         let mut arguments: Vec<OsString> = arguments.collect();
         if arguments.first().is_some_and(is_start_server) {
             arguments.insert(1, "supervise".into());
@@ -124,7 +124,7 @@ impl CommandLine {
             [command, _] => command.to_owned(),
         };
         let parsed = Self::try_parse_from(arguments).map(|line| line.command);
-        parsed.map_err(|error| Failure::of_command_line(&command, error))
+        parsed.map_err(|error| usage::error_of(&command, error))
     }
 }
 
@@ -300,7 +300,7 @@ Signals:
 mod tests {
     use super::*;
 
-    fn read(arguments: &[&str]) -> Result<Command, Failure> {
+    fn read(arguments: &[&str]) -> Result<Command, CommandError> {
         CommandLine::read(std::iter::once("serow").chain(arguments.iter().copied()).map(OsString::from))
     }
 
@@ -317,7 +317,7 @@ mod tests {
         assert!(matches!(read(&["manual"]), Ok(Command::Manual)));
         assert!(matches!(read(&["status"]), Ok(Command::Status(_))));
         for arguments in [&["help"][..], &["--help"], &["-V"], &["files", "-h"], &["public", "--help"]] {
-            assert!(matches!(read(arguments), Err(Failure::Help(_))), "{arguments:?}");
+            assert!(matches!(read(arguments), Err(CommandError::Help(_))), "{arguments:?}");
         }
     }
 }

@@ -1,44 +1,17 @@
-//! What the settings about TLS mean together.
+//! Serving with what TLS needs around the handler.
 
-use std::{path::PathBuf, time::Duration};
+use serow::{Address, BoundServer, Handler};
+use serow_config::settings::Encryption;
 
-use serow::{
-    Address, BoundServer, CertificateFiles, ClientCertificates, Handler, TlsSettings, TlsVersion, TlsVersions,
-};
+use crate::{strict_transport::StrictTransport, to_tls::ToTls};
 
-use crate::{
-    arguments::{CertificateArgument, ClientArgument, TlsArguments, VersionsArgument},
-    settings::Contradiction,
-    strict_transport::StrictTransport,
-    to_tls::{Redirected, ToTls},
-};
-
-/// What TLS brings with it.
-#[derive(Debug)]
-pub(crate) struct Encryption {
-    /// SHA-256 of a certificate that was made for this run.
-    pub(crate) fingerprint: Option<String>,
-    /// What is wrong with certificates that have expired, or are not valid yet.
-    pub(crate) date_problems: Vec<String>,
-    /// For how long browsers come with TLS only.
-    pub(crate) strict_transport: Option<Duration>,
-    /// Who is sent to TLS.
-    pub(crate) redirected: Redirected,
+/// The handlers that TLS needs, around that of a server.
+fn around<H: Handler>(encryption: &Encryption, handler: H, server: &BoundServer) -> impl Handler + use<H> {
+    let handler = StrictTransport::new(handler, encryption.strict_transport);
+    ToTls::new(handler, encrypted_port(server), encryption.redirected)
 }
 
-impl Encryption {
-    /// Says which certificates clients will refuse.
-    pub(crate) fn warn_of_dates(&self) {
-        self.date_problems.iter().for_each(|problem| tracing::warn!("{problem}"));
-    }
-
-    /// The handlers that TLS needs, around that of a server.
-    fn around<H: Handler>(&self, handler: H, server: &BoundServer) -> impl Handler + use<H> {
-        ToTls::new(StrictTransport::new(handler, self.strict_transport), encrypted_port(server), self.redirected)
-    }
-}
-
-/// Serves until the server is told to stop, with what TLS needs around the handler, if there is TLS.
+/// Serves until the server is stopped, with what TLS needs around the handler, if there is TLS.
 pub(crate) fn run<H: Handler + Send>(
     encryption: Option<Encryption>,
     server: BoundServer,
@@ -47,37 +20,10 @@ pub(crate) fn run<H: Handler + Send>(
     match encryption {
         None => server.run(handler),
         Some(encryption) => {
-            let handler = encryption.around(handler, &server);
+            let handler = around(&encryption, handler, &server);
             server.run(handler)
         }
     }
-}
-
-/// What is wrong with the files of certificates, of all settings that name some.
-pub(crate) fn unusable_files(written: &TlsArguments) -> Vec<Contradiction> {
-    let unusable = |key, settings: TlsSettings| {
-        let error = settings.check().err()?;
-        Some(Contradiction::new(key, format!("`{key}`: {error}")))
-    };
-    let mut found = Vec::new();
-    // What is wrong with the names themselves is found where they are used.
-    let files = files(written).unwrap_or_default();
-    for (number, files) in files.iter().enumerate() {
-        let without_response = CertificateFiles { ocsp_response: None, ..files.clone() };
-        let wrong = unusable("tls", TlsSettings::files(vec![without_response]))
-            .or_else(|| unusable("tls-ocsp", TlsSettings::files(vec![files.clone()])));
-        found.extend(wrong.map(|contradiction| contradiction.of_element(number)));
-    }
-    if found.is_empty() && !files.is_empty() && written.tls_client_ca.is_some() {
-        let client_certificates = client_certificates(written).unwrap_or_default();
-        found.extend(unusable("tls-client-ca", TlsSettings { client_certificates, ..TlsSettings::files(files) }));
-    }
-    found
-}
-
-/// The files of certificates, which are read again when they change.
-pub(crate) fn renewed_files(written: &TlsArguments) -> Vec<PathBuf> {
-    written.tls.iter().flat_map(CertificateArgument::files).chain(&written.tls_ocsp).cloned().collect()
 }
 
 /// The port at which the server listens with TLS.
@@ -89,86 +35,4 @@ fn encrypted_port(server: &BoundServer) -> u16 {
     let encrypted = ports.zip(server.urls()).find_map(|(port, url)| port.filter(|_| url.starts_with("https://")));
     // Behind a proxy that reaches the server at a unix socket, clients come to the usual one.
     encrypted.unwrap_or(443)
-}
-
-/// How connections are encrypted; nothing where they are not.
-pub(crate) fn tls_settings(written: &TlsArguments) -> Result<Option<TlsSettings>, Contradiction> {
-    if written.tls.is_empty() {
-        return match setting_without_tls(written) {
-            Some(key) => refuse(key, format!("`{key}` needs `tls`: name a certificate there, or write self-signed")),
-            None => Ok(None),
-        };
-    }
-    let mut settings = if written.tls.contains(&CertificateArgument::SelfSigned) {
-        if written.tls.len() > 1 {
-            return refuse("tls", "`tls`: self-signed stands alone; leave it out, or the other certificates");
-        }
-        if !written.tls_ocsp.is_empty() {
-            let text = "`tls-ocsp`: no authority says anything of a self-signed certificate; leave it out";
-            return refuse("tls-ocsp", text);
-        }
-        TlsSettings::self_signed().map_err(|error| Contradiction::new("tls", error.to_string()))?
-    } else {
-        TlsSettings::files(files(written)?)
-    };
-    settings.versions = versions(written.tls_versions);
-    settings.client_certificates = client_certificates(written)?;
-    Ok(Some(settings))
-}
-
-fn setting_without_tls(written: &TlsArguments) -> Option<&'static str> {
-    let given = [
-        ("tls-ocsp", !written.tls_ocsp.is_empty()),
-        ("tls-client-ca", written.tls_client_ca.is_some()),
-        ("tls-client", written.tls_client == ClientArgument::Optional),
-        ("tls-versions", written.tls_versions != VersionsArgument::Both),
-        ("hsts", written.hsts.is_some()),
-        ("redirect-http", written.redirect_http.is_some()),
-    ];
-    given.into_iter().find(|(_, is_given)| *is_given).map(|(key, _)| key)
-}
-
-fn files(written: &TlsArguments) -> Result<Vec<CertificateFiles>, Contradiction> {
-    if written.tls_ocsp.len() > written.tls.len() {
-        let text = "`tls-ocsp` is given more often than `tls`: give one for each certificate, in the same order";
-        return refuse("tls-ocsp", text);
-    }
-    let mut responses = written.tls_ocsp.iter();
-    let mut files = Vec::new();
-    for argument in &written.tls {
-        let CertificateArgument::Files(certificate, key) = argument else { continue };
-        if certificate.as_os_str().is_empty() || key.as_os_str().is_empty() {
-            return refuse("tls", "`tls`: a name is missing; write CERT,KEY, or one file that holds both");
-        }
-        files.push(CertificateFiles {
-            certificate: certificate.clone(),
-            key: key.clone(),
-            ocsp_response: responses.next().cloned(),
-        });
-    }
-    Ok(files)
-}
-
-fn versions(written: VersionsArgument) -> TlsVersions {
-    let (lowest, highest) = match written {
-        VersionsArgument::Tls12 => (TlsVersion::Tls12, TlsVersion::Tls12),
-        VersionsArgument::Both => (TlsVersion::Tls12, TlsVersion::Tls13),
-        VersionsArgument::Tls13 => (TlsVersion::Tls13, TlsVersion::Tls13),
-    };
-    TlsVersions { lowest, highest }
-}
-
-fn client_certificates(written: &TlsArguments) -> Result<ClientCertificates, Contradiction> {
-    match (&written.tls_client_ca, written.tls_client) {
-        (Some(path), ClientArgument::Required) => Ok(ClientCertificates::Required(path.clone())),
-        (Some(path), ClientArgument::Optional) => Ok(ClientCertificates::Optional(path.clone())),
-        (None, ClientArgument::Optional) => {
-            refuse("tls-client", "`tls-client` needs `tls-client-ca`: name the authorities' file")
-        }
-        (None, ClientArgument::Required) => Ok(ClientCertificates::Off),
-    }
-}
-
-fn refuse<T>(key: &'static str, text: impl Into<String>) -> Result<T, Contradiction> {
-    Err(Contradiction::new(key, text))
 }

@@ -1,24 +1,50 @@
-//! `serow files`: serves a folder until it is told to stop.
+//! `serow files`: serves a folder until it is stopped.
 
-use std::path::Path;
+use std::{
+    error::Error,
+    fmt,
+    path::{Path, PathBuf},
+};
 
-use serow_files::{Files, FilesSettings, Listing};
+use serow_config::ServedFolder;
+use serow_files::{Files, FilesError, FilesSettings, Listing};
 use serow_net::process::forbid_tracing;
 
 use crate::{
+    arguments::FilesArguments,
+    command_error::CommandError,
     error_log,
-    failure::Failure,
-    readable::ServedFolder,
     serving::{Served, Serving},
-    settings::FolderSettings,
+    usage,
 };
+use serow_config::settings::{ServerSettings, SettingError, folder_settings, shares};
+
+/// The settings of `serow files`.
+pub(crate) struct FolderSettings {
+    /// The folder.
+    pub(crate) folder: PathBuf,
+    /// What is served of it.
+    pub(crate) files: FilesSettings,
+    /// The settings of the server as a whole.
+    pub(crate) server: ServerSettings,
+}
+
+impl FolderSettings {
+    /// Finds out what the options mean together.
+    pub(crate) fn new(arguments: FilesArguments) -> Result<Self, CommandError> {
+        let FilesArguments { dir, folder, general } = arguments;
+        let shares = shares(&general.listening, folder.caching.cache_files.in_memory());
+        let server = ServerSettings::new(general, shares)?;
+        Ok(Self { folder: dir, files: folder_settings(folder, shares.cached_files)?, server })
+    }
+}
 
 /// Serves a folder until TERM or INT.
-pub(crate) fn serve(settings: FolderSettings) -> Result<(), Failure> {
+pub(crate) fn serve(settings: FolderSettings) -> Result<(), CommandError> {
     let FolderSettings { folder, files, server } = settings;
     error_log::begin(server.level);
-    forbid_tracing().map_err(Failure::System)?;
-    let handler = Files::with_settings(&folder, files.clone())?;
+    forbid_tracing().map_err(CommandError::system)?;
+    let handler = Files::with_settings(&folder, files.clone()).map_err(FolderError)?;
     require_pages(&folder, &files)?;
     let served = ServedFolder { path: folder.clone(), is_listed: files.listing != Listing::Off };
     if let Some(unreadable) = served.unreadable() {
@@ -30,14 +56,54 @@ pub(crate) fn serve(settings: FolderSettings) -> Result<(), Failure> {
 }
 
 /// A page for what is missing has to be there: without it, each client that misses something gets a plain 404.
-fn require_pages(folder: &Path, files: &FilesSettings) -> Result<(), Failure> {
+fn require_pages(folder: &Path, files: &FilesSettings) -> Result<(), CommandError> {
     for (option, page) in [("--spa", &files.fallback), ("--not-found", &files.not_found)] {
         let Some(page) = page else { continue };
         if !folder.join(page.trim_start_matches('/')).is_file() {
             let folder = folder.display();
             let line = format!("{option} {page:?}: there is no such file in {folder}: create it, or name another one");
-            return Err(Failure::NotStarted(line));
+            return Err(CommandError::report(line));
         }
     }
     Ok(())
+}
+
+/// The folder cannot be served, or its settings are wrong.
+#[derive(Debug)]
+struct FolderError(FilesError);
+
+impl fmt::Display for FolderError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(error) = self;
+        if let Some(error) = SettingError::of_folder(error) {
+            return f.write_str(&error.in_options());
+        }
+        match error {
+            FilesError::Missing(folder) => write!(f, "{error}{}", usage::hint_for_folder(folder).unwrap_or_default()),
+            error => error.fmt(f),
+        }
+    }
+}
+
+impl Error for FolderError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&self.0)
+    }
+}
+
+impl From<FolderError> for CommandError {
+    fn from(error: FolderError) -> Self {
+        Self::Failed(Box::new(error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_missing_folder_stays_on_one_line() {
+        let error = CommandError::from(FolderError(FilesError::Missing("a\nb\x1b[31m é".into())));
+        assert_eq!(error.message(), r"there is no folder a\nb\u{1b}[31m é: create it, or name another one");
+    }
 }

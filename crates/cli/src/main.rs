@@ -1,68 +1,56 @@
 //! The command `serow`.
 //!
-//! | step | file |
+//! | subject | file |
 //! | --- | --- |
-//! | what was written: options and their values | `command_line.rs`, `arguments/`, `written/` |
-//! | the same in a settings file; whether one is right | `configuration.rs`, `configuration/`, `check.rs` |
-//! | what it means: the settings of the parts, checked | `settings.rs`, `settings/`, `encryption.rs` |
-//! | what is said where it means nothing | `failure.rs`, `misuse.rs` |
-//! | serving a folder; other servers; an application; what all do alike | `folder.rs`; `proxy.rs`; `app.rs`, `application.rs`; `serving.rs` |
-//! | at sockets that a supervisor opened | `net/src/inheritance.rs` |
-//! | handlers around it, where there is TLS | `strict_transport.rs`, `to_tls.rs` |
-//! | everything a settings file says | `run.rs`, `configuration.rs` |
-//! | making load | `bench.rs` |
-//! | keeping any server running | `supervise.rs` |
-//! | who gets which bytes when | `waterfall.rs` |
-//! | whether its user may read the folders | `readable.rs` |
-//! | where it can be seen | `announcement.rs` |
-//! | how the server is doing: who tells it, who asks | `admin.rs` |
-//! | a line for each request | `access_log.rs` |
-//! | a line for what goes wrong | `error_log.rs` |
+//! | options and their values; those of the settings file too are in crate config | `command_line.rs`, `arguments/` |
+//! | errors: of a command; of the command line | `command_error.rs`; `usage.rs` |
+//! | `serow files`, `proxy`, `app`, and what they share | `folder.rs`, `proxy.rs`, `app.rs`; `serving.rs` |
+//! | `serow run`: a settings file, supervised | `run.rs`, `sandbox.rs` |
+//! | `serow check`, `schema` | `check.rs` |
+//! | `serow status`, `reload`, `stop`, `upstream` | `status.rs`, `reload.rs`, `stop.rs`, `upstream.rs`; `admin_client.rs` |
+//! | `serow bench` | `bench.rs`, `waterfall.rs` |
+//! | `serow supervise` | `supervise.rs` |
 //! | the manual, from the same source as the help | `manual.rs` |
+//! | handlers around the server's, where there is TLS | `encryption.rs`, `strict_transport.rs`, `to_tls.rs` |
+//! | what applications take from this process | `application_host.rs`, `descriptors.rs` |
+//! | the first line on standard error; the error log | `announcement.rs`; `error_log.rs` |
 #![forbid(unsafe_code)]
 
-mod access_log;
-mod admin;
+mod admin_client;
 mod announcement;
 mod app;
-mod application;
+mod application_host;
 mod arguments;
 mod bench;
 mod check;
+mod command_error;
 mod command_line;
-mod configuration;
 mod descriptors;
 mod encryption;
 mod error_log;
-mod failure;
 mod folder;
 mod manual;
-mod misuse;
 mod proxy;
-mod readable;
+mod reload;
 mod run;
 mod sandbox;
 mod serving;
-mod settings;
+mod status;
+mod stop;
 mod strict_transport;
 mod supervise;
 mod to_tls;
 mod upstream;
+mod usage;
 mod waterfall;
-mod written;
 
-use std::{
-    env,
-    io::{self, Write},
-    process::ExitCode,
-};
+use std::{env, process::ExitCode};
 
 use mimalloc::MiMalloc;
 
 use self::{
+    command_error::exit_code,
     command_line::{Command, CommandLine},
-    configuration::ConfigurationError,
-    failure::Failure,
 };
 
 /// Faster than the system's, above all for many small pieces of several threads.
@@ -76,16 +64,16 @@ fn main() -> ExitCode {
         descriptors::raise_limit();
     }
     let outcome = match command {
-        Ok(Command::Files(arguments)) => settings::FolderSettings::new(*arguments).and_then(folder::serve),
-        Ok(Command::Proxy(arguments)) => settings::ProxySettings::new(*arguments).and_then(proxy::serve),
-        Ok(Command::App(arguments)) => settings::AppSettings::new(*arguments).and_then(app::serve),
+        Ok(Command::Files(arguments)) => folder::FolderSettings::new(*arguments).and_then(folder::serve),
+        Ok(Command::Proxy(arguments)) => proxy::ProxySettings::new(*arguments).and_then(proxy::serve),
+        Ok(Command::App(arguments)) => app::AppSettings::new(*arguments).and_then(app::serve),
         Ok(Command::Bench(arguments)) => bench::run(*arguments),
         Ok(Command::Supervise(arguments)) => return supervise::run(*arguments),
         Ok(Command::Run(arguments)) => return run::run(arguments),
-        Ok(Command::Status(arguments)) => admin::print_status(&arguments),
+        Ok(Command::Status(arguments)) => status::run(&arguments),
         Ok(Command::Check(arguments)) => check::run(&arguments),
-        Ok(Command::Reload(arguments)) => admin::reload(&arguments),
-        Ok(Command::Stop(arguments)) => admin::stop(&arguments),
+        Ok(Command::Reload(arguments)) => reload::run(&arguments),
+        Ok(Command::Stop(arguments)) => stop::run(&arguments),
         Ok(Command::Upstream(arguments)) => upstream::run(arguments),
         Ok(Command::Schema) => check::print_schema(),
         Ok(Command::Reference) => check::print_reference(),
@@ -93,25 +81,4 @@ fn main() -> ExitCode {
         Err(failure) => Err(failure),
     };
     exit_code(outcome)
-}
-
-/// What the process ends with; what is wrong is said.
-fn exit_code(outcome: Result<(), Failure>) -> ExitCode {
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(Failure::Help(help)) => {
-            // Whoever asked for it may have seen enough and left (`serow --help | head -1`).
-            let _ = help.print();
-            ExitCode::SUCCESS
-        }
-        Err(Failure::Configuration(error @ ConfigurationError::Wrong(_))) => {
-            let _ = writeln!(io::stderr(), "{error}");
-            Failure::Configuration(error).exit_code()
-        }
-        Err(failure) => {
-            // Where even this fails, nobody is left to be told.
-            let _ = writeln!(io::stderr(), "serow: {}", failure.line());
-            failure.exit_code()
-        }
-    }
 }

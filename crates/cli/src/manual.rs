@@ -3,12 +3,13 @@
 use std::io::{self, Write};
 
 use clap::{Arg, ArgAction, Command, CommandFactory};
+use serow_config::markdown::escaped;
 
-use crate::{command_line::CommandLine, failure::Failure};
+use crate::{command_error::CommandError, command_line::CommandLine};
 
 /// Prints the manual.
-pub(crate) fn print() -> Result<(), Failure> {
-    io::stdout().write_all(text().as_bytes()).map_err(Failure::Output)
+pub(crate) fn print() -> Result<(), CommandError> {
+    io::stdout().write_all(text().as_bytes()).map_err(CommandError::output)
 }
 
 fn text() -> String {
@@ -206,18 +207,6 @@ fn paragraphs(help: &str) -> String {
         Some((help, default)) => format!("{}\n\nDefault: {default}.", paragraphs(help)),
         None => format!("{}.", help.trim_end_matches('.')),
     }
-}
-
-/// Text with the characters escaped that Markdown would interpret.
-pub(crate) fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
-        if matches!(character, '*' | '<' | '\\') {
-            escaped.push('\\');
-        }
-        escaped.push(character);
-    }
-    escaped
 }
 
 fn value_name(argument: &Arg) -> String {

@@ -1,23 +1,56 @@
-//! `serow proxy`: hands requests to other servers until it is told to stop.
+//! `serow proxy`: forwards requests to other servers until it is stopped.
 
+use serow_config::settings::{
+    ServerSettings, SettingError, forwarding_settings, reads_attempts, shares, upstream_settings,
+};
 use serow_net::process::forbid_tracing;
-use serow_proxy::{BackgroundTasks, Proxy, Upstream};
+use serow_proxy::{BackgroundTasks, ForwardingSettings, Proxy, Upstream, UpstreamSettings};
 
 use crate::{
+    arguments::ProxyArguments,
+    command_error::CommandError,
     error_log,
-    failure::Failure,
     serving::{Served, Serving},
-    settings::ProxySettings,
 };
 
+/// The settings of `serow proxy`.
+pub(crate) struct ProxySettings {
+    /// The servers.
+    pub(crate) upstream: UpstreamSettings,
+    /// How requests are changed on their way.
+    pub(crate) forwarding: ForwardingSettings,
+    /// The settings of the server as a whole.
+    pub(crate) server: ServerSettings,
+}
+
+impl ProxySettings {
+    /// Finds out what the options mean together.
+    pub(crate) fn new(arguments: ProxyArguments) -> Result<Self, CommandError> {
+        let ProxyArguments { servers, upstream, forwarding, general } = arguments;
+        let shares = shares(&general.listening, 0).with_upstreams();
+        let note_attempts = reads_attempts(&general.logging);
+        let upstream = upstream_settings(UPSTREAM.to_owned(), &servers, upstream);
+        Ok(Self {
+            // On a command line they have no name.
+            upstream: upstream
+                .map_err(|found| SettingError { text: found.text.replace("`servers`", "UPSTREAM"), ..found })?,
+            forwarding: ForwardingSettings { note_attempts, ..forwarding_settings(forwarding)? },
+            server: ServerSettings::new(general, shares)?,
+        })
+    }
+}
+
 /// Proxies until TERM or INT.
-pub(crate) fn serve(settings: ProxySettings) -> Result<(), Failure> {
+pub(crate) fn serve(settings: ProxySettings) -> Result<(), CommandError> {
     let ProxySettings { upstream, forwarding, server } = settings;
     error_log::begin(server.level);
-    forbid_tracing().map_err(Failure::System)?;
+    forbid_tracing().map_err(CommandError::system)?;
     let served = upstream.servers.iter().map(|server| server.address.to_string()).collect::<Vec<_>>().join(", ");
     let upstream = Upstream::new(upstream);
-    let _background_tasks = BackgroundTasks::start(vec![upstream.clone()]).map_err(Failure::System)?;
+    let _upkeep = BackgroundTasks::start(vec![upstream.clone()]).map_err(CommandError::system)?;
     let proxy = Proxy::new(upstream.clone(), forwarding);
     Serving::bind(server)?.serve(proxy, Served { name: &served, upstreams: vec![upstream], ..Served::default() })
 }
+
+/// What the servers of a command line are called together.
+const UPSTREAM: &str = "upstream";

@@ -14,7 +14,7 @@ mod program;
 
 use std::process::ExitCode;
 
-use crate::{arguments::RunArguments, exit_code};
+use crate::{arguments::RunArguments, command_error::exit_code};
 
 /// Runs what the file says until TERM, INT or QUIT.
 pub(crate) fn run(arguments: RunArguments) -> ExitCode {

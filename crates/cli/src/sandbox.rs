@@ -8,14 +8,12 @@ mod places;
 
 use std::{env, fmt, path::PathBuf};
 
+use serow_access_log::Destination;
 use serow_net::sandbox::{AllowedPath, FileAccess, Restriction, Sandbox, Unrestricted};
 
 use self::places::{PlaceError, existing, places_of};
-use crate::{
-    access_log::Destination,
-    configuration::{Configuration, SandboxArgument},
-    readable::ServedFolder,
-};
+use serow_config::ServedFolder;
+use serow_config::{Configuration, SandboxChoice};
 
 /// Whether the process is restricted, as the status says it.
 #[derive(Debug)]
@@ -94,7 +92,7 @@ pub(crate) fn prepare(configuration: &Configuration) -> Result<Sandbox, Reason> 
 
 /// Programs have to reach files of their own.
 fn require_no_programs(configuration: &Configuration, log: Option<&Destination>) -> Result<(), Reason> {
-    if configuration.sandbox == SandboxArgument::Off {
+    if configuration.sandbox == SandboxChoice::Off {
         return Err(Reason::Settings);
     }
     if !configuration.applications.is_empty() {

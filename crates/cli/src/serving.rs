@@ -1,21 +1,19 @@
-//! Serving until the process is told to stop, whatever is served: for `serow files`, `serow proxy` and `serow app`.
-
-use std::sync::Arc;
+//! Serving until the process is stopped, whatever the handler is: for `serow files`, `serow proxy` and `serow app`.
 
 use serow::{BoundServer, Handler, Stopper};
+use serow_access_log::AccessLog;
+use serow_admin::{AdminEndpoint, Sources, Subject};
 use serow_apps::Reloader;
 use serow_proxy::{SpoolSpace, Upstream};
 
 use crate::{
-    access_log::AccessLogWriter,
-    admin::{AdminAddress, Door, Sources, Subject},
     announcement::{self, announce},
-    application::Application,
-    encryption::{self, Encryption},
-    failure::Failure,
+    command_error::CommandError,
+    encryption,
     sandbox::{Reason, SandboxState},
-    settings::ServerSettings,
 };
+use serow_config::settings::{Encryption, ServerSettings};
+use serow_config::{Application, values::AdminAddress};
 
 /// A server that has its sockets and its log.
 pub(crate) struct Serving {
@@ -23,7 +21,7 @@ pub(crate) struct Serving {
     encryption: Option<Encryption>,
     admin: Option<AdminAddress>,
     admin_token: Option<String>,
-    log: AccessLogWriter,
+    log: Option<AccessLog>,
 }
 
 /// What is served besides by the handler itself.
@@ -35,20 +33,21 @@ pub(crate) struct Served<'a> {
     pub(crate) upstreams: Vec<Upstream>,
     /// The application that it runs.
     pub(crate) application: Option<Application>,
-    /// What is loaded anew where that is wished.
+    /// Reloads the application, where the admin endpoint asks for it.
     pub(crate) reloader: Option<Reloader>,
 }
 
 impl Serving {
     /// Opens the sockets and the log: from here on, connections wait.
-    pub(crate) fn bind(settings: ServerSettings) -> Result<Self, Failure> {
+    pub(crate) fn bind(settings: ServerSettings) -> Result<Self, CommandError> {
         let ServerSettings { listeners, server, encryption, admin, admin_token, access_log, max_spool, .. } = settings;
         SpoolSpace::default().set_limit(max_spool);
         let mut server = listeners.iter().fold(server, |server, listener| listener.add_to(server));
         encryption.iter().for_each(Encryption::warn_of_dates);
-        let log = AccessLogWriter::start(access_log)?;
-        if let Some(log) = log.log() {
-            server = server.access_log(move || log.for_worker());
+        let log = AccessLog::open_if(access_log)?;
+        if let Some(log) = &log {
+            let logs = log.logs();
+            server = server.access_log(move || logs.for_worker());
         }
         Ok(Self { server: server.bind()?, encryption, admin, admin_token, log })
     }
@@ -59,28 +58,31 @@ impl Serving {
     }
 
     /// Serves with this handler until TERM or INT.
-    pub(crate) fn serve<H: Handler + Send>(self, handler: H, served: Served<'_>) -> Result<(), Failure> {
+    pub(crate) fn serve<H: Handler + Send>(self, handler: H, served: Served<'_>) -> Result<(), CommandError> {
         let Self { server, encryption, admin, admin_token, log } = self;
         let Served { name, upstreams, application, reloader } = served;
         let applications = application.into_iter().collect();
         let subject = Subject::Server {
             sources: Sources {
                 status: server.status(),
-                log: log.counter(),
+                log: log.as_ref().map(AccessLog::counter).unwrap_or_default(),
                 upstreams,
                 applications,
-                sandbox: Arc::new(SandboxState::Off(Reason::OtherCommand)),
+                sandbox: SandboxState::Off(Reason::OtherCommand).to_string().into(),
             },
             stopper: server.stopper(),
             reloader,
         };
-        let door = admin.map(|address| Door::open(&address, admin_token.as_deref(), subject)).transpose()?;
+        let endpoint =
+            admin.map(|address| AdminEndpoint::open(&address, admin_token.as_deref(), subject)).transpose()?;
         announce(&announcement::line(name, &server, encryption.as_ref()));
         serow_supervisor::tell_parent("READY=1");
         let outcome = encryption::run(encryption, server, handler);
         // What a server that stops still does can be asked until it is done.
-        drop(door);
-        log.finish();
-        outcome.map_err(Failure::from)
+        drop(endpoint);
+        if let Some(log) = log {
+            log.finish();
+        }
+        outcome.map_err(CommandError::from)
     }
 }

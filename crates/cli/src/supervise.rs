@@ -11,10 +11,9 @@ use serow_supervisor::{Settings, SupervisorError, become_program, become_worker}
 
 use crate::{
     arguments::{SuperviseArguments, SupervisorFiles},
-    exit_code,
-    failure::Failure,
-    written::Seconds,
+    command_error::{CommandError, exit_code},
 };
+use serow_config::values::Seconds;
 
 /// Supervises a command, or tells a supervisor what to do.
 pub(crate) fn run(arguments: SuperviseArguments) -> ExitCode {
@@ -27,40 +26,40 @@ pub(crate) fn run(arguments: SuperviseArguments) -> ExitCode {
     exit_code(carry_out(arguments))
 }
 
-fn carry_out(arguments: SuperviseArguments) -> Result<(), Failure> {
+fn carry_out(arguments: SuperviseArguments) -> Result<(), CommandError> {
     if arguments.version {
         let line = concat!("serow ", env!("CARGO_PKG_VERSION"), " (serow supervise; start_server's command line)\n");
-        return io::stdout().write_all(line.as_bytes()).map_err(Failure::Output);
+        return io::stdout().write_all(line.as_bytes()).map_err(CommandError::output);
     }
     let outcome = match (arguments.control.restart, arguments.control.stop) {
         (true, _) => restart(&arguments.files)?,
         (_, true) => serow_supervisor::stop(needed(&arguments.files.pid_file, "--stop", "--pid-file")?),
         _ => serow_supervisor::run(&settings(arguments)?),
     };
-    outcome.map_err(Failure::Supervisor)
+    outcome.map_err(CommandError::from)
 }
 
-fn restart(files: &SupervisorFiles) -> Result<Result<(), SupervisorError>, Failure> {
+fn restart(files: &SupervisorFiles) -> Result<Result<(), SupervisorError>, CommandError> {
     let pid_file = needed(&files.pid_file, "--restart", "--pid-file")?;
     let status_file = needed(&files.status_file, "--restart", "--status-file")?;
     Ok(serow_supervisor::restart(pid_file, status_file))
 }
 
-fn needed<'a>(file: &'a Option<PathBuf>, by: &str, option: &str) -> Result<&'a PathBuf, Failure> {
+fn needed<'a>(file: &'a Option<PathBuf>, by: &str, option: &str) -> Result<&'a PathBuf, CommandError> {
     let line = || format!("{by} needs {option} too: name the file that the supervisor was given there");
-    file.as_ref().ok_or_else(|| Failure::Misuse(line()))
+    file.as_ref().ok_or_else(|| CommandError::Usage(line()))
 }
 
 /// What the options mean.
-fn settings(arguments: SuperviseArguments) -> Result<Settings, Failure> {
+fn settings(arguments: SuperviseArguments) -> Result<Settings, CommandError> {
     let SuperviseArguments { command, sockets, workers, replacement, files, .. } = arguments;
     if command.is_empty() {
         let line = "the command is missing; write it behind --, as in serow supervise --port 8080 -- ./server";
-        return Err(Failure::Misuse(line.to_owned()));
+        return Err(CommandError::Usage(line.to_owned()));
     }
     if files.daemonize && files.log_file.is_none() {
-        let line = "--daemonize needs --log-file too, since nobody would see what is said";
-        return Err(Failure::Misuse(line.to_owned()));
+        let line = "--daemonize needs --log-file too, since its messages would be lost";
+        return Err(CommandError::Usage(line.to_owned()));
     }
     let time = |seconds: Option<Seconds>| seconds.map(|seconds| seconds.0);
     Ok(Settings {

@@ -1,8 +1,9 @@
-//! Sends who comes without TLS to the same place with it: a handler around a handler.
+//! Redirects requests that come without TLS to the same URL with TLS: a handler around a handler.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 
 use serow::{Handler, KnownHeader, Request, Response, Scheme, StatusCode, TargetForm};
+use serow_config::settings::Redirected;
 
 /// Answers requests that come without TLS with a redirect.
 #[derive(Clone)]
@@ -13,28 +14,16 @@ pub(crate) struct ToTls<H> {
     redirected: Redirected,
 }
 
-/// Who of those that come without TLS is redirected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Redirected {
-    /// Nobody.
-    Nobody,
-    /// Everybody.
-    Everybody,
-    /// Those who come to this address; one of zeroes is every address with its port.
-    At(SocketAddr),
-}
-
-impl Redirected {
-    fn contains(self, request: &Request) -> bool {
-        match (self, request.connection().local()) {
-            _ if request.connection().scheme() == Scheme::Https => false,
-            (Self::Everybody, _) => true,
-            (Self::At(address), Some(local)) => {
-                let (ip, local_ip) = (address.ip().to_canonical(), local.ip().to_canonical());
-                address.port() == local.port() && (ip.is_unspecified() || ip == local_ip)
-            }
-            (Self::Nobody, _) | (Self::At(_), None) => false,
+/// Whether a request is one of those that are redirected.
+fn is_redirected(redirected: Redirected, request: &Request) -> bool {
+    match (redirected, request.connection().local()) {
+        _ if request.connection().scheme() == Scheme::Https => false,
+        (Redirected::All, _) => true,
+        (Redirected::At(address), Some(local)) => {
+            let (ip, local_ip) = (address.ip().to_canonical(), local.ip().to_canonical());
+            address.port() == local.port() && (ip.is_unspecified() || ip == local_ip)
         }
+        (Redirected::None, _) | (Redirected::At(_), None) => false,
     }
 }
 
@@ -46,7 +35,7 @@ impl<H> ToTls<H> {
 
 impl<H: Handler> Handler for ToTls<H> {
     fn call(&self, request: Request) -> impl Future<Output = Response> + 'static {
-        let answer = match self.redirected.contains(&request) {
+        let answer = match is_redirected(self.redirected, &request) {
             false => Err(self.inner.call(request)),
             true => Ok(redirect(&request, self.port)),
         };
@@ -128,9 +117,9 @@ mod tests {
     fn who_is_redirected() {
         let at = |address: &str| Redirected::At(address.parse().unwrap());
         for (redirected, scheme, local, expected) in [
-            (Redirected::Everybody, Scheme::Http, None, true),
-            (Redirected::Everybody, Scheme::Https, None, false),
-            (Redirected::Nobody, Scheme::Http, Some("192.0.2.1:80"), false),
+            (Redirected::All, Scheme::Http, None, true),
+            (Redirected::All, Scheme::Https, None, false),
+            (Redirected::None, Scheme::Http, Some("192.0.2.1:80"), false),
             (at("[::]:80"), Scheme::Http, Some("192.0.2.1:80"), true),
             (at("[::]:80"), Scheme::Http, Some("[::ffff:192.0.2.1]:80"), true),
             (at("192.0.2.1:80"), Scheme::Http, Some("[::ffff:192.0.2.1]:80"), true),
@@ -147,7 +136,7 @@ mod tests {
             };
             let local = local.map(|local| local.parse().unwrap());
             let request = Request::new(head, Body::empty(), Connection::new(Peer::Unix, local, scheme));
-            assert_eq!(redirected.contains(&request), expected, "{redirected:?} {scheme:?} {local:?}");
+            assert_eq!(is_redirected(redirected, &request), expected, "{redirected:?} {scheme:?} {local:?}");
         }
     }
 }

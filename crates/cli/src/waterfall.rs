@@ -1,6 +1,7 @@
 //! `serow bench waterfall`: who gets which bytes when, over one connection of HTTP/2.
 
 use std::{
+    error::Error,
     fmt,
     fs::{File, OpenOptions},
     io::{self, Write},
@@ -19,13 +20,13 @@ use tokio::{
 
 use crate::{
     arguments::WaterfallArguments,
-    bench::{BenchFailure, target},
-    failure::Failure,
+    bench::{BenchError, target},
+    command_error::CommandError,
 };
 
-/// Why there is nothing to draw, or not all that was asked for.
+/// Why `serow bench waterfall` failed.
 #[derive(Debug)]
-pub(crate) enum WaterfallFailure {
+pub(crate) enum WaterfallError {
     /// Nothing came from a server of this scheme.
     Fetch(FetchError, Scheme),
     /// The drawing cannot be written.
@@ -35,12 +36,12 @@ pub(crate) enum WaterfallFailure {
 }
 
 /// Fetches, draws, and prints.
-pub(crate) fn run(arguments: WaterfallArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: WaterfallArguments) -> Result<(), CommandError> {
     let (drawing, request) = (arguments.drawing, arguments.request);
     let signals = request.signals.into();
     let texts = arguments.urls.iter().map(String::as_str);
     let (origin, specs) =
-        read_resource_specs(texts).map_err(|error: ResourceSpecError| Failure::Misuse(error.to_string()))?;
+        read_resource_specs(texts).map_err(|error: ResourceSpecError| CommandError::Usage(error.to_string()))?;
     check(&specs, signals)?;
     let dialers = target::dialers(&origin, &arguments.server, true, request.timeout.0)?;
     // Before a minute has been spent on it.
@@ -60,28 +61,28 @@ pub(crate) fn run(arguments: WaterfallArguments) -> Result<(), Failure> {
     }
     let text = if drawing.json { waterfall::json(&recording) } else { waterfall::text(&recording, width()) };
     let mut output = io::stdout().lock();
-    output.write_all(text.as_bytes()).and_then(|()| output.flush()).map_err(Failure::Output)?;
+    output.write_all(text.as_bytes()).and_then(|()| output.flush()).map_err(CommandError::output)?;
     match recording.missing() {
         0 => Ok(()),
-        missing => Err(Failure::Waterfall(WaterfallFailure::Missing(missing, recording.resources.len()))),
+        missing => Err(CommandError::from(WaterfallError::Missing(missing, recording.resources.len()))),
     }
 }
 
-fn check(specs: &[ResourceSpec], signals: Signals) -> Result<(), Failure> {
-    if signals == Signals::Rfc7540 && specs.iter().any(|wish| !wish.changes.is_empty()) {
+fn check(specs: &[ResourceSpec], signals: Signals) -> Result<(), CommandError> {
+    if signals == Signals::Rfc7540 && specs.iter().any(|spec| !spec.changes.is_empty()) {
         let line = "at= is said by PRIORITY_UPDATE, which RFC 7540 does not have; leave out --signals rfc7540";
-        return Err(Failure::Misuse(line.to_owned()));
+        return Err(CommandError::Usage(line.to_owned()));
     }
     Ok(())
 }
 
 /// Fetches from the first of the server's addresses that can be connected to.
-fn fetch(plans: impl Iterator<Item = Plan>) -> Result<Recording, Failure> {
-    let runtime = Builder::new_current_thread().enable_all().build().map_err(Failure::System)?;
+fn fetch(plans: impl Iterator<Item = Plan>) -> Result<Recording, CommandError> {
+    let runtime = Builder::new_current_thread().enable_all().build().map_err(CommandError::system)?;
     // Once for all addresses: a signal between two of them is kept for the next.
     let (mut interrupt, mut terminate) = {
         let _context = runtime.enter();
-        let caught = |kind| signal(kind).map_err(Failure::System);
+        let caught = |kind| signal(kind).map_err(CommandError::system);
         (caught(SignalKind::interrupt())?, caught(SignalKind::terminate())?)
     };
     let mut first = None;
@@ -100,15 +101,15 @@ fn fetch(plans: impl Iterator<Item = Plan>) -> Result<Recording, Failure> {
             Ok(recording) => return Ok(recording),
             // The first is the one that people have in mind.
             Err(FetchError::Connection(error @ (DialError::Connect(_) | DialError::TimedOut(_)))) => {
-                first = first.or(Some(BenchFailure::Connect(place, error)));
+                first = first.or(Some(BenchError::Connect(place, error)));
             }
             Err(FetchError::Connection(error)) if !matches!(error, DialError::Protocol(_)) => {
-                return Err(BenchFailure::Connect(place, error).into());
+                return Err(BenchError::Connect(place, error).into());
             }
-            Err(error) => return Err(Failure::Waterfall(WaterfallFailure::Fetch(error, plan.origin.scheme))),
+            Err(error) => return Err(CommandError::from(WaterfallError::Fetch(error, plan.origin.scheme))),
         }
     }
-    let nowhere = || BenchFailure::Host(String::new(), io::ErrorKind::NotFound.into());
+    let nowhere = || BenchError::Host(String::new(), io::ErrorKind::NotFound.into());
     Err(first.unwrap_or_else(nowhere).into())
 }
 
@@ -120,20 +121,20 @@ struct Drawing {
 
 impl Drawing {
     /// What was in it stays until there is something to draw.
-    fn open(path: PathBuf) -> Result<Self, Failure> {
+    fn open(path: PathBuf) -> Result<Self, CommandError> {
         match OpenOptions::new().write(true).create(true).truncate(false).open(&path) {
             Ok(file) => Ok(Self { file, path }),
-            Err(error) => Err(Failure::Waterfall(WaterfallFailure::Drawing(path, error))),
+            Err(error) => Err(CommandError::from(WaterfallError::Drawing(path, error))),
         }
     }
 
-    fn write(mut self, text: &str) -> Result<(), Failure> {
+    fn write(mut self, text: &str) -> Result<(), CommandError> {
         let written = self.file.set_len(0).and_then(|()| self.file.write_all(text.as_bytes()));
-        written.map_err(|error| Failure::Waterfall(WaterfallFailure::Drawing(self.path, error)))
+        written.map_err(|error| CommandError::from(WaterfallError::Drawing(self.path, error)))
     }
 }
 
-impl fmt::Display for WaterfallFailure {
+impl fmt::Display for WaterfallError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Fetch(error @ (FetchError::Mute | FetchError::NotHttp2(_)), Scheme::Http) => {
@@ -145,6 +146,21 @@ impl fmt::Display for WaterfallFailure {
             }
             Self::Missing(missing, all) => write!(formatter, "{missing} of {all} did not come whole"),
         }
+    }
+}
+
+impl Error for WaterfallError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Drawing(_, error) => Some(error),
+            Self::Fetch(..) | Self::Missing(..) => None,
+        }
+    }
+}
+
+impl From<WaterfallError> for CommandError {
+    fn from(error: WaterfallError) -> Self {
+        Self::Failed(Box::new(error))
     }
 }
 

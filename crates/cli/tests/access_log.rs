@@ -155,7 +155,7 @@ fn what_is_no_log_is_told_at_the_start() {
             "syslog:udp://",
             r#""syslog:udp://": write nothing (for /dev/log), unix:/path, udp://host:514 or"#,
         ),
-        ("--access-log-format", "comined", r#""comined": no such format; did you mean combined?"#),
+        ("--access-log-format", "comined", r#""comined": unknown format; did you mean combined?"#),
         ("--access-log-format", "$stats", r#""$stats": there is no $stats; did you mean $status?"#),
     ] {
         let output = output([option, value]);
@@ -168,21 +168,21 @@ fn what_is_no_log_is_told_at_the_start() {
 #[test]
 fn lines_and_losses_are_counted() {
     let folder = site();
-    let door = format!("unix:{}", folder.path().join("admin.sock").display());
+    let admin = format!("unix:{}", folder.path().join("admin.sock").display());
     let (log, fifo) = (folder.path().join("access.log"), folder.path().join("fifo"));
     let counts = || {
-        let output = output(["status", "--json", "--admin", &door]);
+        let output = output(["status", "--json", "--admin", &admin]);
         let status: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         (status["access_log"]["lines"].as_u64().unwrap(), status["access_log"]["lost"].as_u64().unwrap())
     };
     for (destination, kept) in [("off", 0), (log.to_str().unwrap(), 3)] {
-        let server = Running::start(folder.path(), &["--access-log", destination, "--admin", &door]);
+        let server = Running::start(folder.path(), &["--access-log", destination, "--admin", &admin]);
         (0..3).for_each(|_| drop(server.get("/a.txt")));
         eventually("they are counted", || (counts() == (kept, 0)).then_some(()));
     }
     // A pipe that nobody reads holds some, more wait, and the rest is lost.
     rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR).unwrap();
-    let options = ["--access-log", fifo.to_str().unwrap(), "--admin", &door, "--max-head", "64k"];
+    let options = ["--access-log", fifo.to_str().unwrap(), "--admin", &admin, "--max-head", "64k"];
     let mut server = Running::start(folder.path(), &options);
     let requests = 400;
     let agent = format!("User-Agent: {}\r\n", "\u{e9}".repeat(15_000));
@@ -258,7 +258,7 @@ fn every_request_of_every_worker_has_a_line() {
 }
 
 #[test]
-fn a_log_that_was_moved_away_is_opened_anew() {
+fn a_log_that_was_moved_away_is_opened_again() {
     let folder = site();
     let (log, old) = (folder.path().join("access.log"), folder.path().join("old.log"));
     let server = logging(folder.path(), &log, "combined");
@@ -277,13 +277,13 @@ fn a_log_that_was_moved_away_is_opened_anew() {
     fs::rename(&log, &old).unwrap();
     fs::create_dir(&log).unwrap();
     server.signal(Signal::USR1);
-    assert!(server.line_with("anew").contains("Is a directory"));
+    assert!(server.line_with("cannot open the access log").contains("Is a directory"));
     server.get("/4");
     assert!(lines_of(&old, 2)[1].contains("GET /4 "));
 }
 
 #[test]
-fn without_a_log_the_signal_to_open_it_anew_is_harmless() {
+fn without_a_log_the_signal_to_open_it_again_is_harmless() {
     let folder = site();
     let mut server = Running::start(folder.path(), &[]);
     server.signal(Signal::USR1);

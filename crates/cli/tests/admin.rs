@@ -1,4 +1,4 @@
-//! The door for administration: who reaches it, what it says, and `serow status`.
+//! The admin endpoint: who may use it, its responses, and `serow status`.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 mod running;
@@ -22,11 +22,11 @@ use rustix::process::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A server with a door at a socket in its folder.
+/// A server with an admin socket in its folder.
 fn start(folder: &TempDir, options: &[&str]) -> (Running, String) {
-    let door = format!("unix:{}", folder.path().join("admin.sock").display());
-    let server = Running::start(folder.path(), &[&["--admin", &door], options].concat());
-    (server, door)
+    let admin = format!("unix:{}", folder.path().join("admin.sock").display());
+    let server = Running::start(folder.path(), &[&["--admin", &admin], options].concat());
+    (server, admin)
 }
 
 fn curl(arguments: &[&str]) -> String {
@@ -34,24 +34,24 @@ fn curl(arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// What the door says to curl.
-fn ask(door: &str, path: &str, options: &[&str]) -> String {
-    let socket = door.strip_prefix("unix:").unwrap();
+/// The response of the admin endpoint to curl.
+fn ask(admin: &str, path: &str, options: &[&str]) -> String {
+    let socket = admin.strip_prefix("unix:").unwrap();
     curl(&[&["--unix-socket", socket, &format!("http://localhost{path}")], options].concat())
 }
 
 /// The numbers, as soon as they are as they should be.
 #[track_caller]
-fn settled(door: &str, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+fn settled(admin: &str, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
     let mut last = Value::Null;
     eventually(what, || {
-        last = serde_json::from_str(&ask(door, "/status", &[])).unwrap();
+        last = serde_json::from_str(&ask(admin, "/status", &[])).unwrap();
         wanted(&last).then(|| last.clone())
     })
 }
 
-fn status_of(door: &str) -> (Option<i32>, String, String) {
-    let output = output(["status", "--admin", door]);
+fn status_of(admin: &str) -> (Option<i32>, String, String) {
+    let output = output(["status", "--admin", admin]);
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (output.status.code(), text(output.stdout), text(output.stderr))
 }
@@ -59,17 +59,17 @@ fn status_of(door: &str) -> (Option<i32>, String, String) {
 #[test]
 fn the_numbers_are_json_and_nobody_else_gets_them() {
     let folder = site();
-    let (mut server, door) = start(&folder, &[]);
+    let (mut server, admin) = start(&folder, &[]);
     let socket = folder.path().join("admin.sock");
     assert_eq!(fs::symlink_metadata(&socket).unwrap().mode() & 0o777, 0o600);
-    let answer = ask(&door, "/status", &["-i"]);
+    let answer = ask(&admin, "/status", &["-i"]);
     let (head, body) = answer.split_once("\r\n\r\n").unwrap();
     assert!(head.starts_with("HTTP/1.1 200 ") && head.contains("\r\ncache-control: no-store"), "{head}");
     assert!(head.contains("\r\ncontent-type: application/json"), "{head}");
     assert!(body.lines().count() > 40, "a line for each field");
     let status: Value = serde_json::from_str(body).unwrap();
     assert_eq!((&status["workers"], &status["requests"]["total"]), (&1.into(), &0.into()));
-    assert!(ask(&door, "/", &[]).contains("GET /status"));
+    assert!(ask(&admin, "/", &[]).contains("GET /status"));
     for (path, options, expected) in [
         ("/nothing", &[][..], "404"),
         ("/nothing", &["-X", "DELETE"], "404"),
@@ -78,10 +78,10 @@ fn the_numbers_are_json_and_nobody_else_gets_them() {
         ("/status", &["-I"], "200"),
     ] {
         let options = [options, &["-o", "/dev/null", "-w", "%{http_code}"]].concat();
-        assert_eq!(ask(&door, path, &options), expected, "{path} {options:?}");
+        assert_eq!(ask(&admin, path, &options), expected, "{path} {options:?}");
     }
     // Not the folder's business, and not in its log.
-    assert_eq!(settled(&door, "nothing is counted", |_| true)["requests"]["total"], 0);
+    assert_eq!(settled(&admin, "nothing is counted", |_| true)["requests"]["total"], 0);
     assert_eq!(server.stop().code(), Some(0));
     assert!(!socket.exists());
 }
@@ -89,7 +89,7 @@ fn the_numbers_are_json_and_nobody_else_gets_them() {
 #[test]
 fn requests_of_both_versions_add_up() {
     let folder = site();
-    let (server, door) = start(&folder, &[]);
+    let (server, admin) = start(&folder, &[]);
     let url = |path: &str| format!("http://{}{path}", server.address());
     for path in ["/", "/a.txt", "/missing"] {
         curl(&["--http1.1", &format!("{}?[1-20]", url(path))]);
@@ -98,7 +98,7 @@ fn requests_of_both_versions_add_up() {
             curl(&["--http2-prior-knowledge", &url(path)]);
         }
     }
-    let status = settled(&door, "all are counted", |status| {
+    let status = settled(&admin, "all are counted", |status| {
         status["requests"]["total"] == 75
             && status["requests"]["in_progress"] == 0
             && status["connections"]["open"] == 0
@@ -116,7 +116,7 @@ fn requests_of_both_versions_add_up() {
 fn a_thousand_streams_at_once() {
     let folder = site();
     fs::write(folder.path().join("large"), vec![b'x'; 1 << 20]).unwrap();
-    let (server, door) = start(&folder, &[]);
+    let (server, admin) = start(&folder, &[]);
     // Ten connections that ask a hundred times each, and open no window: SETTINGS_INITIAL_WINDOW_SIZE 0.
     let mut clients: Vec<TcpStream> = (0..10).map(|_| server.connect()).collect();
     for client in &mut clients {
@@ -129,10 +129,10 @@ fn a_thousand_streams_at_once() {
         }
         client.write_all(&bytes).unwrap();
     }
-    let status = settled(&door, "all are open", |status| status["http2"]["streams_active"] == 1000);
+    let status = settled(&admin, "all are open", |status| status["http2"]["streams_active"] == 1000);
     assert_eq!(status["requests"]["in_progress"], 1000);
     assert_eq!(status["connections"]["open_http2"], 10);
-    let (code, text, _) = status_of(&door);
+    let (code, text, _) = status_of(&admin);
     assert!(code == Some(0) && text.contains("1,000 active, 1,000 opened"), "{text}");
     // The first three of each are cut off by the client.
     for client in &mut clients {
@@ -140,44 +140,44 @@ fn a_thousand_streams_at_once() {
             client.write_all(&[0, 0, 4, 3, 0, 0, 0, 0, stream, 0, 0, 0, 8]).unwrap();
         }
     }
-    let status = settled(&door, "thirty are cut off", |status| status["http2"]["streams_reset_by_peer"] == 30);
+    let status = settled(&admin, "thirty are cut off", |status| status["http2"]["streams_reset_by_peer"] == 30);
     assert_eq!((&status["http2"]["streams_active"], &status["requests"]["in_progress"]), (&970.into(), &970.into()));
 }
 
 #[test]
 fn people_get_lines() {
     let folder = site();
-    let (server, door) = start(&folder, &[]);
+    let (server, admin) = start(&folder, &[]);
     server.get("/");
-    settled(&door, "it is counted", |status| status["requests"]["status_2xx"] == 1);
-    let (code, text, errors) = status_of(&door);
+    settled(&admin, "it is counted", |status| status["requests"]["status_2xx"] == 1);
+    let (code, text, errors) = status_of(&admin);
     assert_eq!((code, errors.as_str()), (Some(0), ""));
     assert!(text.starts_with(&format!("serow          {}, 1 worker\n", env!("CARGO_PKG_VERSION"))), "{text}");
     assert!(
         text.contains("  answered     1 2xx\n") && text.contains("  total        1: 1 HTTP/1, 0 HTTP/2\n"),
         "{text}"
     );
-    let json = output(["status", "--json", "--admin", &door]).stdout;
+    let json = output(["status", "--json", "--admin", &admin]).stdout;
     assert_eq!(serde_json::from_slice::<Value>(&json).unwrap()["requests"]["total"], 1);
 }
 
 #[test]
 fn a_dead_servers_socket_is_replaced_and_a_living_ones_is_not() {
     let folder = site();
-    let (mut first, door) = start(&folder, &[]);
+    let (mut first, admin) = start(&folder, &[]);
     let mut second = running::serow([folder.path()]);
-    let refused = second.args(["--listen", "127.0.0.1:0", "--admin", &door]).output().unwrap();
+    let refused = second.args(["--listen", "127.0.0.1:0", "--admin", &admin]).output().unwrap();
     let expected =
-        format!("serow: --admin: {door} is in use by another program; choose another with --admin, or stop it\n");
+        format!("serow: --admin: {admin} is in use by another program; choose another with --admin, or stop it\n");
     assert_eq!(String::from_utf8(refused.stderr).unwrap().lines().last().unwrap(), expected.trim_end());
     assert_eq!(refused.status.code(), Some(1));
     first.signal(Signal::KILL);
     first.child.wait().unwrap();
-    let (code, _, errors) = status_of(&door);
+    let (code, _, errors) = status_of(&admin);
     assert_eq!(code, Some(1));
-    assert_eq!(errors, format!("serow: nobody listens at {door}: the server has ended, or has another --admin\n"));
-    let (_server, door) = start(&folder, &[]);
-    assert_eq!(status_of(&door).0, Some(0));
+    assert_eq!(errors, format!("serow: nothing listens on {admin}: the server has ended, or has another --admin\n"));
+    let (_server, admin) = start(&folder, &[]);
+    assert_eq!(status_of(&admin).0, Some(0));
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn no_answer_is_one_line() {
         stream.write_all(b"220 mail.example.com ESMTP\r\n").unwrap();
     });
     let (code, _, errors) = status_of(&at(&path("other.sock")));
-    assert!(code == Some(1) && errors.contains("gives no status of Serow"), "{errors}");
+    assert!(code == Some(1) && errors.contains("is not a Serow admin socket"), "{errors}");
     other.join().unwrap();
 
     let server = Running::start(folder.path(), &["--listen", &at(&path("files.sock"))]);
@@ -243,13 +243,13 @@ fn a_port_is_possible_for_this_machine_only() {
 fn it_goes_on_until_the_server_has_ended() {
     let folder = site();
     fs::write(folder.path().join("large"), vec![b'x'; 64 << 20]).unwrap();
-    let (mut server, door) = start(&folder, &[]);
+    let (mut server, admin) = start(&folder, &[]);
     let mut slow = server.connect();
     slow.write_all(b"GET /large HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").unwrap();
-    settled(&door, "it is being sent", |status| status["requests"]["in_progress"] == 1);
+    settled(&admin, "it is being sent", |status| status["requests"]["in_progress"] == 1);
     server.signal(Signal::TERM);
     eventually("it accepts no more", || TcpStream::connect(server.address()).is_err().then_some(()));
-    assert_eq!(settled(&door, "it still answers", |_| true)["requests"]["in_progress"], 1);
+    assert_eq!(settled(&admin, "it still answers", |_| true)["requests"]["in_progress"], 1);
     assert_eq!(received(slow).body.len(), 64 << 20);
     let ended = eventually("the server ends", || server.child.try_wait().unwrap());
     assert_eq!(ended.code(), Some(0));
@@ -260,7 +260,7 @@ fn it_goes_on_until_the_server_has_ended() {
 #[test]
 fn other_users_get_403_even_where_the_file_admits_them() {
     let folder = site();
-    let (server, door) = start(&folder, &[]);
+    let (server, admin) = start(&folder, &[]);
     let socket = folder.path().join("admin.sock");
     for place in [folder.path(), &socket] {
         fs::set_permissions(place, fs::Permissions::from_mode(0o777)).unwrap();
@@ -277,7 +277,7 @@ fn other_users_get_403_even_where_the_file_admits_them() {
         let line = server.line_with("admin: ");
         assert!(line.contains("admin: POST /stop, by uid 65534 (pid "), "{line}");
         assert!(line.ends_with("): refused with 403 Forbidden"), "{line}");
-        assert!(ask(&door, "/status", &[]).contains("\"requests\""), "the server goes on");
+        assert!(ask(&admin, "/status", &[]).contains("\"requests\""), "the server goes on");
     }
     assert_eq!(stop(None), "stopping: the server finishes the requests in progress\n");
     let line = server.line_with("admin: ");

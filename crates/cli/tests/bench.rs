@@ -82,7 +82,7 @@ fn what_cannot_be_is_said_in_a_line() {
     let (none, script, page) = (path("none"), path("script.lua"), path("none/page.html"));
     let cases: [(&[&str], i32, &str); 13] = [
         (&[], 2, "a URL is missing; write one, as in http://127.0.0.1:8080/"),
-        (&[url, "b"], 2, "\"b\" is one argument too many"),
+        (&[url, "b"], 2, "\"b\" is an unexpected argument"),
         (&["-c", "1", "-t", "2", url], 2, "2 threads need at least 2 connections"),
         (&["-d", "0", url], 2, "--duration: 0 is too short for any request"),
         (&["-T", "0", url], 2, "--timeout: 0 is too short for any request"),

@@ -1,5 +1,5 @@
 //! Settings files: what they mean, or what is wrong with them. Each file of `tests/configuration/` is a case: a settings
-//! file, a line of dashes, and what `serow check --explain` says of it. `SEROW_WRITE=1` writes anew what it says.
+//! file, a line of dashes, and what `serow check --explain` says of it. `SEROW_WRITE=1` writes what it says.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 mod running;

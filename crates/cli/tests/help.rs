@@ -42,12 +42,12 @@ fn nobody_needs_to_read_the_help_to_its_end() {
 fn the_manual_is_up_to_date() {
     let manual = String::from_utf8(output(["manual"]).stdout).unwrap();
     let kept = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/manual.md")).unwrap_or_default();
-    assert!(kept == manual, "write it anew with: cargo run -p serow-cli -- manual > docs/manual.md");
+    assert!(kept == manual, "regenerate it with: cargo run -p serow-cli -- manual > docs/manual.md");
 }
 
 #[test]
 fn the_reference_of_settings_files_is_up_to_date() {
     let reference = String::from_utf8(output(["reference"]).stdout).unwrap();
     let kept = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/settings.md")).unwrap_or_default();
-    assert!(kept == reference, "write it anew with: cargo run -p serow-cli -- reference > docs/settings.md");
+    assert!(kept == reference, "regenerate it with: cargo run -p serow-cli -- reference > docs/settings.md");
 }

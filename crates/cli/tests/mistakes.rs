@@ -29,10 +29,10 @@ fn wrong_usage_ends_with_2() {
         (&["--expires", "*.css"], "--expires: \"*.css\" is not a duration"),
         (&["--type", "md"], "--type: \"md\" is not an ending and its media type"),
         (&["--rewrite", "/a=b"], "--rewrite: \"/a=b\" is not a pattern and a path"),
-        (&["--log-level", "loud"], "--log-level: \"loud\" is none of off, error, warn, info, debug, trace"),
+        (&["--log-level", "loud"], "--log-level: \"loud\" is not one of off, error, warn, info, debug, trace"),
         (&["--expires", "1h", "--cache-control", "no-cache"], "--expires and --cache-control: only one may be without"),
         (&["--wrokers", "1"], "there is no option --wrokers; did you mean --workers?"),
-        (&["a", "b"], "\"b\" is one argument too many"),
+        (&["a", "b"], "\"b\" is an unexpected argument"),
     ];
     for (arguments, expected) in cases {
         let output = output(arguments);

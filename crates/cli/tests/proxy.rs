@@ -59,10 +59,10 @@ fn the_access_log_says_who_was_asked() {
 fn servers_that_mean_nothing() {
     let cases: [(&[&str], &str); 7] = [
         (&[], "a server is missing; name one, as in serow proxy 127.0.0.1:9000; see serow proxy --help"),
-        (&["9000"], r#"UPSTREAM: "9000" is no server: write its host too, as in 127.0.0.1:9000"#),
-        (&["a:1", "a:1,weight=2"], "UPSTREAM: a:1 is there twice: leave one out, and give the other a weight"),
-        (&["a:1,id=x", "b:1,id=x"], "UPSTREAM: the id x is there twice: write another one"),
-        (&["a:1,backup"], "UPSTREAM: all of them are backups: leave out the word at one that is asked first"),
+        (&["9000"], r#"UPSTREAM: "9000" is not a server: write its host too, as in 127.0.0.1:9000"#),
+        (&["a:1", "a:1,weight=2"], "UPSTREAM: duplicate server a:1: leave one out, and give the other a weight"),
+        (&["a:1,id=x", "b:1,id=x"], "UPSTREAM: duplicate id x: write another one"),
+        (&["a:1,backup"], "UPSTREAM: all servers are backups: remove `,backup` from at least one"),
         (&["a:1", "--hash-key", "path"], "--hash-key needs --balance hash: write both, or none"),
         (&["a:1", "--check-rise", "5"], "--check-rise needs --check: write tcp, http or grpc there"),
     ];

@@ -75,19 +75,19 @@ impl Run {
         self.folder.path().join(name)
     }
 
-    fn door(&self) -> String {
+    fn admin(&self) -> String {
         format!("unix:{}", self.path("admin.sock").display())
     }
 
     /// Asks by one of the commands: exit code, standard output, standard error.
     fn ask(&self, command: &str) -> (Option<i32>, String, String) {
-        let output = output([command, "--admin", &self.door()]);
+        let output = output([command, "--admin", &self.admin()]);
         let text = |bytes| String::from_utf8(bytes).unwrap();
         (output.status.code(), text(output.stdout), text(output.stderr))
     }
 
     fn status(&self) -> Value {
-        let output = output(["status", "--json", "--admin", &self.door()]);
+        let output = output(["status", "--json", "--admin", &self.admin()]);
         serde_json::from_slice(&output.stdout).unwrap_or_default()
     }
 

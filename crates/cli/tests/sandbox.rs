@@ -84,8 +84,8 @@ impl Sandboxed {
 }
 
 fn write_settings(folder: &Path, text: &str) {
-    let door = folder.join("admin.sock");
-    let text = format!("listen = [\"127.0.0.1:0\"]\nadmin = \"unix:{}\"\nworkers = 1\n{text}", door.display());
+    let admin = folder.join("admin.sock");
+    let text = format!("listen = [\"127.0.0.1:0\"]\nadmin = \"unix:{}\"\nworkers = 1\n{text}", admin.display());
     fs::write(folder.join("serow.toml"), text).unwrap();
 }
 

@@ -37,42 +37,42 @@ fn answering(proxy: &Running) -> Vec<String> {
 }
 
 /// A server of the status, by its name.
-fn server_of(door: &str, name: &str) -> Value {
-    let status: Value = serde_json::from_slice(&output(["status", "--json", "--admin", door]).stdout).unwrap();
+fn server_of(admin: &str, name: &str) -> Value {
+    let status: Value = serde_json::from_slice(&output(["status", "--json", "--admin", admin]).stdout).unwrap();
     let servers = status["upstreams"][0]["servers"].as_array().cloned().unwrap_or_default();
     servers.into_iter().find(|server| server["name"] == name).unwrap_or_default()
 }
 
 /// What a command does with a server.
-fn act(door: &str, words: &[&str]) -> Output {
-    output(["upstream"].into_iter().chain(words.iter().copied()).chain(["--admin", door]))
+fn act(admin: &str, words: &[&str]) -> Output {
+    output(["upstream"].into_iter().chain(words.iter().copied()).chain(["--admin", admin]))
 }
 
 #[test]
 fn servers_are_taken_out_and_brought_back() {
     let ((_one, one), (_other, other), (_third, third)) = (named("one"), named("other"), named("third"));
     let folder = tempfile::tempdir().unwrap();
-    let door = format!("unix:{}/admin.sock", folder.path().display());
+    let admin = format!("unix:{}/admin.sock", folder.path().display());
     let mut command = serow(["proxy", one.address(), &format!("{},id=b", other.address())]);
-    command.args(["--listen", "127.0.0.1:0", "--workers", "1", "--admin", &door]);
+    command.args(["--listen", "127.0.0.1:0", "--workers", "1", "--admin", &admin]);
     let proxy = Running::of(command);
     assert_eq!(answering(&proxy), ["one", "other"]);
-    let done = act(&door, &["drain", "upstream", "b"]);
+    let done = act(&admin, &["drain", "upstream", "b"]);
     assert_eq!(said(&done), format!("{} of upstream is draining\n", other.address()));
     assert_eq!((done.status.code(), answering(&proxy)), (Some(0), vec!["one".to_owned()]));
-    assert_eq!(server_of(&door, other.address())["state"], "draining");
-    act(&door, &["up", "upstream", "b"]);
-    act(&door, &["down", "upstream", one.address()]);
+    assert_eq!(server_of(&admin, other.address())["state"], "draining");
+    act(&admin, &["up", "upstream", "b"]);
+    act(&admin, &["down", "upstream", one.address()]);
     assert_eq!(answering(&proxy), ["other"]);
-    act(&door, &["up", "upstream", one.address()]);
-    assert!(act(&door, &["weight", "upstream", one.address(), "7"]).status.success());
-    assert_eq!(server_of(&door, one.address())["weight"], 7);
-    let added = act(&door, &["add", "upstream", &format!("{},max=5", third.address())]);
+    act(&admin, &["up", "upstream", one.address()]);
+    assert!(act(&admin, &["weight", "upstream", one.address(), "7"]).status.success());
+    assert_eq!(server_of(&admin, one.address())["weight"], 7);
+    let added = act(&admin, &["add", "upstream", &format!("{},max=5", third.address())]);
     assert_eq!(said(&added), format!("{} of upstream is added\n", third.address()));
-    assert!(act(&door, &["remove", "upstream", one.address()]).status.success());
+    assert!(act(&admin, &["remove", "upstream", one.address()]).status.success());
     assert_eq!(answering(&proxy), ["other", "third"]);
-    assert_eq!(server_of(&door, third.address())["max"], 5);
-    let text = said(&output(["status", "--admin", &door]));
+    assert_eq!(server_of(&admin, third.address())["max"], 5);
+    let text = said(&output(["status", "--admin", &admin]));
     assert!(text.contains("\nupstream upstream\n  server ") && !text.contains(one.address()), "{text}");
 }
 
@@ -80,8 +80,8 @@ fn servers_are_taken_out_and_brought_back() {
 fn what_is_not_there_is_said() {
     let (_folder, server) = named("one");
     let folder = tempfile::tempdir().unwrap();
-    let door = format!("unix:{}/admin.sock", folder.path().display());
-    let mut command = serow(["proxy", server.address(), "--listen", "127.0.0.1:0", "--admin", &door]);
+    let admin = format!("unix:{}/admin.sock", folder.path().display());
+    let mut command = serow(["proxy", server.address(), "--listen", "127.0.0.1:0", "--admin", &admin]);
     command.args(["--workers", "1"]);
     let _proxy = Running::of(command);
     let address = server.address();
@@ -95,7 +95,7 @@ fn what_is_not_there_is_said() {
         ),
         (
             &["add", "upstream", "9000"],
-            r#""9000" is no server: write its host too, as in 127.0.0.1:9000"#.to_owned(),
+            r#""9000" is not a server: write its host too, as in 127.0.0.1:9000"#.to_owned(),
             1,
         ),
         (&["remove", "upstream", address], format!("upstream upstream: {address} is the last server: "), 1),
@@ -105,7 +105,7 @@ fn what_is_not_there_is_said() {
         (&["list", "app"], r#"the server has no upstream "app"; it has upstream"#.to_owned(), 2),
     ];
     for (words, expected, code) in cases {
-        let output = act(&door, words);
+        let output = act(&admin, words);
         assert!(said(&output).starts_with(&format!("serow: {expected}")), "{words:?}: {}", said(&output));
         assert_eq!(output.status.code(), Some(code), "{words:?}");
     }
@@ -131,19 +131,19 @@ fn upstream_list_prints_the_servers_of_one_upstream_or_of_all() {
 /// A site whose upstream is in a file.
 struct Site {
     folder: TempDir,
-    door: String,
+    admin: String,
 }
 
 impl Site {
     fn new(servers: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let door = format!("unix:{}/admin.sock", folder.path().display());
+        let admin = format!("unix:{}/admin.sock", folder.path().display());
         let text = format!(
             "listen = \"127.0.0.1:0\"\nworkers = 1\nadmin = \"unix:admin.sock\"\n\
              [[upstream]]\nname = \"app\"\nservers = {servers:?}\n[[site]]\nproxy = {{ upstream = \"app\" }}\n"
         );
         fs::write(folder.path().join("serow.toml"), text).unwrap();
-        Self { folder, door }
+        Self { folder, admin }
     }
 
     fn file(&self) -> String {
@@ -155,13 +155,13 @@ impl Site {
     }
 
     fn reload(&self) {
-        let reloaded = act(&self.door, &["reload"]);
+        let reloaded = act(&self.admin, &["reload"]);
         assert!(reloaded.status.success(), "{}", said(&reloaded));
     }
 
     /// Whether the status says this of a server.
     fn state(&self, server: &Running) -> Value {
-        server_of(&self.door, server.address())["state"].clone()
+        server_of(&self.admin, server.address())["state"].clone()
     }
 }
 
@@ -177,11 +177,11 @@ fn what_is_to_persist_outlives_reloads_and_crashes() {
     assert_eq!(answering(&server), ["other"]);
     site.reload();
     assert_eq!((site.state(&one), answering(&server).len()), ("up".into(), 2));
-    act(&site.door, &["down", "app", one.address(), "--persist"]);
-    act(&site.door, &["drain", "app", one.address(), "--persist"]);
+    act(&site.admin, &["down", "app", one.address(), "--persist"]);
+    act(&site.admin, &["drain", "app", one.address(), "--persist"]);
     site.reload();
     assert_eq!((site.state(&one), answering(&server)), ("draining".into(), vec!["other".to_owned()]));
-    let status = said(&output(["status", "--admin", &site.door]));
+    let status = said(&output(["status", "--admin", &site.admin]));
     let line = format!("\nremembered for later generations\n  drain app {}\n", one.address());
     assert!(status.ends_with(&line), "{status}");
     let process = |status: &str| {
@@ -191,12 +191,12 @@ fn what_is_to_persist_outlives_reloads_and_crashes() {
     let crashed = process(&status).unwrap();
     rustix::process::kill_process(rustix::process::Pid::from_raw(crashed).unwrap(), Signal::KILL).unwrap();
     eventually("another generation serves", || {
-        process(&said(&output(["status", "--admin", &site.door]))).filter(|pid| *pid != crashed)
+        process(&said(&output(["status", "--admin", &site.admin]))).filter(|pid| *pid != crashed)
     });
     assert_eq!((site.state(&one), answering(&server)), ("draining".into(), vec!["other".to_owned()]));
-    let refused = act(&site.door, &["up", "ap", one.address()]);
+    let refused = act(&site.admin, &["up", "ap", one.address()]);
     assert_eq!(said(&refused), "serow: there is no upstream ap; there are app\n");
-    act(&site.door, &["up", "app", one.address(), "--persist"]);
+    act(&site.admin, &["up", "app", one.address(), "--persist"]);
     assert_eq!(answering(&server), ["one", "other"]);
 }
 
@@ -208,7 +208,7 @@ fn what_all_generations_counted_is_added() {
     assert_eq!(answering(&server), ["one"]);
     site.reload();
     assert_eq!(answering(&server), ["one"]);
-    eventually("all are counted", || (server_of(&site.door, one.address())["requests"] == 16).then_some(()));
+    eventually("all are counted", || (server_of(&site.admin, one.address())["requests"] == 16).then_some(()));
 }
 
 #[test]
@@ -218,9 +218,9 @@ fn there_may_be_many_servers() {
     let site = Site::new(&servers.iter().map(String::as_str).collect::<Vec<_>>());
     let _server = site.run();
     // An answer that takes long is in the status when it is asked for again.
-    let state = |server: &str| server_of(&site.door, server)["state"].as_str().map(str::to_owned);
+    let state = |server: &str| server_of(&site.admin, server)["state"].as_str().map(str::to_owned);
     eventually("the last server is in the status", || state(&servers[1999]).filter(|state| state == "up"));
-    assert!(act(&site.door, &["remove", "app", &servers[0]]).status.success());
+    assert!(act(&site.admin, &["remove", "app", &servers[0]]).status.success());
     eventually("the first is in it no more", || state(&servers[0]).is_none().then_some(()));
     assert_eq!(state(&servers[1999]).as_deref(), Some("up"));
 }
@@ -245,30 +245,31 @@ fn over_tcp_a_token_is_needed_to_change_something() {
     let token = folder.path().join("token");
     fs::write(&token, "0123456789abcdef\n").unwrap();
     // Of an address that nobody else listens at, so that no other test takes the port in between.
-    let (door, bare) = ("127.77.0.1:9901".to_owned(), "127.77.0.2:9901".to_owned());
-    let proxy = |door: &str, more: &[&Path]| {
-        let mut command = serow(["proxy", one.address(), "--listen", "127.0.0.1:0", "--workers", "1", "--admin", door]);
+    let (admin, bare) = ("127.77.0.1:9901".to_owned(), "127.77.0.2:9901".to_owned());
+    let proxy = |admin: &str, more: &[&Path]| {
+        let mut command =
+            serow(["proxy", one.address(), "--listen", "127.0.0.1:0", "--workers", "1", "--admin", admin]);
         for file in more {
             command.arg("--admin-token-file").arg(file);
         }
         Running::of(command)
     };
-    let (_proxy, _bare) = (proxy(&door, &[&token]), proxy(&bare, &[]));
+    let (_proxy, _bare) = (proxy(&admin, &[&token]), proxy(&bare, &[]));
     let wish = format!(r#"{{"upstream":"upstream","server":"{}","action":"drain"}}"#, one.address());
     for (token, expected) in [(Some("0123456789abcdef"), 200), (Some("0123456789abcdeg"), 401), (None, 401)] {
-        assert_eq!(post(&door, token, &wish).status(), expected, "{token:?}");
+        assert_eq!(post(&admin, token, &wish).status(), expected, "{token:?}");
     }
     assert_eq!(post(&bare, Some("0123456789abcdef"), &wish).status(), 403);
     let words = ["up", "upstream", one.address()];
-    assert!(said(&act(&door, &words)).starts_with("serow: the token is missing or wrong"));
-    assert!(said(&act(&bare, &words)).starts_with("serow: over TCP, nothing is changed without a token"));
-    assert!(act(&door, &["status"]).status.success());
+    assert!(said(&act(&admin, &words)).starts_with("serow: the token is missing or wrong"));
+    assert!(said(&act(&bare, &words)).starts_with("serow: over TCP, changes need a token"));
+    assert!(act(&admin, &["status"]).status.success());
     let file = token.to_str().unwrap();
-    let done = output(words.iter().copied().chain(["--admin", &door, "--admin-token-file", file]));
+    let done = output(words.iter().copied().chain(["--admin", &admin, "--admin-token-file", file]));
     assert_eq!(said(&done), format!("{} of upstream is up\n", one.address()));
-    assert_eq!(post(&door, Some("0123456789abcdef"), "{}").status(), 400);
+    assert_eq!(post(&admin, Some("0123456789abcdef"), "{}").status(), 400);
     let lost = wish.replace("drain", "remove");
-    assert_eq!(post(&door, Some("0123456789abcdef"), &lost).status(), 422);
+    assert_eq!(post(&admin, Some("0123456789abcdef"), &lost).status(), 422);
 }
 
 #[test]

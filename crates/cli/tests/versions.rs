@@ -21,7 +21,7 @@ fn curl(server: &Running, option: &str) -> Result<String, i32> {
 
 /// curl(1): 16 is an error of HTTP/2's framing, 52 and 56 are nothing received, or not to the end.
 const NOT_HTTP2: [i32; 3] = [16, 52, 56];
-/// curl(1): 1 and 8 are an answer that is none of HTTP/1.
+/// curl(1): 1 and 8 are an answer that is not one of HTTP/1.
 const NOT_HTTP1: [i32; 4] = [1, 8, 52, 56];
 /// curl(1): the handshake of TLS failed.
 const NO_TLS: [i32; 1] = [35];

@@ -114,7 +114,7 @@ def usage(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
             "-H nothing": '--header: "nothing" is not a header field', "--wrokers 1": "there is no option --wrokers",
         }
         judge(verdict, "usage", {words: ([*words.split(), server.url], line) for words, line in cases.items()} | {
-            "no URL": ([], "a URL is missing; write one, as in"), "two URLs": ([server.url, "b"], '"b" is one argument too many'),
+            "no URL": ([], "a URL is missing; write one, as in"), "two URLs": ([server.url, "b"], '"b" is an unexpected argument'),
         }, code=2)
         judge(verdict, "usage", {
             "ftp": (["ftp://a/"], "is not one of http:// and https://"),

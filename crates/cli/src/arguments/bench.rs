@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args, Subcommand};
 
 use super::WaterfallArguments;
-use crate::written::{Amount, Count, Field, Period, Rate};
+use serow_config::values::{Amount, Count, Field, Period, Rate};
 
 /// The options of `serow bench`.
 #[derive(Debug, Args)]

@@ -2,8 +2,8 @@
 
 use clap::Args;
 
-use super::{ForwardingArguments, GeneralArguments, UpstreamArguments};
-use crate::written::ServerRule;
+use serow_config::options::{ForwardingOptions, GeneralOptions, UpstreamOptions};
+use serow_config::values::ServerRule;
 
 /// The options of `serow proxy`.
 #[derive(Debug, Args)]
@@ -17,9 +17,9 @@ pub(crate) struct ProxyArguments {
     #[arg(required = true, value_name = "UPSTREAM")]
     pub(crate) servers: Vec<ServerRule>,
     #[command(flatten)]
-    pub(crate) upstream: UpstreamArguments,
+    pub(crate) upstream: UpstreamOptions,
     #[command(flatten)]
-    pub(crate) forwarding: ForwardingArguments,
+    pub(crate) forwarding: ForwardingOptions,
     #[command(flatten)]
-    pub(crate) general: GeneralArguments,
+    pub(crate) general: GeneralOptions,
 }

@@ -1,15 +1,15 @@
 //! The options of `serow stop`.
 
 use clap::Args;
+use serow_config::values::Span;
 
-use super::AdminSocketArguments;
-use crate::written::Span;
+use super::AdminClientArguments;
 
 /// The options of `serow stop`.
 #[derive(Debug, Args)]
 pub(crate) struct StopArguments {
     #[command(flatten)]
-    pub(crate) admin_socket: AdminSocketArguments,
+    pub(crate) client: AdminClientArguments,
 
     /// How long to wait until the server has ended; 0 does not wait.
     ///

@@ -5,7 +5,7 @@ use std::{ffi::OsString, path::PathBuf};
 use clap::Args;
 use serow_supervisor::{HealthUrl, LogDestination, Port, SignalName};
 
-use crate::written::{Count, Seconds};
+use serow_config::values::{Count, Seconds};
 
 /// The options of `serow supervise`.
 #[derive(Debug, Args)]

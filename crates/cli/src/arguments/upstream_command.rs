@@ -1,9 +1,9 @@
 //! The options of `serow upstream`: changes to the servers of an upstream while it runs.
 
 use clap::{Args, Subcommand};
+use serow_config::values::Count;
 
-use super::AdminSocketArguments;
-use crate::written::Count;
+use super::AdminClientArguments;
 
 /// The options of `serow upstream`.
 #[derive(Debug, Args)]
@@ -45,7 +45,7 @@ pub(crate) struct UpstreamListArguments {
     pub(crate) name: Option<String>,
 
     #[command(flatten)]
-    pub(crate) admin_socket: AdminSocketArguments,
+    pub(crate) client: AdminClientArguments,
 
     /// Print the JSON of the admin socket.
     #[arg(long)]
@@ -65,7 +65,7 @@ pub(crate) struct ServerChangeArguments {
     pub(crate) persistence: PersistenceArguments,
 
     #[command(flatten)]
-    pub(crate) admin_socket: AdminSocketArguments,
+    pub(crate) client: AdminClientArguments,
 }
 
 /// The options of `serow upstream weight`.

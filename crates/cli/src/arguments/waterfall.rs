@@ -6,7 +6,7 @@ use clap::{ArgAction, Args, ValueEnum};
 use serow_load::waterfall::Signals;
 
 use super::ServerArguments;
-use crate::written::{Field, Period};
+use serow_config::values::{Field, Period};
 
 /// The options of `serow bench waterfall`.
 #[derive(Debug, Args)]

@@ -12,14 +12,14 @@ use serow_load::{
 };
 
 use super::{
-    BenchFailure, target,
+    BenchError, target,
     url_list::{self, WeightedPath},
 };
 use crate::{
     arguments::{ConnectionArguments, LoadArguments, RequestArguments},
-    failure::Failure,
-    written::Period,
+    command_error::CommandError,
 };
+use serow_config::values::Period;
 
 /// A plan, and what the report says of it.
 pub(crate) struct Prepared {
@@ -37,7 +37,7 @@ impl Prepared {
         load: LoadArguments,
         request: RequestArguments,
         connection: ConnectionArguments,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, CommandError> {
         let (threads, connections) = shares(&load)?;
         positive("--duration", load.duration.as_ref())?;
         positive("--timeout", Some(&load.timeout))?;
@@ -45,7 +45,7 @@ impl Prepared {
             Some(list) => url_list::read(list, url.as_deref())?,
             None => {
                 let url = url.unwrap_or_default();
-                let (origin, path) = Origin::of_url(&url).map_err(BenchFailure::Url)?;
+                let (origin, path) = Origin::of_url(&url).map_err(BenchError::Url)?;
                 (url, origin, vec![WeightedPath { weight: 1, path }])
             }
         };
@@ -77,30 +77,30 @@ impl Prepared {
 }
 
 /// In no time at all nothing is sent, or answered.
-fn positive(option: &str, period: Option<&Period>) -> Result<(), Failure> {
+fn positive(option: &str, period: Option<&Period>) -> Result<(), CommandError> {
     match period {
-        Some(Period(Duration::ZERO)) => {
-            Err(Failure::Misuse(format!("{option}: 0 is too short for any request; write a longer time, as in 500ms")))
-        }
+        Some(Period(Duration::ZERO)) => Err(CommandError::Usage(format!(
+            "{option}: 0 is too short for any request; write a longer time, as in 500ms"
+        ))),
         _ => Ok(()),
     }
 }
 
 /// Threads and connections.
-fn shares(load: &LoadArguments) -> Result<(usize, usize), Failure> {
+fn shares(load: &LoadArguments) -> Result<(usize, usize), CommandError> {
     let connections = load.connections.in_memory();
     let threads = load.threads.map_or(connections.min(USUAL_THREADS), |threads| threads.in_memory());
     if connections < threads {
         let line = format!(
             "{threads} threads need at least {threads} connections; give more with -c, or fewer threads with -t"
         );
-        return Err(Failure::Misuse(line));
+        return Err(CommandError::Usage(line));
     }
     let limit = getrlimit(Resource::Nofile).current.and_then(|limit| usize::try_from(limit).ok());
     let own = OWN_DESCRIPTORS + threads * DESCRIPTORS_OF_THREAD;
     match limit {
         Some(limit) if connections > limit.saturating_sub(own) => {
-            Err(BenchFailure::Descriptors { connections, limit }.into())
+            Err(BenchError::Descriptors { connections, limit }.into())
         }
         _ => Ok((threads, connections)),
     }
@@ -113,11 +113,11 @@ fn requests(
     script_arguments: Vec<String>,
     written: &RequestArguments,
     close: bool,
-) -> Result<Requests, Failure> {
+) -> Result<Requests, CommandError> {
     let body = match (&written.body, &written.body_file) {
         (Some(text), _) => Some(Bytes::from(text.clone())),
         (None, Some(path)) => {
-            let content = fs::read(path).map_err(|error| BenchFailure::File("--body-file", path.clone(), error))?;
+            let content = fs::read(path).map_err(|error| BenchError::File("--body-file", path.clone(), error))?;
             Some(Bytes::from(content))
         }
         (None, None) => None,
@@ -128,12 +128,12 @@ fn requests(
         if close {
             headers.push(("Connection".to_owned(), "close".to_owned()));
         }
-        let script = Script::read(path).map_err(BenchFailure::Script)?;
+        let script = Script::read(path).map_err(BenchError::Script)?;
         let target = script_target(url, origin, paths, method, headers, body, script_arguments);
         return Ok(Requests::Script(script, Box::new(target)));
     }
     if let Some(first) = script_arguments.first() {
-        return Err(Failure::Misuse(format!(
+        return Err(CommandError::Usage(format!(
             "{first:?} is one argument too many; only scripts get arguments (-s FILE)"
         )));
     }
@@ -143,7 +143,7 @@ fn requests(
         Batch::new(&Parts { method, path: &path.path, host: &host, headers, body, close })
             .map(|batch| (path.weight, batch))
     };
-    let batches = paths.iter().map(batch).collect::<Result<_, _>>().map_err(BenchFailure::Request)?;
+    let batches = paths.iter().map(batch).collect::<Result<_, _>>().map_err(BenchError::Request)?;
     Ok(Requests::Fixed(batches))
 }
 

@@ -7,7 +7,7 @@ use serow_client::{
     ClientEncryption, Destination, Dialer, Origin, Protocol, Resumption, TlsClientSettings, TlsConnector, Trust,
 };
 
-use super::{BenchFailure, probe};
+use super::{BenchError, probe};
 use crate::arguments::{ConnectionArguments, ServerArguments};
 
 /// How connections to the server are opened, once one has been opened; and what that one agreed upon, if it is encrypted.
@@ -15,16 +15,16 @@ pub(crate) fn dialer(
     origin: &Origin,
     written: &ConnectionArguments,
     patience: Duration,
-) -> Result<(Dialer, Option<String>), BenchFailure> {
+) -> Result<(Dialer, Option<String>), BenchError> {
     let mut last = None;
     for dialer in dialers(origin, &written.server, written.http2, patience)? {
         match probe::describe(&dialer) {
             Ok(description) => return Ok((dialer, description)),
             // The first is the one that people have in mind.
-            Err(error) => last = last.or(Some(BenchFailure::Connect(dialer.destination.to_string(), error))),
+            Err(error) => last = last.or(Some(BenchError::Connect(dialer.destination.to_string(), error))),
         }
     }
-    Err(last.unwrap_or_else(|| BenchFailure::Host(origin.host.clone(), std::io::ErrorKind::NotFound.into())))
+    Err(last.unwrap_or_else(|| BenchError::Host(origin.host.clone(), std::io::ErrorKind::NotFound.into())))
 }
 
 /// How a connection to each of the server's addresses is opened. `http2` says that it must agree to HTTP/2, if it is
@@ -34,7 +34,7 @@ pub(crate) fn dialers(
     written: &ServerArguments,
     http2: bool,
     patience: Duration,
-) -> Result<Vec<Dialer>, BenchFailure> {
+) -> Result<Vec<Dialer>, BenchError> {
     let encryption = match origin.scheme {
         Scheme::Http => None,
         Scheme::Https => Some(encryption(origin, written, http2)?),
@@ -43,16 +43,16 @@ pub(crate) fn dialers(
     Ok(destinations(origin, written.unix.as_ref())?.into_iter().map(dialer).collect())
 }
 
-fn destinations(origin: &Origin, unix: Option<&PathBuf>) -> Result<Vec<Destination>, BenchFailure> {
+fn destinations(origin: &Origin, unix: Option<&PathBuf>) -> Result<Vec<Destination>, BenchError> {
     if let Some(path) = unix {
         return Ok(vec![Destination::Unix(path.clone())]);
     }
     let addresses = (origin.host.as_str(), origin.port).to_socket_addrs();
-    let addresses = addresses.map_err(|error| BenchFailure::Host(origin.host.clone(), error))?;
+    let addresses = addresses.map_err(|error| BenchError::Host(origin.host.clone(), error))?;
     Ok(addresses.map(Destination::Tcp).collect())
 }
 
-fn encryption(origin: &Origin, written: &ServerArguments, http2: bool) -> Result<ClientEncryption, BenchFailure> {
+fn encryption(origin: &Origin, written: &ServerArguments, http2: bool) -> Result<ClientEncryption, BenchError> {
     let trust = match &written.ca {
         _ if written.insecure => Trust::Unchecked,
         Some(path) => Trust::File(path.clone()),
@@ -62,7 +62,7 @@ fn encryption(origin: &Origin, written: &ServerArguments, http2: bool) -> Result
     // Those who come are new, as most visitors are: none goes on with the session of another.
     let resumption = Resumption::Off;
     let settings = TlsClientSettings { trust, protocols: vec![protocol], resumption, ..TlsClientSettings::default() };
-    let connector = TlsConnector::new(settings).map_err(BenchFailure::Tls)?;
+    let connector = TlsConnector::new(settings).map_err(BenchError::Tls)?;
     // A server that knows nothing of ALPN speaks HTTP/1.1.
     let must = http2.then_some(protocol);
     Ok(ClientEncryption { connector, server_name: origin.host.clone(), protocol: must })

@@ -11,7 +11,7 @@ use std::{fs, path::Path};
 
 use serow_client::Origin;
 
-use super::BenchFailure;
+use super::BenchError;
 
 /// A path, and how often it is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,10 +22,10 @@ pub(crate) struct WeightedPath {
 
 /// Reads a list. Lines that are empty or begin with `#` are passed over. The server is that of `url`, if there is one, else
 /// that of the first line; the first of its URLs comes with it.
-pub(crate) fn read(path: &Path, url: Option<&str>) -> Result<(String, Origin, Vec<WeightedPath>), BenchFailure> {
-    let text = fs::read_to_string(path).map_err(|error| BenchFailure::File("--urls", path.to_owned(), error))?;
+pub(crate) fn read(path: &Path, url: Option<&str>) -> Result<(String, Origin, Vec<WeightedPath>), BenchError> {
+    let text = fs::read_to_string(path).map_err(|error| BenchError::File("--urls", path.to_owned(), error))?;
     let mut server = match url {
-        Some(url) => Some((url.to_owned(), Origin::of_url(url).map_err(BenchFailure::Url)?.0)),
+        Some(url) => Some((url.to_owned(), Origin::of_url(url).map_err(BenchError::Url)?.0)),
         None => None,
     };
     let mut paths = Vec::new();
@@ -33,7 +33,7 @@ pub(crate) fn read(path: &Path, url: Option<&str>) -> Result<(String, Origin, Ve
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
-        let wrong = |problem: String| BenchFailure::UrlLine(path.to_owned(), number, problem);
+        let wrong = |problem: String| BenchError::UrlLine(path.to_owned(), number, problem);
         let (weight, url) = match line.split_once([' ', '\t']) {
             None => (1, line),
             Some((weight, url)) => {
@@ -51,7 +51,7 @@ pub(crate) fn read(path: &Path, url: Option<&str>) -> Result<(String, Origin, Ve
         let (origin, asked) = Origin::of_url(url).map_err(|error| wrong(error.to_string()))?;
         match &server {
             Some((_, known)) if *known != origin => {
-                return Err(BenchFailure::Servers(path.to_owned(), number, Box::new((known.clone(), origin))));
+                return Err(BenchError::Servers(path.to_owned(), number, Box::new((known.clone(), origin))));
             }
             Some(_) => {}
             None => server = Some((url.to_owned(), origin)),
@@ -60,7 +60,7 @@ pub(crate) fn read(path: &Path, url: Option<&str>) -> Result<(String, Origin, Ve
     }
     match server {
         Some((url, origin)) if !paths.is_empty() => Ok((url, origin, paths)),
-        _ => Err(BenchFailure::UrlLine(path.to_owned(), 1, "there is no URL; write one a line".to_owned())),
+        _ => Err(BenchError::UrlLine(path.to_owned(), 1, "there is no URL; write one a line".to_owned())),
     }
 }
 

@@ -1,8 +1,10 @@
 //! A generation: a process with a whole server.
 
-use std::{io, mem, path::Path, process::ExitCode, sync::Arc, thread};
+use std::{io, mem, path::Path, process::ExitCode, thread};
 
 use serow::{Address, BoundServer, ListenOptions};
+use serow_access_log::AccessLog;
+use serow_admin::{ServerCommand, Sources};
 use serow_apps::Workers;
 use serow_net::process::{Credentials, become_user, forbid_tracing};
 use serow_proxy::{BackgroundTasks, SpoolSpace};
@@ -10,18 +12,16 @@ use serow_supervisor::master::{GenerationSetup, Parent, Terms, WantedListener};
 
 use super::orders::ServerOrders;
 use crate::{
-    access_log::AccessLogWriter,
-    admin::{Sources, Wish},
     announcement,
-    application::Application,
-    configuration::{self, Account, Configuration},
-    encryption::{self, Encryption},
-    error_log, exit_code,
-    failure::Failure,
-    readable::ServedFolder,
+    application_host::application_host,
+    command_error::{CommandError, exit_code},
+    encryption, error_log,
     sandbox::{self, SandboxState},
-    settings::ServerSettings,
 };
+use serow_config::Application;
+use serow_config::ServedFolder;
+use serow_config::settings::{Encryption, ServerSettings};
+use serow_config::{Account, Configuration};
 
 /// Serves what the settings say that the master hands over, until it says otherwise.
 pub(super) fn run(file: &Path) -> ExitCode {
@@ -29,7 +29,7 @@ pub(super) fn run(file: &Path) -> ExitCode {
         Ok(met) => met,
         Err(error) => {
             let line = format!("--generation is for 'serow run' itself, which starts such processes ({error})");
-            return exit_code(Err(Failure::Misuse(line)));
+            return exit_code(Err(CommandError::Usage(line)));
         }
     };
     match Generation::prepare(file, setup, &parent) {
@@ -47,10 +47,10 @@ struct Generation {
     /// Where the master is to answer those who run the server.
     admin: Option<String>,
     server: BoundServer,
-    log: AccessLogWriter,
+    log: Option<AccessLog>,
     /// Whether it can open only the files that it needs.
     sandbox: SandboxState,
-    /// Looks after the servers that are asked.
+    /// The background tasks of upstreams: health checks and name lookups.
     background_tasks: BackgroundTasks,
     /// The workers of the applications.
     workers: Vec<Workers>,
@@ -59,14 +59,15 @@ struct Generation {
 impl Generation {
     fn prepare(file: &Path, setup: GenerationSetup, parent: &Parent) -> Result<Self, String> {
         let GenerationSetup { text, overrides } = setup;
-        let mut configuration = configuration::of_bytes(file, text).map_err(|error| error.to_string())?;
+        let mut configuration =
+            serow_config::of_bytes(file, text, &application_host()).map_err(|error| error.to_string())?;
         // Copies of a program are servers as well, for the status and for those who drain one.
         configuration.upstreams.extend(configuration.applications.iter().filter_map(Application::upstream).cloned());
         let settings = &mut configuration.server;
         error_log::begin(settings.level);
-        forbid_tracing().map_err(|error| Failure::System(error).line())?;
+        forbid_tracing().map_err(|error| CommandError::system(error).message())?;
         SpoolSpace::default().set_limit(settings.max_spool);
-        let admin = settings.admin.as_ref().map(|address| said(&address.0)).transpose()?;
+        let admin = settings.admin.as_ref().map(|address| address_text(&address.0)).transpose()?;
         settings.encryption.iter().for_each(Encryption::warn_of_dates);
         let sockets = parent.listen(wanted(settings)?).map_err(|error| error.to_string())?;
         let mut server = mem::take(&mut settings.server);
@@ -74,7 +75,7 @@ impl Generation {
             server = server.listen_on(sockets, listener.scheme());
         }
         // What only root may read is read here: keys and certificates.
-        let mut server = server.ignore_signals().bind().map_err(|error| Failure::from(error).line())?;
+        let mut server = server.ignore_signals().bind().map_err(|error| CommandError::from(error).message())?;
         // As root, who finds the folders that the user reaches only since they are open.
         let sandbox = sandbox::prepare(&configuration);
         configuration.account.as_ref().map_or(Ok(()), assume)?;
@@ -84,26 +85,34 @@ impl Generation {
         for unreadable in configuration.folders.iter().filter_map(ServedFolder::unreadable) {
             tracing::warn!("{unreadable}");
         }
-        // By the user, who will have to open them anew.
-        let log = AccessLogWriter::start(configuration.server.access_log.take()).map_err(|failure| failure.line())?;
-        if let Some(log) = log.log() {
-            server = server.access_log(move || log.for_worker());
+        // By the user, who will have to open them again.
+        let log = AccessLog::open_if(configuration.server.access_log.take())
+            .map_err(|error| CommandError::from(error).message())?;
+        if let Some(log) = &log {
+            let logs = log.logs();
+            server = server.access_log(move || logs.for_worker());
         }
         // Its thread begins as the user: the system gives rights up for one thread at a time.
-        let background_tasks =
-            BackgroundTasks::start(configuration.upstreams.clone()).map_err(|error| Failure::System(error).line())?;
+        let background_tasks = BackgroundTasks::start(configuration.upstreams.clone())
+            .map_err(|error| CommandError::system(error).message())?;
         let workers = run_applications(&configuration.applications)?;
         // The servers of names are known by now.
-        Wish::fulfil_remembered(&overrides, &configuration.upstreams);
+        ServerCommand::apply_overrides(&overrides, &configuration.upstreams);
         Ok(Self { configuration, admin, server, log, sandbox, background_tasks, workers })
     }
 
-    fn serve(self, parent: Parent) -> Result<(), Failure> {
+    fn serve(self, parent: Parent) -> Result<(), CommandError> {
         let Self { configuration, admin, server, log, sandbox, background_tasks, workers } = self;
         let Configuration { server: settings, router, upstreams, applications, sites, reload_grace, .. } =
             configuration;
-        let sandbox = Arc::new(sandbox);
-        let sources = Sources { status: server.status(), log: log.counter(), upstreams, applications, sandbox };
+        let sandbox = sandbox.to_string().into();
+        let sources = Sources {
+            status: server.status(),
+            log: log.as_ref().map(AccessLog::counter).unwrap_or_default(),
+            upstreams,
+            applications,
+            sandbox,
+        };
         let orders = ServerOrders {
             stopper: server.stopper(),
             sources: sources.clone(),
@@ -117,13 +126,15 @@ impl Generation {
             replaced: reload_grace,
             stopped: settings.grace,
         };
-        let final_report = parent.ready(terms, orders).map_err(Failure::System)?;
+        let final_report = parent.ready(terms, orders).map_err(CommandError::system)?;
         let outcome = encryption::run(settings.encryption, server, router);
         drop(background_tasks);
         drop(workers);
-        log.finish();
+        if let Some(log) = log {
+            log.finish();
+        }
         final_report.send(sources.document());
-        outcome.map_err(Failure::from)
+        outcome.map_err(CommandError::from)
     }
 }
 
@@ -132,7 +143,7 @@ fn run_applications(applications: &[Application]) -> Result<Vec<Workers>, String
     thread::scope(|scope| {
         let loading: Vec<_> = applications.iter().map(|application| scope.spawn(|| application.run())).collect();
         let loaded = loading.into_iter().zip(applications).map(|(loading, application)| {
-            let outcome = loading.join().unwrap_or_else(|_| Err("a bug: its keeper panicked".to_owned()));
+            let outcome = loading.join().unwrap_or_else(|_| Err("a bug: its worker manager panicked".to_owned()));
             outcome.map_err(|why| format!("{}: {why}", application.name()))
         });
         loaded.collect()
@@ -180,14 +191,14 @@ fn check_account(account: &Account, credentials: Credentials) -> Result<(), Stri
 fn wanted(settings: &ServerSettings) -> Result<Vec<WantedListener>, String> {
     let ListenOptions { backlog, share, unix_mode } = settings.listen_options;
     let wanted = settings.listeners.iter().map(|listener| {
-        let address = said(&listener.address)?;
+        let address = address_text(&listener.address)?;
         Ok(WantedListener { address, backlog, unix_mode, share, sockets: settings.workers })
     });
     wanted.collect()
 }
 
-/// An address as the master is told of it.
-fn said(address: &Address) -> Result<String, String> {
+/// An address as the master receives it.
+fn address_text(address: &Address) -> Result<String, String> {
     match address {
         Address::Unix(path) if path.to_str().is_none() => Err(format!(
             "{address} is in a folder whose name is not written in UTF-8: give the whole path of another one"

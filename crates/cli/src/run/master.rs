@@ -9,28 +9,23 @@ use serow_supervisor::master::{self, Control, Duties, MasterError, MasterSetting
 use tracing::level_filters::LevelFilter;
 
 use super::program;
-use crate::{
-    admin::{AdminAddress, Door, Subject, Wish, total},
-    announcement,
-    arguments::RunArguments,
-    configuration::{self, Source},
-    error_log,
-    failure::Failure,
-};
+use crate::{announcement, arguments::RunArguments, command_error::CommandError, error_log};
+use serow_admin::{AdminEndpoint, ServerCommand, Subject};
+use serow_config::{Source, values::AdminAddress};
 
 /// Runs generations of what the file says.
-pub(super) fn run(arguments: RunArguments) -> Result<(), Failure> {
+pub(super) fn run(arguments: RunArguments) -> Result<(), CommandError> {
     error_log::begin(LevelFilter::INFO);
-    forbid_tracing().map_err(Failure::System)?;
+    forbid_tracing().map_err(CommandError::system)?;
     let RunArguments { settings, pid_file, .. } = arguments;
-    let file = std::path::absolute(settings.file).map_err(Failure::System)?;
+    let file = std::path::absolute(settings.file).map_err(CommandError::system)?;
     // Before signals are caught: a pipe may keep this waiting, and Ctrl-C is to end that.
-    let first = Some(configuration::bytes(&file, Source::Any));
-    let duties = Household { program: program::path().map_err(Failure::System)?, file, first, door: None };
+    let first = Some(serow_config::bytes(&file, Source::Any));
+    let duties = Household { program: program::path().map_err(CommandError::system)?, file, first, endpoint: None };
     master::run(&MasterSettings { pid_file }, duties).map_err(|error| match error {
-        MasterError::NotStarted(reason) => Failure::NotStarted(reason),
-        MasterError::PidFile(error) => Failure::Supervisor(error),
-        MasterError::System(error) => Failure::System(error),
+        MasterError::NotStarted(reason) => CommandError::report(reason),
+        MasterError::PidFile(error) => CommandError::from(error),
+        MasterError::System(error) => CommandError::system(error),
     })
 }
 
@@ -40,13 +35,13 @@ struct Household {
     file: PathBuf,
     /// What the file held at the start.
     first: Option<Result<Vec<u8>, String>>,
-    /// The door that is open.
-    door: Option<Door>,
+    /// The admin endpoint, while it is open.
+    endpoint: Option<AdminEndpoint>,
 }
 
 impl Duties for Household {
     fn settings(&mut self) -> Result<Vec<u8>, String> {
-        self.first.take().unwrap_or_else(|| configuration::bytes(&self.file, Source::File))
+        self.first.take().unwrap_or_else(|| serow_config::bytes(&self.file, Source::File))
     }
 
     fn command(&mut self) -> Command {
@@ -62,18 +57,18 @@ impl Duties for Household {
         control: &Control,
     ) -> Result<(), String> {
         let address = address.map(str::parse::<AdminAddress>).transpose().map_err(|error| format!("admin: {error}"))?;
-        let opened = match (&self.door, &address) {
-            (Some(door), Some(address)) if door.is_at(address) => {
-                door.change_token(token);
+        let opened = match (&self.endpoint, &address) {
+            (Some(endpoint), Some(address)) if endpoint.is_at(address) => {
+                endpoint.change_token(token);
                 return Ok(());
             }
             (_, None) => None,
             (_, Some(address)) => {
-                let door = Door::open(address, token, Subject::Master(control.clone()));
-                Some(door.map_err(|failure| failure.line().replace("--admin", "admin"))?)
+                let endpoint = AdminEndpoint::open(address, token, Subject::Master(control.clone()));
+                Some(endpoint.map_err(|error| format!("admin: {}", error.to_string().replace("--admin", "admin")))?)
             }
         };
-        if let Some(old) = std::mem::replace(&mut self.door, opened) {
+        if let Some(old) = std::mem::replace(&mut self.endpoint, opened) {
             // Who asked for this through the old one waits for the answer, which comes from here.
             thread::spawn(move || drop(old));
         }
@@ -85,12 +80,12 @@ impl Duties for Household {
     }
 
     fn remember(&self, remembered: &mut Vec<Value>, wish: &Value) {
-        if let Ok(wish) = Wish::deserialize(wish) {
+        if let Ok(wish) = ServerCommand::deserialize(wish) {
             wish.remember(remembered);
         }
     }
 
     fn add(&self, total: &mut Value, report: &Value) {
-        total::add_ended(total, report);
+        serow_admin::add_ended(total, report);
     }
 }

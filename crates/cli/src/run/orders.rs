@@ -8,10 +8,8 @@ use serde_json::Value;
 use serow::Stopper;
 use serow_supervisor::master::{Orders, StopReason};
 
-use crate::{
-    admin::{Sources, Wish},
-    application::Application,
-};
+use serow_admin::{ServerCommand, Sources};
+use serow_config::Application;
 
 /// Obeys for the server of this process.
 pub(super) struct ServerOrders {
@@ -26,7 +24,7 @@ pub(super) struct ServerOrders {
 impl Orders for ServerOrders {
     fn leave(&mut self, reason: StopReason) {
         if reason == StopReason::Orphaned {
-            tracing::error!("the master is gone: finishing what runs, then ending");
+            tracing::error!("the master is gone: finishing requests in flight, then stopping");
         }
         match reason {
             // What goes on for ever may go on beside the other generation.
@@ -52,7 +50,7 @@ impl Orders for ServerOrders {
     }
 
     fn command(&mut self, command: &Value) -> Result<String, String> {
-        let wish = Wish::deserialize(command).map_err(|error| error.to_string())?;
-        wish.fulfil(&self.sources.upstreams)
+        let command = ServerCommand::deserialize(command).map_err(|error| error.to_string())?;
+        command.apply(&self.sources.upstreams)
     }
 }

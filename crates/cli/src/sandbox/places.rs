@@ -39,7 +39,7 @@ fn add_targets(
     above.reverse();
     for step in above {
         if let (Ok(target), Some(folder)) = (fs::read_link(step), step.parent())
-            && followed.len() < MOST_LINKS
+            && followed.len() < MAX_LINKS
             && followed.insert(step.to_owned())
         {
             let target = folder.join(target);
@@ -78,7 +78,7 @@ pub(super) fn existing(path: &Path) -> Result<Option<PathBuf>, PlaceError> {
 }
 
 /// As many links as Linux follows on a path (path_resolution(7)).
-const MOST_LINKS: usize = 40;
+const MAX_LINKS: usize = 40;
 
 impl fmt::Display for PlaceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

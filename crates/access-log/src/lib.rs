@@ -1,0 +1,76 @@
+//! Access logs for [Serow](serow): a line for each request, in nginx's format, as JSON, or as a template with nginx's
+//! variables; to a file, standard output, a shell command or a syslog collector.
+//!
+//! ```no_run
+//! use serow::{Request, Server};
+//! use serow_access_log::{AccessLog, Destination};
+//!
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     let log = AccessLog::combined(Destination::File("access.log".into()))?;
+//!     let server = Server::new().listen("127.0.0.1:8080").access_log(log.for_workers());
+//!     server.run(|_: Request| async { "Hello, World!" })?;
+//!     Ok(())
+//! }
+//! ```
+//!
+//! Formats and destinations can also be read from text, as `serow --access-log-format` and `serow --access-log` take them:
+//!
+//! ```
+//! use serow_access_log::{Destination, Format};
+//!
+//! let format: Format = "$remote_addr \"$request\" $status $request_time".parse()?;
+//! let destination: Destination = "syslog:udp://127.0.0.1:514?facility=local7".parse()?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # How lines are written
+//!
+//! Each worker appends its lines to a buffer of its own and hands the buffer over when it is full, or 20 ms after its first
+//! line. One thread takes the buffers and writes each in one call, so lines never mix, and a slow disk or reader delays no
+//! request: the queue is bounded, and lines beyond the bound are dropped and counted ([`LineCounts::lost`]). SIGUSR1 makes
+//! the thread open a file again, for log rotation.
+//!
+//! | step | file |
+//! | --- | --- |
+//! | options: the destination and the format | `destination.rs`, `format.rs` |
+//! | a line: in a named format, or from a template | `combined.rs`, `json.rs`, `template.rs`, `variable.rs`; `append.rs` |
+//! | escaping, so that no value forges a line | `escape.rs` |
+//! | the lines of a worker, and the queue between workers and the writer | `lines.rs`, `queue.rs` |
+//! | the thread that writes, and its retries | `writer.rs`, `retry.rs` |
+//! | a file or standard output; a command; syslog | `sink.rs`, `sink/`, `syslog.rs`, `syslog/` |
+//! | SIGUSR1, and warnings about lost lines | `watch.rs` |
+#![forbid(unsafe_code)]
+
+mod append;
+mod attempts;
+mod combined;
+mod date;
+mod destination;
+mod error;
+mod escape;
+#[cfg(test)]
+mod example;
+mod format;
+mod json;
+mod lines;
+mod queue;
+mod retry;
+mod sink;
+mod sink_error;
+mod syslog;
+mod template;
+mod user;
+mod variable;
+mod watch;
+mod writer;
+
+pub use self::{
+    destination::{Destination, DestinationError},
+    error::AccessLogError,
+    format::{Format, FormatError},
+    lines::{WorkerLog, WorkerLogs},
+    queue::LineCounts,
+    syslog::{SyslogAddress, SyslogAddressError},
+    template::Template,
+    writer::{AccessLog, LineCounter},
+};

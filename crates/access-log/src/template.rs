@@ -1,0 +1,234 @@
+//! A format of the user's own: text with nginx's variables in it, read once and written often.
+
+use std::sync::Arc;
+
+use serow::Served;
+
+use super::{date::Date, variable::Variable};
+
+/// What a line is made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Template {
+    text: Arc<str>,
+    parts: Arc<[Part]>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Part {
+    Text(Box<str>),
+    Variable(Variable),
+}
+
+impl Template {
+    /// Reads `$name`, `${name}`, and `$$` for a dollar; everything else stands for itself. An error says what to write
+    /// instead.
+    pub(super) fn read(text: &str) -> Result<Self, String> {
+        if text.contains(|character: char| character.is_control() && character != '\t') {
+            return Err("a line must not have control characters in it: leave them out".to_owned());
+        }
+        let mut parts = Vec::new();
+        let mut rest = text;
+        while let Some(place) = rest.find('$') {
+            push_text(&rest[..place], &mut parts);
+            rest = &rest[place + 1..];
+            if let Some(behind) = rest.strip_prefix('$') {
+                push_text("$", &mut parts);
+                rest = behind;
+                continue;
+            }
+            let (name, behind) = name(rest)?;
+            parts.push(Part::Variable(Variable::find(name).map_err(|unknown| unknown.0)?));
+            rest = behind;
+        }
+        push_text(rest, &mut parts);
+        Ok(Self { text: text.into(), parts: parts.into() })
+    }
+
+    /// As it was written.
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether a variable needs the response's head.
+    pub(super) fn reads_response(&self) -> bool {
+        self.parts.iter().any(|part| matches!(part, Part::Variable(variable) if variable.reads_response()))
+    }
+
+    /// Whether a variable needs to know which servers were asked.
+    pub(super) fn reads_attempts(&self) -> bool {
+        self.parts.iter().any(|part| matches!(part, Part::Variable(variable) if variable.reads_attempts()))
+    }
+
+    /// Appends the line of a request.
+    pub(super) fn write(&self, served: &Served<'_>, date: &mut Date, line: &mut Vec<u8>) {
+        for part in &*self.parts {
+            match part {
+                Part::Text(text) => line.extend_from_slice(text.as_bytes()),
+                Part::Variable(variable) => variable.write(served, date, line),
+            }
+        }
+        line.push(b'\n');
+    }
+}
+
+/// The name behind a `$`, and what follows it.
+fn name(text: &str) -> Result<(&str, &str), String> {
+    if let Some(inside) = text.strip_prefix('{') {
+        let end = inside.find('}').ok_or("a ${ has no } behind it: write ${name}, or $$ for a dollar")?;
+        return Ok((&inside[..end], &inside[end + 1..]));
+    }
+    let end = text.find(|character: char| !(character.is_ascii_alphanumeric() || character == '_'));
+    match text.split_at(end.unwrap_or(text.len())) {
+        ("", _) => Err("a $ has no name behind it: write $$ for a dollar".to_owned()),
+        found => Ok(found),
+    }
+}
+
+/// Adds text to the last part, if that is text.
+fn push_text(text: &str, parts: &mut Vec<Part>) {
+    match parts.last_mut() {
+        _ if text.is_empty() => {}
+        Some(Part::Text(before)) => *before = [before, text].concat().into(),
+        _ => parts.push(Part::Text(text.into())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{
+        combined,
+        example::{Example, encrypted},
+    };
+
+    fn line(template: &str, example: &Example) -> String {
+        let mut line = Vec::new();
+        Template::read(template).unwrap().write(&example.served(), &mut Date::new(), &mut line);
+        String::from_utf8(line).unwrap().strip_suffix('\n').unwrap().to_owned()
+    }
+
+    fn full() -> Example {
+        let mut example = Example::new("[::ffff:10.0.0.1]:4711");
+        example.target("/a/b?c=d");
+        example.header("Host", b"A.Example:8080");
+        example.header("User-Agent", b"curl \"8\"");
+        example.header("X-Forwarded-For", b"192.0.2.1");
+        example.header("X-Forwarded-For", b"192.0.2.2\xff");
+        example.response.append("Cache-Control", "no-cache").unwrap();
+        example
+    }
+
+    #[test]
+    fn every_variable_has_its_value() {
+        for (template, expected) in [
+            ("$remote_addr $remote_port $remote_user", "10.0.0.1 4711 -"),
+            ("$time_local|$time_iso8601|$msec", "06/Nov/1994:08:49:37 +0000|1994-11-06T08:49:37+00:00|784111777.042"),
+            ("$request", "GET /a/b?c=d HTTP/1.1"),
+            ("$request_method $request_uri $uri $args $query_string", "GET /a/b?c=d /a/b c=d c=d"),
+            ("$server_protocol $scheme $host $http_host", "HTTP/1.1 http a.example A.Example:8080"),
+            ("$status $body_bytes_sent $bytes_sent", "200 13 133"),
+            ("$request_time $upstream_response_time", "1.000 -"),
+            ("$upstream_addr $upstream_status $upstream_connect_time $upstream_header_time", "- - - -"),
+            ("$connection $connection_requests", "7 2"),
+            ("$http_user_agent $http_x_forwarded_for", "curl \\x228\\x22 192.0.2.1, 192.0.2.2\\xFF"),
+            ("$http_cookie $sent_http_cache_control $sent_http_etag", "- no-cache -"),
+            ("$server_addr $server_port", "unix: -"),
+            ("$ssl_protocol $ssl_cipher $ssl_server_name", "- - -"),
+            ("$http2_stream $urgency $incremental $whole", "- - - true"),
+            ("${status}00 ${Status} $STATUS", "20000 200 200"),
+            ("$$ $$status a$${status}b", "$ $status a${status}b"),
+            ("é\t$status%", "é\t200%"),
+        ] {
+            assert_eq!(line(template, &full()), expected, "{template}");
+        }
+    }
+
+    #[test]
+    fn servers_that_were_asked() {
+        let mut example = full();
+        example.asked_servers();
+        assert_eq!(line("$upstream_addr|$upstream_status", &example), "127.0.0.1:9000, unix:/run/a.sock|502, 200");
+        assert_eq!(line("$upstream_connect_time|$upstream_header_time", &example), "-, 0.000|-, 0.020");
+        assert_eq!(line("$upstream_response_time", &example), "0.001, 1.030");
+    }
+
+    #[test]
+    fn what_other_connections_have() {
+        let stream = full().on_stream(5, "u=1, i");
+        assert_eq!(line("$server_protocol $http2_stream $urgency $incremental", &stream), "HTTP/2.0 5 1 true");
+        let tls = "TLSv1.3 TLS_AES_128_GCM_SHA256 a.example https 2001:db8::1 2001:db8::2 443";
+        let template = "$ssl_protocol $ssl_cipher $ssl_server_name $scheme $remote_addr $server_addr $server_port";
+        assert_eq!(line(template, &encrypted()), tls);
+        assert_eq!(line("$remote_addr $remote_port $args", &Example::unix()), "unix: - -");
+        for (host, expected) in
+            [("[::1]:80", "[::1]"), ("[::1]", "[::1]"), ("a:", "a"), (":80", "-"), ("", "-"), ("\"", "\\x22")]
+        {
+            let mut example = Example::unix();
+            example.header("Host", host.as_bytes());
+            assert_eq!(line("$host", &example), expected, "{host}");
+        }
+        let mut absolute = full();
+        absolute.target("http://Other.example:81/x");
+        assert_eq!(line("$host $uri $request_uri", &absolute), "other.example /x http://Other.example:81/x");
+        absolute.target("/?");
+        assert_eq!(line("$uri $args", &absolute), "/ -");
+        let mut line = Vec::new();
+        let refused = Served { request: None, response: None, ..absolute.served() };
+        let template = "$request|$request_method|$uri|$host|$http_a|$sent_http_a|$server_protocol|$remote_user|$args";
+        Template::read(template).unwrap().write(&refused, &mut Date::new(), &mut line);
+        assert_eq!(line, b"-|-|-|-|-|-|-|-|-\n");
+    }
+
+    #[test]
+    fn mistakes_say_what_to_write() {
+        for (template, expected) in [
+            ("$remote_adr", "there is no $remote_adr; did you mean $remote_addr?"),
+            ("$stauts", "there is no $stauts; did you mean $status?"),
+            ("a ${reqest} b", "there is no $reqest; did you mean $request?"),
+            ("$request_length", "there is no $request_length; docs/logs.md has the names"),
+            ("$http_", "there is no $http_; docs/logs.md has the names"),
+            ("$sent_http_Date", "$sent_http_Date is not known to the log, since date is added when all is sent"),
+            ("5 $ ", "a $ has no name behind it: write $$ for a dollar"),
+            ("$", "a $ has no name behind it: write $$ for a dollar"),
+            ("$é", "a $ has no name behind it: write $$ for a dollar"),
+            ("${status", "a ${ has no } behind it: write ${name}, or $$ for a dollar"),
+            ("$status\n", "a line must not have control characters in it: leave them out"),
+        ] {
+            assert_eq!(Template::read(template), Err(expected.to_owned()), "{template:?}");
+        }
+    }
+
+    #[test]
+    fn the_response_is_kept_only_for_those_who_read_it() {
+        assert!(!Template::read("$status $http_x").unwrap().reads_response());
+        assert!(Template::read("$status $sent_http_x").unwrap().reads_response());
+    }
+
+    proptest! {
+        /// The format with a name is nothing but a quicker way to the same line.
+        #[test]
+        fn combined_can_be_written_as_a_template(agent: Vec<u8>, user: String) {
+            let mut example = full();
+            let _ = example.request.headers.append("Referer", &agent);
+            let _ = example.request.headers.append("Authorization", user);
+            let mut quick = Vec::new();
+            combined::write(&example.served(), &mut Date::new(), &mut quick);
+            let template = "$remote_addr - $remote_user [$time_local] \"$request\" $status $body_bytes_sent \
+                            \"$http_referer\" \"$http_user_agent\"";
+            prop_assert_eq!(line(template, &example).into_bytes(), quick.strip_suffix(b"\n").unwrap());
+        }
+
+        /// No text makes it panic, and what it takes gives one line.
+        #[test]
+        fn any_text(template: String) {
+            if let Ok(read) = Template::read(&template) {
+                let mut line = Vec::new();
+                read.write(&full().served(), &mut Date::new(), &mut line);
+                prop_assert_eq!(line.iter().filter(|&&byte| byte == b'\n').count(), 1);
+                prop_assert_eq!(read.text(), template);
+            }
+        }
+    }
+}

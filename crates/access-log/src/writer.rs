@@ -1,0 +1,268 @@
+//! The thread that writes the access log.
+
+use std::{
+    ops::ControlFlow,
+    sync::{Arc, Mutex, PoisonError, mpsc},
+    thread,
+    time::Duration,
+};
+
+use super::{
+    AccessLogError, Destination, Format,
+    lines::{WorkerLog, WorkerLogs},
+    queue::{Batch, LineCounts, Paused, Queue, Task},
+    sink::Sink,
+    sink_error::SinkError,
+    syslog::Header,
+    watch::Watch,
+};
+
+/// An access log that is open: a thread writes the lines of all workers. Clones of its [`WorkerLogs`] make the lines.
+///
+/// From the first log on, SIGUSR1 no longer ends the process; it makes a log open its file again.
+pub struct AccessLog {
+    logs: WorkerLogs,
+    /// Closed when the thread has written everything.
+    ended: mpsc::Receiver<()>,
+}
+
+/// Counts the lines of a log; without a log, both counts stay 0.
+#[derive(Clone, Default)]
+pub struct LineCounter(Option<Arc<Queue>>);
+
+impl AccessLog {
+    /// Opens a log in the combined format of nginx and Apache.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Self::open).
+    pub fn combined(destination: Destination) -> Result<Self, AccessLogError> {
+        Self::open(destination, Format::Combined)
+    }
+
+    /// Opens a log with a JSON object for each request.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Self::open).
+    pub fn json(destination: Destination) -> Result<Self, AccessLogError> {
+        Self::open(destination, Format::Json)
+    }
+
+    /// Opens a log and starts its threads.
+    ///
+    /// # Errors
+    ///
+    /// The file or standard output cannot be written to, or the system refuses a thread. A command or a collector that
+    /// fails is not an error: it is tried again with the next lines, and the error log says so.
+    pub fn open(destination: Destination, format: Format) -> Result<Self, AccessLogError> {
+        let watch = Watch::new()?;
+        let header = match &destination {
+            Destination::Syslog(address) => Some(Header::new(address)),
+            _ => None,
+        };
+        let queue = Arc::<Queue>::default();
+        let output = Output { sink: Sink::open(destination)?, queue: Arc::clone(&queue), state: State::Working };
+        let (alive, ended) = mpsc::channel();
+        let run = move || {
+            output.run();
+            drop(alive);
+        };
+        thread::Builder::new().name("serow-log".to_owned()).spawn(run).map_err(AccessLogError::System)?;
+        watch.begin(Arc::clone(&queue))?;
+        Ok(Self { logs: WorkerLogs::new(queue, format, header), ended })
+    }
+
+    /// Opens a log if the settings have one. Without a log, SIGUSR1 no longer ends the process either: programs that rotate
+    /// logs send it to every server.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Self::open).
+    pub fn open_if(settings: Option<(Destination, Format)>) -> Result<Option<Self>, AccessLogError> {
+        match settings {
+            Some((destination, format)) => Self::open(destination, format).map(Some),
+            None => Watch::new().map(|_| None),
+        }
+    }
+
+    /// What [`serow::Server::access_log`] takes. The log is finished, as by [`finish`](Self::finish), when the server has
+    /// ended.
+    pub fn for_workers(self) -> impl Fn() -> WorkerLog + Send + Sync + 'static {
+        let logs = self.logs.clone();
+        let open = Arc::new(OpenLog(Mutex::new(Some(self))));
+        move || logs.holding(Some(open.clone()))
+    }
+
+    /// What makes the logs of the workers, for a program that finishes the log itself.
+    pub fn logs(&self) -> WorkerLogs {
+        self.logs.clone()
+    }
+
+    /// What counts the lines.
+    pub fn counter(&self) -> LineCounter {
+        LineCounter(Some(Arc::clone(&self.logs.queue)))
+    }
+
+    /// Waits until everything is written, once all workers have ended; 2 s at most, since the reader may be stuck.
+    pub fn finish(self) {
+        let Self { logs, ended } = self;
+        let queue = logs.queue;
+        queue.end();
+        let closed = queue.is_closed();
+        if ended.recv_timeout(LAST_WAIT) == Err(mpsc::RecvTimeoutError::Timeout) {
+            queue.close();
+            let lines = queue.untold_losses();
+            warn_within_limit(move || tracing::warn!(lines, "nobody reads the access log: its last lines are lost"));
+            return;
+        }
+        let lines = queue.untold_losses();
+        if lines > 0 && !closed {
+            warn_within_limit(move || tracing::warn!(lines, "lines of the access log were lost"));
+        }
+    }
+}
+
+impl LineCounter {
+    /// The lines so far.
+    pub fn counts(&self) -> LineCounts {
+        self.0.as_ref().map(|queue| queue.counts()).unwrap_or_default()
+    }
+}
+
+/// An open log that finishes when the last worker drops it.
+struct OpenLog(Mutex<Option<AccessLog>>);
+
+impl Drop for OpenLog {
+    fn drop(&mut self) {
+        if let Some(log) = self.0.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
+            log.finish();
+        }
+    }
+}
+
+/// Writes a warning, but waits only so long: in a container both logs often go to one pipe, which may be full.
+fn warn_within_limit(warn: impl FnOnce() + Send + 'static) {
+    let (alive, written) = mpsc::channel::<()>();
+    let warn = move || {
+        warn();
+        drop(alive);
+    };
+    if thread::Builder::new().spawn(warn).is_ok() {
+        let _ = written.recv_timeout(WARNING_WAIT);
+    }
+}
+
+/// Where the lines go, and how that is going.
+struct Output {
+    sink: Sink,
+    queue: Arc<Queue>,
+    state: State,
+}
+
+/// How the last writing went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Working,
+    /// It fails, and the error log says so already.
+    Failing,
+    /// It failed at the end of the server: there is no time to try it again.
+    GivenUp,
+}
+
+impl Output {
+    /// Writes until all workers have ended, or nobody can ever read what is written.
+    fn run(mut self) {
+        loop {
+            let outcome = match self.queue.next() {
+                Task::Reopen => {
+                    self.sink.reopen();
+                    ControlFlow::Continue(())
+                }
+                Task::Write(batch) => self.write(&batch),
+                Task::End => break,
+            };
+            if outcome.is_break() {
+                return self.queue.close();
+            }
+        }
+        if self.state != State::GivenUp {
+            self.sink.finish();
+        }
+    }
+
+    /// Writes whole lines, as often as it takes, since a full disk may be emptied and a collector may come back; more lines
+    /// wait meanwhile.
+    fn write(&mut self, batch: &Batch) -> ControlFlow<()> {
+        let mut written = 0;
+        while self.state != State::GivenUp {
+            let (more, outcome) = self.sink.write(&batch.text[written..]);
+            written += more;
+            match outcome {
+                Ok(()) => {
+                    self.note_success();
+                    self.queue.finish(batch, 0);
+                    return ControlFlow::Continue(());
+                }
+                Err(SinkError::Closed(error)) => {
+                    tracing::warn!("the access log is closed at its other end ({error}): it ends here");
+                    return ControlFlow::Break(());
+                }
+                Err(SinkError::WouldBlock) => match self.queue.pause(FULL) {
+                    Paused::Whole => {}
+                    Paused::Reopen => written = self.reopen(batch, written),
+                    // `finish` limits how long the end waits.
+                    Paused::Ending => thread::sleep(FULL),
+                },
+                Err(SinkError::Failed { reason, pause }) => {
+                    self.note_failure(&reason);
+                    match self.queue.pause(pause) {
+                        Paused::Whole => {}
+                        Paused::Reopen => written = self.reopen(batch, written),
+                        Paused::Ending => self.state = State::GivenUp,
+                    }
+                }
+            }
+        }
+        self.queue.finish(batch, lines_in(&batch.text[line_start(&batch.text, written)..]));
+        ControlFlow::Continue(())
+    }
+
+    /// The line that was begun in the old file is whole in the new one.
+    fn reopen(&mut self, batch: &Batch, written: usize) -> usize {
+        self.sink.reopen();
+        line_start(&batch.text, written)
+    }
+
+    fn note_success(&mut self) {
+        if self.state == State::Failing {
+            self.state = State::Working;
+            tracing::warn!("the access log can be written again");
+        }
+    }
+
+    fn note_failure(&mut self, reason: &str) {
+        if self.state == State::Working {
+            self.state = State::Failing;
+            tracing::warn!("the access log cannot be written: {reason}; it is tried again, and lines wait meanwhile");
+        }
+    }
+}
+
+/// Where the line begins that goes on here.
+fn line_start(text: &[u8], place: usize) -> usize {
+    text[..place].iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1)
+}
+
+fn lines_in(text: &[u8]) -> u64 {
+    text.iter().filter(|&&byte| byte == b'\n').count() as u64
+}
+
+/// How long the end of the server waits for the last lines.
+const LAST_WAIT: Duration = Duration::from_secs(2);
+
+/// Before a full pipe that does not block is tried again: a reader that takes all of it each time has 13 MB each second.
+const FULL: Duration = Duration::from_millis(5);
+
+/// How long it waits until its last warning is written: a terminal or a file takes them in microseconds.
+const WARNING_WAIT: Duration = Duration::from_millis(200);

@@ -1,0 +1,72 @@
+//! The applications, as metrics for Prometheus.
+
+use std::fmt::Write;
+
+use serde_json::Value;
+
+use super::{metrics::head, upstreams::label};
+
+/// Appends the metrics of all applications, where there are any.
+pub(super) fn push(status: &Value, text: &mut String) {
+    let applications = status["applications"].as_array().filter(|applications| !applications.is_empty());
+    let Some(applications) = applications else { return };
+    for (name, kind, explanation, key) in METRICS {
+        head(text, name, kind, explanation);
+        for application in applications {
+            let Some(number) = application[key].as_u64() else { continue };
+            let application = label(application["name"].as_str().unwrap_or_default());
+            // Writing to memory does not fail.
+            let _ = writeln!(text, "{name}{{application=\"{application}\"}} {number}");
+        }
+    }
+}
+
+/// Names, kinds and explanations, and where the number stands.
+const METRICS: [(&str, &str, &str, &str); 7] = [
+    ("serow_application_workers_wanted", "gauge", "Workers that the application is to have.", "wanted"),
+    ("serow_application_workers", "gauge", "Workers that take requests.", "workers"),
+    ("serow_application_workers_busy", "gauge", "Workers that have a request.", "busy"),
+    ("serow_application_requests_waiting", "gauge", "Requests that wait until a worker has room.", "waiting"),
+    ("serow_application_requests_total", "counter", "Requests that asked for a worker.", "requests"),
+    (
+        "serow_application_workers_replaced_total",
+        "counter",
+        "Workers that gave way to others, for their age or memory, or since they wished to.",
+        "replaced",
+    ),
+    (
+        "serow_application_workers_died_total",
+        "counter",
+        "Workers that ended unasked, and those that took too long for a request.",
+        "deaths",
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::exposition;
+
+    #[test]
+    fn applications_as_metrics() {
+        let application = json!({ "name": "a\"b.ru", "wanted": 4, "workers": 3, "busy": 2, "waiting": 1,
+                                  "requests": 12_345, "replaced": 7, "deaths": 5 });
+        let mut text = String::new();
+        push(&json!({ "applications": [application] }), &mut text);
+        for line in [
+            "# TYPE serow_application_requests_total counter",
+            r#"serow_application_requests_total{application="a\"b.ru"} 12345"#,
+            r#"serow_application_workers{application="a\"b.ru"} 3"#,
+            r#"serow_application_workers_died_total{application="a\"b.ru"} 5"#,
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line}\n{text}");
+        }
+        assert_eq!(text.lines().count(), 3 * METRICS.len());
+        assert_eq!(exposition::faults(&text), Vec::<String>::new());
+        text.clear();
+        push(&json!({}), &mut text);
+        assert_eq!(text, "");
+    }
+}

@@ -1,0 +1,61 @@
+//! The applications that several generations run: the workers of the one that serves, and what all of them counted.
+
+use serde_json::Value;
+
+use super::servers::{list, named, set, take_sum};
+
+/// Resets the momentary numbers of applications in the report of a generation that has ended.
+pub(super) fn end(report: &mut Value) {
+    for application in list(report, "applications") {
+        MOMENTARY.iter().for_each(|key| set(application, key, 0.into()));
+    }
+}
+
+/// The applications of a sum are those of the generation that serves, and so are their workers; where none serves, there are none.
+pub(super) fn identify(total: &mut Value, serving: Option<&Value>) {
+    let Some(fields) = total.as_object_mut() else { return };
+    let sum = fields.remove("applications").unwrap_or_default();
+    let mut applications = serving.map(|serving| serving["applications"].clone()).filter(Value::is_array);
+    for (place, application) in applications.iter_mut().filter_map(Value::as_array_mut).flatten().enumerate() {
+        if let Some(of_sum) = named(&sum, &application["name"], place) {
+            take_sum(application, of_sum, &SUMS);
+        }
+    }
+    fields.insert("applications".to_owned(), applications.unwrap_or_else(|| Value::Array(Vec::new())));
+}
+
+/// What is so just now.
+const MOMENTARY: [&str; 3] = ["workers", "busy", "waiting"];
+
+/// What is counted in each generation, or waits there.
+const SUMS: [&str; 4] = ["waiting", "requests", "replaced", "deaths"];
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::total;
+
+    fn report(workers: u64, waiting: u64, requests: u64) -> Value {
+        let application = json!({ "name": "config.ru", "workers": workers, "busy": workers, "waiting": waiting,
+                                  "requests": requests, "replaced": 1, "deaths": 2 });
+        json!({ "version": "1", "workers": 1, "applications": [application] })
+    }
+
+    #[test]
+    fn what_is_counted_is_added_and_workers_are_of_the_one_that_serves() {
+        let mut sum = Value::Null;
+        total::add_ended(&mut sum, &report(3, 7, 100));
+        let (leaving, serving) = (report(2, 4, 10), report(4, 1, 1));
+        total::add(&mut sum, &leaving);
+        total::add(&mut sum, &serving);
+        let mut nobody = sum.clone();
+        total::identify(&mut sum, Some(&serving), 0);
+        let expected = json!([{ "name": "config.ru", "workers": 4, "busy": 4, "waiting": 5, "requests": 111,
+                                "replaced": 3, "deaths": 6 }]);
+        assert_eq!(sum["applications"], expected);
+        total::identify(&mut nobody, None, 0);
+        assert_eq!(nobody["applications"], json!([]));
+    }
+}

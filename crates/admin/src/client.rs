@@ -1,0 +1,414 @@
+//! The client of an admin endpoint.
+
+use std::{
+    error::Error,
+    fmt,
+    io::{self, ErrorKind, Read, Write},
+    net::TcpStream,
+    os::{
+        linux::net::SocketAddrExt,
+        unix::{
+            ffi::OsStrExt,
+            net::{SocketAddr, UnixStream},
+        },
+    },
+    path::Path,
+    time::Duration,
+};
+
+use bytes::BytesMut;
+use serde_json::Value;
+use serow::{Address, Headers, KnownHeader, Method, RequestHead, StatusCode, Target, Version};
+use serow_config::printable::on_one_line;
+use serow_http1::{BodyLength, Client, Event, Limits};
+
+use super::{server_command::ServerCommand, server_table, summary};
+
+/// Why a request to an admin endpoint failed. The text may have several lines.
+#[derive(Debug)]
+pub struct AdminClientError {
+    address: Address,
+    reason: Reason,
+}
+
+/// A running server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ServerIdentity(u64);
+
+#[derive(Debug)]
+enum Reason {
+    /// The server has no upstream of this name; those that it has.
+    NoUpstream {
+        name: String,
+        known: String,
+    },
+    /// The socket's file is not there.
+    Missing,
+    /// Nothing listens on it.
+    Refuses,
+    Forbidden,
+    /// Something listens and does not answer.
+    Silent,
+    /// The answer is not one of Serow.
+    NotOurs,
+    /// The endpoint refuses the request for this reason.
+    Refused(StatusCode, String),
+    NotToConnect,
+    System(io::Error),
+}
+
+/// What the client asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum AdminRequest {
+    Status,
+    Reload,
+    Stop,
+    /// A command for a server of an upstream, in JSON.
+    Server(String),
+}
+
+/// A client of the admin endpoint of a running server.
+#[derive(Clone, Debug)]
+pub struct AdminClient {
+    address: Address,
+    token: Option<String>,
+}
+
+impl AdminClient {
+    /// A client for the endpoint at this address. Over TCP, requests that change something need the token.
+    #[must_use]
+    pub fn new(address: Address, token: Option<String>) -> Self {
+        Self { address, token }
+    }
+
+    /// The status in JSON.
+    ///
+    /// # Errors
+    ///
+    /// The endpoint cannot be reached, or does not answer with a status.
+    pub fn status(&self) -> Result<String, AdminClientError> {
+        self.send(&AdminRequest::Status)
+    }
+
+    /// The status as lines for people, as `serow status` prints it.
+    ///
+    /// # Errors
+    ///
+    /// The endpoint cannot be reached, or answers with something that is not a status of Serow.
+    pub fn summary(&self) -> Result<String, AdminClientError> {
+        let status = self.status()?;
+        summary::of(&status).ok_or_else(|| self.error(Reason::NotOurs))
+    }
+
+    /// Reloads the settings file or the application; waits until it is done, and returns a line about it.
+    ///
+    /// # Errors
+    ///
+    /// The endpoint cannot be reached, or the reload failed; the reason may have several lines.
+    pub fn reload(&self) -> Result<String, AdminClientError> {
+        self.send(&AdminRequest::Reload)
+    }
+
+    /// Stops the server gracefully; returns a line about it.
+    ///
+    /// # Errors
+    ///
+    /// The endpoint cannot be reached, or refuses.
+    pub fn stop(&self) -> Result<String, AdminClientError> {
+        self.send(&AdminRequest::Stop)
+    }
+
+    /// Applies a command to a server of an upstream; returns a line about what was done.
+    ///
+    /// # Errors
+    ///
+    /// The endpoint cannot be reached, or the command is not possible.
+    pub fn change_server(&self, command: &ServerCommand) -> Result<String, AdminClientError> {
+        let json = serde_json::to_string(command).map_err(|error| self.error(Reason::System(error.into())))?;
+        self.send(&AdminRequest::Server(json))
+    }
+
+    /// The servers of an upstream, or of all, as tables for people.
+    ///
+    /// # Errors
+    ///
+    /// The endpoint cannot be reached, or the server has no such upstream.
+    pub fn upstream_table(&self, name: Option<&str>) -> Result<String, AdminClientError> {
+        let table = server_table::of(&self.status_of_upstreams(name)?);
+        Ok(if table.is_empty() { "the server has no upstreams\n".to_owned() } else { table.trim_start().to_owned() })
+    }
+
+    /// The servers of an upstream, or of all, in JSON.
+    ///
+    /// # Errors
+    ///
+    /// The endpoint cannot be reached, or the server has no such upstream.
+    pub fn upstreams(&self, name: Option<&str>) -> Result<String, AdminClientError> {
+        Ok(format!("{:#}\n", self.status_of_upstreams(name)?["upstreams"]))
+    }
+
+    /// The status with this upstream only, or with all.
+    fn status_of_upstreams(&self, name: Option<&str>) -> Result<Value, AdminClientError> {
+        let mut status: Value = serde_json::from_str(&self.status()?).map_err(|_| self.error(Reason::NotOurs))?;
+        let upstreams = status["upstreams"].as_array_mut().ok_or_else(|| self.error(Reason::NotOurs))?;
+        let Some(name) = name else { return Ok(status) };
+        let known = upstreams.iter().filter_map(|upstream| upstream["name"].as_str());
+        let known = known.map(on_one_line).collect::<Vec<_>>().join(", ");
+        upstreams.retain(|upstream| upstream["name"] == name);
+        match upstreams.is_empty() {
+            true => Err(self.error(Reason::NoUpstream { name: name.to_owned(), known })),
+            false => Ok(status),
+        }
+    }
+
+    /// The address of the endpoint.
+    #[must_use]
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// Which server answers at the endpoint, to tell it from one that takes its place.
+    ///
+    /// # Errors
+    ///
+    /// The endpoint cannot be reached, or does not answer with a status.
+    pub fn identity(&self) -> Result<ServerIdentity, AdminClientError> {
+        let status: Option<Value> = serde_json::from_str(&self.status()?).ok();
+        let started = status.and_then(|status| status["started"].as_u64());
+        started.map(ServerIdentity).ok_or_else(|| self.error(Reason::NotOurs))
+    }
+
+    /// Whether this server still runs; the one that answers, if there is none. Its socket is there until it has ended.
+    #[must_use]
+    pub fn is_running(&self, server: Option<ServerIdentity>) -> bool {
+        match self.identity() {
+            Ok(answering) => server.is_none_or(|server| server == answering),
+            Err(error) => match error.reason {
+                Reason::Missing | Reason::Refuses | Reason::NotOurs => false,
+                // A server that is stopping may have no status any more.
+                _ => true,
+            },
+        }
+    }
+
+    fn error(&self, reason: Reason) -> AdminClientError {
+        AdminClientError { address: self.address.clone(), reason }
+    }
+
+    /// The body of the response.
+    fn send(&self, request: &AdminRequest) -> Result<String, AdminClientError> {
+        let (timeout, token) = (request.timeout(), self.token.as_deref());
+        match &self.address {
+            Address::Unix(file) => connect(file).and_then(|stream| {
+                stream.set_read_timeout(Some(timeout)).and(stream.set_write_timeout(Some(timeout)))?;
+                Ok(exchange(stream, token, request))
+            }),
+            Address::Tcp(address) => TcpStream::connect_timeout(address, TIMEOUT).and_then(|stream| {
+                stream.set_read_timeout(Some(timeout)).and(stream.set_write_timeout(Some(timeout)))?;
+                Ok(exchange(stream, token, request))
+            }),
+            Address::Descriptor(_) => return Err(self.error(Reason::NotToConnect)),
+        }
+        .map_err(Reason::from)
+        .and_then(|answer| answer)
+        .map_err(|reason| self.error(reason))
+    }
+}
+
+impl AdminRequest {
+    fn head(&self, token: Option<&str>) -> RequestHead {
+        let (method, path) = match self {
+            Self::Status => (Method::GET, "/status"),
+            Self::Reload => (Method::POST, "/reload"),
+            Self::Stop => (Method::POST, "/stop"),
+            Self::Server(_) => (Method::POST, "/upstreams"),
+        };
+        let mut headers = Headers::new();
+        // A constant of this file is a valid value.
+        let _ = headers.insert(KnownHeader::Host, "localhost");
+        if let Some(token) = token {
+            // A token that cannot be in a header field is not valid anyway.
+            let _ = headers.insert(KnownHeader::Authorization, format!("Bearer {token}"));
+        }
+        let target = Target::parse(path.into(), false).unwrap_or_default();
+        RequestHead { method, target, version: Version::HTTP_11, headers }
+    }
+
+    /// How long the response may take.
+    fn timeout(&self) -> Duration {
+        match self {
+            Self::Status | Self::Stop | Self::Server(_) => TIMEOUT,
+            Self::Reload => RELOAD_TIMEOUT,
+        }
+    }
+}
+
+/// Connects to a unix socket; a name that begins with `@` is one of the abstract namespace (unix(7)).
+fn connect(path: &Path) -> io::Result<UnixStream> {
+    match path.as_os_str().as_bytes().strip_prefix(b"@") {
+        Some(name) => UnixStream::connect_addr(&SocketAddr::from_abstract_name(name)?),
+        None => UnixStream::connect(path),
+    }
+}
+
+/// One request, and the body of its response.
+fn exchange(mut stream: impl Read + Write, token: Option<&str>, request: &AdminRequest) -> Result<String, Reason> {
+    let mut client = Client::new(Limits::default());
+    let mut output = Vec::new();
+    let body = match request {
+        AdminRequest::Server(json) => json.as_bytes(),
+        AdminRequest::Status | AdminRequest::Reload | AdminRequest::Stop => &[],
+    };
+    let length = BodyLength::Known(body.len() as u64);
+    let sent = client.send_head(&request.head(token), length, &mut output).and_then(|_| match body.is_empty() {
+        true => Ok(()),
+        false => client.send_data(body, &mut output).and_then(|()| client.send_end(None, &mut output)),
+    });
+    sent.map_err(|_| Reason::NotOurs)?;
+    stream.write_all(&output)?;
+    let (mut input, mut body) = (BytesMut::new(), Vec::new());
+    let mut status = StatusCode::OK;
+    let mut chunk = [0; 16 * 1024];
+    loop {
+        match client.receive(&mut input).map_err(|_| Reason::NotOurs)? {
+            Some(Event::Head(response)) if response.is_informational() => {}
+            Some(Event::Head(response)) => status = response.head.status,
+            Some(Event::Data(data)) => body.extend_from_slice(&data),
+            Some(Event::End(_)) => return answer(status, body),
+            None => match stream.read(&mut chunk)? {
+                0 => match client.handle_end() {
+                    Ok(Some(Event::End(_))) => return answer(status, body),
+                    _ => return Err(Reason::NotOurs),
+                },
+                length => input.extend_from_slice(&chunk[..length]),
+            },
+        }
+        if body.len() > LONGEST {
+            return Err(Reason::NotOurs);
+        }
+    }
+}
+
+fn answer(status: StatusCode, body: Vec<u8>) -> Result<String, Reason> {
+    let body = String::from_utf8(body).map_err(|_| Reason::NotOurs)?;
+    if status == StatusCode::OK { Ok(body) } else { Err(Reason::Refused(status, body)) }
+}
+
+impl From<io::Error> for Reason {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            ErrorKind::NotFound => Self::Missing,
+            ErrorKind::ConnectionRefused => Self::Refuses,
+            ErrorKind::PermissionDenied => Self::Forbidden,
+            ErrorKind::WouldBlock | ErrorKind::TimedOut => Self::Silent,
+            ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => Self::NotOurs,
+            _ => Self::System(error),
+        }
+    }
+}
+
+impl Error for AdminClientError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match &self.reason {
+            Reason::System(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for AdminClientError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { address, reason } = self;
+        match reason {
+            Reason::NoUpstream { name, known } if known.is_empty() => {
+                write!(f, "the server has no upstream {name:?}, nor any other")
+            }
+            Reason::NoUpstream { name, known } => write!(f, "the server has no upstream {name:?}; it has {known}"),
+            Reason::Missing => {
+                write!(
+                    f,
+                    "there is no {address}: start the server with --admin {address}, or with this as admin in its \
+                     settings file, or name another with --admin"
+                )
+            }
+            Reason::Refuses => write!(f, "nothing listens on {address}: the server has ended, or has another --admin"),
+            Reason::Forbidden => write!(f, "{address} is another user's: ask as the one who started the server"),
+            Reason::Silent => write!(f, "{address} does not answer: the server is stopped, or it is not Serow"),
+            Reason::NotOurs => {
+                write!(f, "{address} is not a Serow admin socket: give the address that the server has as --admin")
+            }
+            // What Serow itself says: the reason, which may have several lines.
+            Reason::Refused(
+                StatusCode::BAD_REQUEST
+                | StatusCode::UNAUTHORIZED
+                | StatusCode::FORBIDDEN
+                | StatusCode::UNPROCESSABLE_ENTITY
+                | StatusCode::NOT_IMPLEMENTED
+                | StatusCode::SERVICE_UNAVAILABLE,
+                reason,
+            ) => f.write_str(reason.trim_end()),
+            Reason::Refused(status, _) => {
+                let status = status.as_u16();
+                write!(f, "{address} answers {status} and no status: name what the server has as --admin")
+            }
+            Reason::NotToConnect => write!(f, "{address} cannot be connected to: name unix:/path or a port"),
+            Reason::System(error) => write!(f, "cannot ask {address}: {error}"),
+        }
+    }
+}
+
+/// A server that has its turn answers within milliseconds.
+const TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A generation has a minute to start, and the reload may have to wait for one that starts already.
+const RELOAD_TIMEOUT: Duration = Duration::from_secs(130);
+
+/// What a status with ten thousands of servers takes: who sends more is not Serow, and is not kept in memory.
+const LONGEST: usize = 16 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A stream that was recorded.
+    struct Recorded<'a>(&'a [u8], usize);
+
+    impl Read for Recorded<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let most = self.1;
+            self.0.read(&mut buffer[..most])
+        }
+    }
+
+    impl Write for Recorded<'_> {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            assert_eq!(bytes, b"GET /status HTTP/1.1\r\nhost: localhost\r\n\r\n");
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn answers_whole_and_byte_by_byte() {
+        let cases: [(&str, Option<&str>); 6] = [
+            ("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}", Some("{}")),
+            (
+                "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\n{\r\n1\r\n}\r\n0\r\n\r\n",
+                Some("{}"),
+            ),
+            ("HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n{}", Some("{}")),
+            ("HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\n{}", None),
+            ("HTTP/1.1 404 Not Found\r\ncontent-length: 2\r\n\r\n{}", None),
+            ("SSH-2.0-OpenSSH\r\n", None),
+        ];
+        for (answer, expected) in cases {
+            for most in [1, 16 * 1024] {
+                let body = exchange(Recorded(answer.as_bytes(), most), None, &AdminRequest::Status);
+                assert_eq!(body.ok().as_deref(), expected, "{answer}");
+            }
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! The admin endpoint of [Serow](serow): a small HTTP server beside the server, on a unix socket or a port of this machine.
+//! It reports the status as JSON and for Prometheus, lists the servers of upstreams, reloads and drains, and takes servers
+//! out of rotation and back. [`AdminClient`] is the other end, as `serow status`, `reload`, `drain`, `up` … use it.
+//!
+//! | subject | file |
+//! | --- | --- |
+//! | the endpoint: a second server, on a thread of its own | `endpoint.rs`, `pages.rs` |
+//! | what it reports on: this process, or the sum of all generations | `subject.rs`, `total.rs` |
+//! | where the numbers come from; as JSON, and for Prometheus | `sources.rs`; `document.rs`, `metrics.rs`, `server_metrics.rs` |
+//! | applications: the sum of all generations; for Prometheus | `applications.rs`; `application_metrics.rs` |
+//! | upstream servers: as a page and as Tengine lists them; the sum of all generations | `upstreams.rs`; `servers.rs` |
+//! | commands for upstream servers, and the token that they need over TCP | `server_command.rs`, `token.rs` |
+//! | a line of the error log for each change | `audit.rs` |
+//! | the meaning of each field of the status | `fields.rs` |
+//! | the client, and the status for people | `client.rs`, `summary.rs`, `server_table.rs`, `application_table.rs`, `table.rs`, `units.rs` |
+#![forbid(unsafe_code)]
+
+mod application_metrics;
+mod application_table;
+mod applications;
+mod audit;
+mod client;
+mod document;
+mod endpoint;
+mod error;
+#[cfg(test)]
+mod exposition;
+mod fields;
+mod metrics;
+mod pages;
+mod server_command;
+mod server_metrics;
+mod server_table;
+mod servers;
+mod sources;
+mod subject;
+mod summary;
+mod table;
+mod token;
+mod total;
+mod units;
+mod upstreams;
+
+pub use self::{
+    client::{AdminClient, AdminClientError, ServerIdentity},
+    endpoint::AdminEndpoint,
+    error::AdminError,
+    fields::FIELDS,
+    server_command::{Action, ServerCommand},
+    sources::Sources,
+    subject::Subject,
+    total::add_ended,
+};

@@ -1,0 +1,289 @@
+//! The requests that an admin endpoint answers.
+
+use serow::{Handler, KnownHeader, Method, Request, Response, StatusCode};
+
+use super::{
+    audit::{Caller, Command},
+    metrics,
+    server_command::ServerCommand,
+    subject::{Refusal, Subject},
+    token::Token,
+    upstreams::Inquiry,
+};
+
+/// Answers the requests of an admin endpoint.
+#[derive(Clone)]
+pub(crate) struct Pages {
+    subject: Subject,
+    access: Access,
+}
+
+/// Who can connect to the endpoint.
+#[derive(Clone, Debug)]
+pub(super) enum Access {
+    /// The user that runs the server, and root: the socket's file and the pages refuse everybody else.
+    Owner {
+        /// The user that the server runs as.
+        user: u32,
+    },
+    /// All users and programs of this machine, browsers among them. Those who know the token may change something.
+    Machine {
+        /// The token, if there is one.
+        token: Token,
+    },
+}
+
+impl Pages {
+    pub(super) fn new(subject: Subject, access: Access) -> Self {
+        Self { subject, access }
+    }
+
+    /// Whether a foreign web page may be behind a request: one that gave its own name this machine's address (DNS
+    /// rebinding), to read along; or one that sends a form here.
+    fn is_of_a_page(&self, request: &Request) -> bool {
+        let is_named = request.host().is_some_and(names_this_machine);
+        matches!(self.access, Access::Machine { .. }) && (!is_named || request.headers.contains("origin"))
+    }
+
+    /// Whether another user is at the other end of the unix socket: its file may have got other permissions.
+    fn is_of_another_user(&self, request: &Request) -> bool {
+        let Access::Owner { user: owner } = self.access else { return false };
+        let credentials = request.connection().credentials();
+        credentials.is_none_or(|credentials| credentials.user != owner && credentials.user != ROOT)
+    }
+
+    /// The refusal of a request that must not change anything; `None` where it may.
+    fn refusal(&self, request: &Request) -> Option<Response> {
+        let Access::Machine { token } = &self.access else { return None };
+        let given = request.headers.get(KnownHeader::Authorization).and_then(|value| value.strip_prefix(b"Bearer "));
+        match token.is(given.unwrap_or_default()) {
+            Some(true) => None,
+            Some(false) => {
+                let mut refused = refusal(StatusCode::UNAUTHORIZED, WRONG_TOKEN);
+                set(&mut refused, KnownHeader::WwwAuthenticate, "Bearer");
+                Some(refused)
+            }
+            None => Some(refusal(StatusCode::FORBIDDEN, WITHOUT_TOKEN)),
+        }
+    }
+
+    async fn answer(self, request: Request) -> Response {
+        if self.is_of_a_page(&request) {
+            return Response::plain_status(StatusCode::FORBIDDEN);
+        }
+        if self.is_of_another_user(&request) {
+            let refused = refusal(StatusCode::FORBIDDEN, OTHER_USER);
+            Caller::of(request.connection()).log_refusal(&request, refused.status);
+            return refused;
+        }
+        match request.method {
+            Method::GET | Method::HEAD => self.read(&request).await,
+            Method::POST => self.change(request).await,
+            _ => wrong_method(request.target.path()),
+        }
+    }
+
+    /// Answers a request that changes nothing.
+    async fn read(&self, request: &Request) -> Response {
+        match request.target.path() {
+            "/" => text("text/plain; charset=utf-8", CONTENTS),
+            "/status" => self.status("application/json", |status| format!("{status:#}\n")).await,
+            "/metrics" => self.status(metrics::MEDIA_TYPE, metrics::text).await,
+            "/upstreams" => self.upstreams(request.target.query()).await,
+            path => wrong_method(path),
+        }
+    }
+
+    /// Executes the command of a caller who is allowed to, and logs it.
+    async fn change(&self, mut request: Request) -> Response {
+        let caller = Caller::of(request.connection());
+        if let Some(refused) = self.refusal(&request) {
+            caller.log_refusal(&request, refused.status);
+            return refused;
+        }
+        let command = match request.target.path() {
+            "/reload" => Command::Reload,
+            "/stop" => Command::Stop,
+            "/upstreams" => match std::mem::take(&mut request.body).collect(MAX_COMMAND).await {
+                Ok(body) => match ServerCommand::read(&body) {
+                    Ok(command) => Command::Server(command),
+                    Err(reason) => return refusal(StatusCode::BAD_REQUEST, &reason),
+                },
+                Err(_) => return Response::plain_status(StatusCode::PAYLOAD_TOO_LARGE),
+            },
+            path => return wrong_method(path),
+        };
+        let response = self.execute(command.clone()).await;
+        caller.log(&command, response.status);
+        response
+    }
+
+    async fn execute(&self, command: Command) -> Response {
+        let done = match command {
+            Command::Reload => self.subject.reload().await,
+            Command::Server(command) => self.subject.apply(command).await,
+            Command::Stop => {
+                self.subject.stop().await;
+                Ok("stopping: the server finishes the requests in progress\n".to_owned())
+            }
+        };
+        match done {
+            Ok(done) => text("text/plain; charset=utf-8", &done),
+            Err(Refusal::Impossible(reason)) => refusal(StatusCode::NOT_IMPLEMENTED, reason),
+            Err(Refusal::Failed(reason)) => refusal(StatusCode::UNPROCESSABLE_ENTITY, &reason),
+        }
+    }
+
+    async fn upstreams(&self, query: Option<&str>) -> Response {
+        let inquiry = match Inquiry::read(query) {
+            Ok(inquiry) => inquiry,
+            Err(reason) => return refusal(StatusCode::BAD_REQUEST, reason),
+        };
+        let Some(status) = self.subject.status().await else {
+            return refusal(StatusCode::SERVICE_UNAVAILABLE, STOPPING);
+        };
+        let (media_type, answer) = inquiry.answer(&status);
+        let mut response = text(media_type, &answer);
+        set(&mut response, KnownHeader::ContentSecurityPolicy, POLICY);
+        response
+    }
+
+    async fn status(&self, media_type: &str, written: impl Fn(&serde_json::Value) -> String) -> Response {
+        match self.subject.status().await {
+            Some(status) => text(media_type, &written(&status)),
+            None => refusal(StatusCode::SERVICE_UNAVAILABLE, STOPPING),
+        }
+    }
+}
+
+impl Handler for Pages {
+    fn call(&self, request: Request) -> impl Future<Output = Response> + 'static {
+        self.clone().answer(request)
+    }
+}
+
+fn text(media_type: &str, text: &str) -> Response {
+    let mut response = Response::text(text.to_owned());
+    set(&mut response, KnownHeader::ContentType, media_type);
+    set(&mut response, KnownHeader::CacheControl, "no-store");
+    response
+}
+
+fn refusal(status: StatusCode, reason: &str) -> Response {
+    let mut response = text("text/plain; charset=utf-8", &format!("{}\n", reason.trim_end()));
+    response.status = status;
+    response
+}
+
+/// There is such a page, for other methods; or there is none.
+fn wrong_method(path: &str) -> Response {
+    match path {
+        "/" | "/status" | "/metrics" => not_allowed("GET, HEAD"),
+        "/upstreams" => not_allowed("GET, HEAD, POST"),
+        "/reload" | "/stop" => not_allowed("POST"),
+        _ => Response::plain_status(StatusCode::NOT_FOUND),
+    }
+}
+
+fn not_allowed(methods: &str) -> Response {
+    let mut refused = Response::plain_status(StatusCode::METHOD_NOT_ALLOWED);
+    set(&mut refused, KnownHeader::Allow, methods);
+    refused
+}
+
+fn set(response: &mut Response, name: KnownHeader, value: &str) {
+    // Constants of this file are valid values.
+    let _ = response.headers.insert(name, value);
+}
+
+/// Whether a Host field has one of this machine's own names, which no page of others can have.
+fn names_this_machine(authority: &str) -> bool {
+    let host = match authority.rsplit_once(':') {
+        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
+        _ => authority,
+    };
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<std::net::IpAddr>();
+    host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.to_canonical().is_loopback())
+}
+
+/// Root may do everything on its machine.
+const ROOT: u32 = 0;
+
+const OTHER_USER: &str = "this socket is for the user that runs the server, and for root";
+
+const STOPPING: &str = "the server is stopping";
+
+const WITHOUT_TOKEN: &str = "over TCP, changes need a token: give the server --admin-token-file, or a unix socket";
+
+const WRONG_TOKEN: &str = "the token is missing or wrong: give the server's --admin-token-file";
+
+/// The page brings all it needs, and asks for itself only.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'";
+
+/// A command has three short texts.
+const MAX_COMMAND: usize = 16 * 1024;
+
+const CONTENTS: &str = "\
+Serow's admin endpoint.
+
+GET /status      how the server is doing, in JSON; 'serow status --help' explains the fields
+GET /metrics     the same for Prometheus
+GET /upstreams   the servers of all upstreams, as a page; ?format=csv, json or prometheus as Tengine's, ?status=up or down
+POST /upstreams  take one of them out, bring it back, and so on, as docs/proxy.md describes: 200, or 422 and what is wrong
+POST /reload     read the settings file again (serow run): 200, or 422 and what is wrong
+POST /stop       finish the requests in progress, then end
+
+Over TCP, POST needs 'Authorization: Bearer' with the token of --admin-token-file.
+";
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        sync::Arc,
+        task::{Context, Poll, Waker},
+    };
+
+    use serow::{Body, Connection, Headers, Peer, PeerCredentials, RequestHead, Scheme, Server, Target, Version};
+
+    use super::*;
+    use crate::Sources;
+
+    /// The status of a request that a process of this user makes at the socket of the user 1000.
+    fn status_at_the_socket(method: Method, path: &str, user: Option<u32>) -> u16 {
+        let server = Server::new().listen("127.0.0.1:0").ignore_signals().bind().unwrap();
+        let sandbox = Arc::from("off");
+        let (upstreams, applications) = (Vec::new(), Vec::new());
+        let sources = Sources { status: server.status(), log: Default::default(), upstreams, applications, sandbox };
+        let subject = Subject::Server { sources, stopper: server.stopper(), reloader: None };
+        let pages = Pages::new(subject, Access::Owner { user: 1000 });
+        let credentials = user.map(|user| PeerCredentials { process: None, user });
+        let connection = Connection::new(Peer::Unix, None, Scheme::Http).with_credentials(credentials);
+        let target = Target::parse(path.to_owned().into(), false).unwrap();
+        let head = RequestHead { method, target, version: Version::HTTP_11, headers: Headers::default() };
+        let mut answer = std::pin::pin!(pages.call(Request::new(head, Body::empty(), connection)));
+        match answer.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(response) => response.status.as_u16(),
+            Poll::Pending => panic!("nothing to wait for"),
+        }
+    }
+
+    #[test]
+    fn only_the_owner_and_root_are_answered_at_a_unix_socket() {
+        for (method, path) in [(Method::GET, "/status"), (Method::POST, "/stop")] {
+            for (user, expected) in [(Some(1000), 200), (Some(0), 200), (Some(1001), 403), (None, 403)] {
+                assert_eq!(status_at_the_socket(method.clone(), path, user), expected, "{method} {path} {user:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn hosts() {
+        for host in ["localhost", "LocalHost:9000", "127.0.0.1", "127.0.0.1:9000", "[::1]", "[::1]:9000"] {
+            assert!(names_this_machine(host), "{host}");
+        }
+        for host in ["", "example.com", "example.com:9000", "10.0.0.1", "localhost.example.com:9000", "[::2]:80", ":80"]
+        {
+            assert!(!names_this_machine(host), "{host}");
+        }
+    }
+}

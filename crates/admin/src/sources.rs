@@ -1,0 +1,35 @@
+//! Where a server's numbers come from.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use serow::Status;
+use serow_access_log::LineCounter;
+use serow_proxy::Upstream;
+
+use super::document;
+use serow_config::Application;
+
+/// Where the numbers of one server come from.
+#[derive(Clone)]
+pub struct Sources {
+    /// What the server counts.
+    pub status: Status,
+    /// What its access log counts.
+    pub log: LineCounter,
+    /// The servers that it asks.
+    pub upstreams: Vec<Upstream>,
+    /// Its applications.
+    pub applications: Vec<Application>,
+    /// Whether the sandbox restricts it to the files that it needs, as the status shows it.
+    pub sandbox: Arc<str>,
+}
+
+impl Sources {
+    /// The numbers as they are now, in JSON.
+    pub fn document(&self) -> Value {
+        let upstreams: Vec<_> = self.upstreams.iter().map(Upstream::report).collect();
+        let applications: Vec<_> = self.applications.iter().filter_map(Application::report).collect();
+        document::value(&self.status.report(), self.log.counts(), &self.sandbox, &applications, &upstreams)
+    }
+}

@@ -1,0 +1,125 @@
+//! What an admin endpoint reports on and controls: one server, or a master with its generations.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde_json::{Value, json};
+use serow::Stopper;
+use serow_apps::Reloader;
+use serow_supervisor::master::{Control, GenerationReport, Report};
+
+use super::{server_command::ServerCommand, sources::Sources, total};
+
+/// What an admin endpoint reports on and controls.
+#[derive(Clone)]
+pub enum Subject {
+    /// The server of this process.
+    Server {
+        /// Where its numbers come from.
+        sources: Sources,
+        /// What ends it.
+        stopper: Stopper,
+        /// Reloads its application, if it has one.
+        reloader: Option<Reloader>,
+    },
+    /// The generations of `serow run`.
+    Master(Control),
+}
+
+/// Why a command failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// There is nothing that could do it.
+    Impossible(&'static str),
+    /// It was tried, and this is wrong.
+    Failed(String),
+}
+
+impl Subject {
+    /// Its status in JSON; nothing while it stops.
+    pub(super) async fn status(&self) -> Option<Value> {
+        match self {
+            Self::Server { sources, .. } => Some(sources.document()),
+            Self::Master(control) => control.report().await.map(|report| of_generations(&report)),
+        }
+    }
+
+    /// Reads the settings again; returns what was done.
+    pub(super) async fn reload(&self) -> Result<String, Refusal> {
+        match self {
+            Self::Server { reloader: Some(reloader), .. } => match reloader.reload().await {
+                Ok(()) => Ok("the application is reloaded\n".to_owned()),
+                Err(why) => Err(Refusal::Failed(why)),
+            },
+            Self::Server { .. } => Err(Refusal::Impossible("a server without a settings file has nothing to reload")),
+            Self::Master(control) => match control.reload().await {
+                Ok(number) => Ok(format!("generation {number} serves\n")),
+                Err(reason) => Err(Refusal::Failed(reason)),
+            },
+        }
+    }
+
+    /// Applies a command to a server of an upstream; returns what was done.
+    pub(super) async fn apply(&self, command: ServerCommand) -> Result<String, Refusal> {
+        let done = match self {
+            Self::Server { sources, .. } => command.apply(&sources.upstreams),
+            Self::Master(control) => match serde_json::to_value(&command) {
+                Ok(value) => control.command(value, command.persist).await,
+                Err(error) => Err(error.to_string()),
+            },
+        };
+        done.map(|done| format!("{done}\n")).map_err(Refusal::Failed)
+    }
+
+    /// Stops gracefully. A second time changes nothing: only a second signal is urgent.
+    pub(super) async fn stop(&self) {
+        match self {
+            Self::Server { stopper, .. } if stopper.is_stopping() => {}
+            Self::Server { stopper, .. } => stopper.stop(),
+            Self::Master(control) => control.stop().await,
+        }
+    }
+}
+
+/// What all generations counted, those that have ended too, and which there are.
+pub(super) fn of_generations(report: &Report) -> Value {
+    let mut sum = report.ended.clone().unwrap_or_default();
+    for generation in &report.generations {
+        if let Some(report) = &generation.report {
+            total::add(&mut sum, report);
+        }
+    }
+    let serving = report.generations.iter().find(|generation| generation.stage == "serving");
+    let serving = serving.and_then(|generation| generation.report.as_ref());
+    total::identify(&mut sum, serving, now());
+    if let Value::Object(fields) = &mut sum {
+        fields.insert("remembered".to_owned(), report.remembered.clone().into());
+        fields.insert("generations".to_owned(), report.generations.iter().map(generation).collect());
+        fields.insert(
+            "reloads".to_owned(),
+            json!({
+                "done": report.events.reloads,
+                "failed": report.events.failed_reloads,
+                "crashes": report.events.crashes,
+                "last_failure": report.events.last_failure,
+            }),
+        );
+    }
+    sum
+}
+
+fn generation(generation: &GenerationReport) -> Value {
+    let number = |path| generation.report.as_ref().and_then(|report| report.pointer(path)).cloned();
+    json!({
+        "number": generation.number,
+        "process": generation.pid,
+        "stage": generation.stage,
+        "answers": generation.answers,
+        "uptime_seconds": number("/uptime_seconds"),
+        "connections_open": number("/connections/open"),
+        "requests_in_progress": number("/requests/in_progress"),
+    })
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}

@@ -1,0 +1,23 @@
+//! What `serow app` runs, and how.
+
+use std::ffi::OsString;
+
+use clap::Args;
+use serow_config::options::{ApplicationOptions, GeneralOptions};
+
+/// The options of `serow app`.
+#[derive(Debug, Args)]
+pub(crate) struct AppArguments {
+    /// config.ru, app.psgi, or module:callable for Python, as in project.wsgi:application.
+    #[arg(required_unless_present = "command", conflicts_with = "command", value_name = "FILE")]
+    pub(crate) application: Option<OsString>,
+
+    /// A program that serves HTTP, with its arguments; {port} and {socket} are replaced by the address to listen on.
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+
+    #[command(flatten)]
+    pub(crate) run: ApplicationOptions,
+    #[command(flatten)]
+    pub(crate) general: GeneralOptions,
+}

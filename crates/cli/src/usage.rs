@@ -1,0 +1,190 @@
+//! What is wrong with a command line, in one line: what clap says in several.
+
+use std::{error::Error, path::Path};
+
+use clap::{
+    CommandFactory,
+    error::{ContextKind, ContextValue, ErrorKind},
+};
+
+use crate::{command_error::CommandError, command_line::CommandLine};
+use serow_config::settings::in_options;
+use serow_config::values::choice;
+
+/// The error that clap found in the arguments of this command.
+pub(crate) fn error_of(command: &str, error: clap::Error) -> CommandError {
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => CommandError::Help(error),
+        _ => CommandError::Usage(line(command, &error)),
+    }
+}
+
+/// One line that says what is wrong with what stands behind this command, and what to write instead.
+fn line(command: &str, error: &clap::Error) -> String {
+    let help = format!("see serow {command} --help");
+    let option = text(error, ContextKind::InvalidArg).unwrap_or_default();
+    // `--listen <ADDR>`, `[DIR]` and `<UPSTREAM>...` in clap's context.
+    let name = option.split_once([' ', '=']).map_or(option.as_str(), |(name, _)| name);
+    let name = name.trim_end_matches("...").trim_matches(['<', '>']);
+    let value = text(error, ContextKind::InvalidValue).unwrap_or_default();
+    match error.kind() {
+        ErrorKind::UnknownArgument => unknown(command, error, name, &help),
+        ErrorKind::InvalidValue if value.is_empty() => format!("{name} needs a value: {option}"),
+        ErrorKind::InvalidValue => match text(error, ContextKind::ValidValue) {
+            Some(values) => {
+                let names: Vec<_> = values.split(", ").map(str::to_owned).collect();
+                let meant = choice::near(&value, &names).map(|name| format!("; did you mean {name}?"));
+                format!("{name}: {value:?} is not one of {values}{}", meant.unwrap_or_default())
+            }
+            None => format!("{name}: {value:?} is not a valid value"),
+        },
+        ErrorKind::ValueValidation => match error.source() {
+            Some(source) => in_options(&format!("{name}: {source}")),
+            None => format!("{name}: {value:?} is not a valid value"),
+        },
+        ErrorKind::ArgumentConflict if text(error, ContextKind::PriorArg).is_none_or(|prior| prior == option) => {
+            format!("{name} is given twice; give it once")
+        }
+        ErrorKind::InvalidUtf8 => {
+            "an option has a value that is not UTF-8 text; only names of folders and files may be".to_owned()
+        }
+        ErrorKind::MissingRequiredArgument => match option.as_str() {
+            "<URL>" | "<URL>..." => format!("a URL is missing; write one, as in http://127.0.0.1:8080/; {help}"),
+            "<UPSTREAM>..." => format!("a server is missing; name one, as in serow proxy 127.0.0.1:9000; {help}"),
+            missing => format!("{missing} is missing; {help}"),
+        },
+        _ => first_line(error, &help),
+    }
+}
+
+fn unknown(command: &str, error: &clap::Error, name: &str, help: &str) -> String {
+    if !name.starts_with('-') {
+        return format!("{name:?} is an unexpected argument; {help}");
+    }
+    if let Some((_, hint)) = OPTIONS_OF_OTHERS.iter().find(|(option, _)| *option == name) {
+        return format!("there is no option {name}; {hint}");
+    }
+    // `serow app --spa index.html`, with a folder app.
+    let (command, _) = command.split_once(' ').unwrap_or((command, ""));
+    if command != "files" && Path::new(command).is_dir() && files_knows(name) {
+        return format!("serow {command} has no option {name}; to serve the folder {command}, write serow ./{command}");
+    }
+    match text(error, ContextKind::SuggestedArg) {
+        Some(suggestion) => format!("there is no option {name}; did you mean {suggestion}?"),
+        None => format!("there is no option {name}; {help}"),
+    }
+}
+
+/// Options of other servers and tools, and what to write here.
+const OPTIONS_OF_OTHERS: [(&str, &str); 8] = [
+    ("--port", "write --listen 8000, or --listen :8000 for all addresses"),
+    ("-p", "write --listen 8000, or --listen :8000 for all addresses"),
+    ("-l", "write --listen 8000, or --listen :8000 for all addresses"),
+    ("--host", "write --listen ADDRESS:PORT"),
+    ("--bind", "write --listen ADDRESS:PORT"),
+    ("-c", "a settings file is run by: serow run -c FILE"),
+    ("--config", "a settings file is run by: serow run -c FILE"),
+    ("-z", "write -d TIME, as in -d 10s"),
+];
+
+/// Whether it is an option of `serow files`.
+fn files_knows(option: &str) -> bool {
+    let commands = CommandLine::command();
+    let mut options = commands.find_subcommand("files").into_iter().flat_map(clap::Command::get_arguments);
+    options.any(|known| known.get_long().is_some_and(|long| option.strip_prefix("--") == Some(long)))
+}
+
+/// What may have been meant by the name of a folder that is not there: a command, or a port.
+pub(crate) fn hint_for_folder(folder: &Path) -> Option<String> {
+    let word = folder.to_str()?;
+    if word.parse::<u16>().is_ok() {
+        return Some(format!("; to listen on the port {word}, write --listen {word}"));
+    }
+    let meant = COMMANDS_OF_OTHERS.iter().find(|(command, _)| *command == word).map(|(_, meant)| *meant);
+    if let Some(meant) = meant {
+        return Some(format!("; {meant}"));
+    }
+    let commands = CommandLine::command();
+    let names: Vec<_> = commands.get_subcommands().filter(|command| !command.is_hide_set()).collect();
+    let names: Vec<_> = names.iter().map(|command| command.get_name().to_owned()).collect();
+    choice::near(word, &names).map(|name| format!("; did you mean the command serow {name}?"))
+}
+
+/// Commands of other servers, and what to write here.
+const COMMANDS_OF_OTHERS: [(&str, &str); 6] = [
+    ("serve", "to serve a folder, write serow DIR"),
+    ("server", "to serve a folder, write serow DIR"),
+    ("start", "to run a settings file, write serow run -c FILE; to serve a folder, serow DIR"),
+    ("stop", "to stop a server, send it TERM, or write serow stop"),
+    ("restart", "to have a server read its settings file again, write serow reload"),
+    ("version", "for the version, write serow --version"),
+];
+
+fn text(error: &clap::Error, kind: ContextKind) -> Option<String> {
+    match error.get(kind)? {
+        ContextValue::String(text) => Some(text.clone()),
+        ContextValue::Strings(texts) => Some(texts.join(", ")),
+        _ => None,
+    }
+}
+
+fn first_line(error: &clap::Error, help: &str) -> String {
+    let rendered = error.to_string();
+    let line = rendered.lines().next().unwrap_or_default();
+    format!("{}; {help}", line.strip_prefix("error: ").unwrap_or(line))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+
+    use crate::{command_error::CommandError, command_line::CommandLine};
+
+    #[test]
+    fn lines() {
+        let cases: [(&[&str], &str); 17] = [
+            (&["--lisen", "80"], "there is no option --lisen; did you mean --listen?"),
+            (&["--frobnicate"], "there is no option --frobnicate; see serow files --help"),
+            (
+                &["--port", "8000"],
+                "there is no option --port; write --listen 8000, or --listen :8000 for all addresses",
+            ),
+            (&["-c", "serow.toml"], "there is no option -c; a settings file is run by: serow run -c FILE"),
+            (
+                &["proxy", "a:1", "--balance", "least_conn"],
+                "--balance: \"least_conn\" is not one of round-robin, least-requests, latency, hash; did you mean least-requests?",
+            ),
+            (
+                &["proxy", "http://a:9000/api"],
+                "UPSTREAM: \"http://a:9000/api\" is a server address with a path; set --add-prefix to put a prefix before paths",
+            ),
+            (&["-x"], "there is no option -x; see serow files --help"),
+            (&["a", "b"], r#""b" is an unexpected argument; see serow files --help"#),
+            (&["--listen"], "--listen needs a value: --listen <ADDR>"),
+            (&["--listing", "maybe"], r#"--listing: "maybe" is not one of on, off, html, json"#),
+            (
+                &["--compress", "br,deflate"],
+                r#"--compress: "br,deflate" is not on, off or a list of codings: write one or several of br,zstd,gzip"#,
+            ),
+            (&["--workers", "0"], r#"--workers: "0" is not a whole number from 1 to 1024"#),
+            (&["--workers", "1", "--workers", "2"], "--workers is given twice; give it once"),
+            (&["--hidden", "--hidden"], "--hidden is given twice; give it once"),
+            (
+                &["--max-head=4x"],
+                r#"--max-head: "4x" is not a size: write a number of bytes, as in 500 64k 1M 2G (k, M and G are powers of 1,024)"#,
+            ),
+            (
+                &["--hidden=yes"],
+                "unexpected value 'yes' for '--hidden' found; no more were expected; see serow files --help",
+            ),
+            (&["a", "--", "--b"], r#"there is no option --b; see serow files --help"#),
+        ];
+        for (arguments, expected) in cases {
+            let arguments = std::iter::once("serow").chain(arguments.iter().copied()).map(OsString::from);
+            match CommandLine::read(arguments) {
+                Err(CommandError::Usage(line)) => assert_eq!(line, expected),
+                other => panic!("{expected}: {other:?}"),
+            }
+        }
+    }
+}

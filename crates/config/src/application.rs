@@ -1,0 +1,101 @@
+//! An application, whatever runs it.
+
+use serow_apps::{ApplicationReport, CommandApplication, Workers};
+use serow_proxy::Upstream;
+
+use crate::RouteHandler;
+
+/// An application, whatever runs it. Clones are handles to the same one.
+#[derive(Clone, Debug)]
+pub enum Application {
+    /// An interpreter that calls it.
+    Bridged(serow_apps::Application),
+    /// It is a program that serves HTTP.
+    Program(CommandApplication),
+}
+
+impl Application {
+    /// How it is called in logs.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Bridged(application) => &application.settings().run.name,
+            Self::Program(program) => &program.settings().run.name,
+        }
+    }
+
+    /// What the first line says of it.
+    pub fn description(&self) -> String {
+        match self {
+            Self::Bridged(application) => {
+                let program = &application.settings().program;
+                format!("{} ({}) with {}", program.application, program.interface.name(), program.interpreter)
+            }
+            Self::Program(program) => {
+                let words: Vec<_> = program.settings().command.iter().map(|word| word.to_string_lossy()).collect();
+                words.join(" ")
+            }
+        }
+    }
+
+    /// What runs it and why that does, and which version that is; of a program, where it is found. Or why it cannot be run, and
+    /// what to do.
+    pub fn interpreter(&self) -> Result<String, String> {
+        match self {
+            Self::Bridged(application) => {
+                let settings = application.settings();
+                let version = settings.interpreter_version()?;
+                Ok(format!("{}, {version}", settings.program.interpreter))
+            }
+            Self::Program(program) => {
+                let settings = program.settings();
+                let path = settings.executable().ok_or_else(|| {
+                    let name = settings.command.first().map(|word| word.to_string_lossy()).unwrap_or_default();
+                    format!("there is no program {name}: install it, or write its path")
+                })?;
+                Ok(path.display().to_string())
+            }
+        }
+    }
+
+    /// Loads it and waits until it can answer, or says why it cannot.
+    pub fn run(&self) -> Result<Workers, String> {
+        match self {
+            Self::Bridged(application) => application.run().map_err(|why| {
+                // What is not installed for this interpreter may be there for another one.
+                format!("{why}\n(loaded by {})", application.settings().program.interpreter)
+            }),
+            Self::Program(program) => program.run(),
+        }
+    }
+
+    /// What answers requests.
+    pub fn handler(&self) -> RouteHandler {
+        match self {
+            Self::Bridged(application) => RouteHandler::App(application.handler()),
+            Self::Program(program) => RouteHandler::Proxy(program.handler()),
+        }
+    }
+
+    /// Closes WebSockets that would keep a server that stops; those to a program are the program's.
+    pub fn close_websockets(&self) {
+        if let Self::Bridged(application) = self {
+            application.close_websockets();
+        }
+    }
+
+    /// How its workers are doing; nothing of a program, whose copies are servers.
+    pub fn report(&self) -> Option<ApplicationReport> {
+        match self {
+            Self::Bridged(application) => Some(application.report()),
+            Self::Program(_) => None,
+        }
+    }
+
+    /// The servers that it is, where it is some.
+    pub fn upstream(&self) -> Option<&Upstream> {
+        match self {
+            Self::Bridged(_) => None,
+            Self::Program(program) => Some(program.upstream()),
+        }
+    }
+}

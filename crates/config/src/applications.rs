@@ -1,0 +1,143 @@
+//! Applications, as they are written and what they mean.
+
+use std::{cell::RefCell, collections::BTreeSet, path::Path, time::Duration};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    paths::resolve_path,
+    place::Place,
+    problem::{Problem, Problems},
+    tables::{FromTable, TableReading},
+};
+use crate::{
+    application::Application,
+    options::ApplicationOptions,
+    settings::{ApplicationHost, SettingError, application, program},
+};
+
+/// What an application answers.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct AppTable {
+    pub(super) settings: AppSettings,
+    pub(super) arguments: ApplicationOptions,
+}
+
+/// Which application answers.
+#[derive(Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(default, rename_all = "kebab-case")]
+pub(super) struct AppSettings {
+    /// config.ru, app.psgi, or for Python module:callable, as in project.wsgi:application.
+    ///
+    /// Routes that say the same of an application share its workers.
+    pub(super) application: Option<String>,
+
+    /// Any program that serves HTTP, and its arguments, as in ["node", "server.js"]; {port} and {socket} stand for where it is to
+    /// listen.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) command: Vec<String>,
+}
+
+impl FromTable for AppTable {
+    fn read(table: &mut TableReading<'_, '_>) -> Option<Self> {
+        let (settings, arguments) = (table.settings(), table.settings());
+        Some(Self { settings: settings?, arguments: arguments? })
+    }
+}
+
+/// The applications of a file.
+pub(super) struct Applications<'a> {
+    problems: &'a Problems,
+    /// The folder of the file.
+    folder: &'a Path,
+    /// How many threads ask them.
+    threads: usize,
+    /// How long programs that leave may take.
+    grace: Duration,
+    host: &'a ApplicationHost,
+    found: RefCell<Vec<(AppTable, Application)>>,
+}
+
+impl<'a> Applications<'a> {
+    pub(super) fn new(
+        folder: &'a Path,
+        threads: usize,
+        grace: Duration,
+        host: &'a ApplicationHost,
+        problems: &'a Problems,
+    ) -> Self {
+        Self { problems, folder, threads, grace, host, found: RefCell::default() }
+    }
+
+    /// The application that is written; nothing where something is wrong, which is noted.
+    pub(super) fn application(&self, mut table: AppTable, place: &Place) -> Option<Application> {
+        let folder = if self.folder.as_os_str().is_empty() { Path::new(".") } else { self.folder };
+        let is_module = table.settings.application.as_ref().is_some_and(|application| application.contains(':'));
+        // A module is looked for where the settings file is, and a program runs there.
+        match &mut table.arguments.chdir {
+            Some(chdir) => resolve_path(chdir, folder),
+            None if is_module || !table.settings.command.is_empty() => {
+                table.arguments.chdir = Some(folder.to_owned());
+            }
+            None => {}
+        }
+        let mut found = self.found.borrow_mut();
+        if let Some((_, application)) = found.iter().find(|(other, _)| *other == table) {
+            return Some(application.clone());
+        }
+        let names: BTreeSet<String> = found.iter().map(|(_, other)| other.name().to_owned()).collect();
+        match self.meaning(&table, folder, &names) {
+            Ok(application) => {
+                found.push((table, application.clone()));
+                Some(application)
+            }
+            Err(problem) => {
+                let problem = match problem.key {
+                    NEITHER => Problem::of_key(place.clone(), problem.text),
+                    _ => Problem::of_setting_error(place, problem),
+                };
+                self.problems.add(problem);
+                None
+            }
+        }
+    }
+
+    fn meaning(&self, table: &AppTable, folder: &Path, names: &BTreeSet<String>) -> Result<Application, SettingError> {
+        let AppTable { settings: AppSettings { application, command }, arguments } = table;
+        match (application, &command[..]) {
+            (Some(application), []) => {
+                let is_module = application.contains(':');
+                let file = match is_module {
+                    true => application.clone().into(),
+                    false => folder.join(application).into_os_string(),
+                };
+                let name = free_name(application, names);
+                self::application(name, &file, arguments.clone(), self.threads, self.grace, self.host)
+            }
+            (None, [_, ..]) => {
+                let words = command.iter().map(Into::into).collect();
+                program(free_name(&command.join(" "), names), words, arguments.clone(), self.grace, self.host)
+            }
+            (Some(_), _) => Err(SettingError::new("command", "either `application` or `command`: leave one out")),
+            (None, []) => {
+                let text = "there is nothing to run: write `application` with a file, or `command` with a program";
+                Err(SettingError::new(NEITHER, text))
+            }
+        }
+    }
+
+    /// All of them.
+    pub(super) fn into_applications(self) -> Vec<Application> {
+        self.found.into_inner().into_iter().map(|(_, application)| application).collect()
+    }
+}
+
+/// What an application is called in logs: as it is written, with a number where another one is written so too.
+fn free_name(table: &str, names: &BTreeSet<String>) -> String {
+    let numbered = (2..).map(|number| format!("{table}#{number}"));
+    std::iter::once(table.to_owned()).chain(numbered).find(|name| !names.contains(name)).unwrap_or_default()
+}
+
+/// Where a key is missing, no key is wrong.
+const NEITHER: &str = "";

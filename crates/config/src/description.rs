@@ -1,0 +1,54 @@
+//! The description of a key, made from the help of the option.
+
+use super::kinds;
+
+/// The explanation of a key.
+pub(super) fn of_key(documentation: &str) -> String {
+    let paragraphs = documentation.split("\n\n").map(|lines| lines.split_whitespace().collect::<Vec<_>>().join(" "));
+    let text = paragraphs.map(|paragraph| paragraph_of_key(&paragraph)).collect::<Vec<_>>().join("\n\n");
+    keys_in_place_of_options(&text.replace("(repeatable", "(one, or several in an array"))
+}
+
+/// Defaults that are no value stand in brackets.
+fn paragraph_of_key(paragraph: &str) -> String {
+    match paragraph.strip_suffix(']').and_then(|text| text.rsplit_once(" [default: ")) {
+        Some((text, default)) => format!("{}. Default: {default}.", text.trim_end_matches('.')),
+        None => paragraph.to_owned(),
+    }
+}
+
+/// `--listen` is the key `listen`; options that are no keys stay.
+fn keys_in_place_of_options(text: &str) -> String {
+    let mut parts = text.split("--");
+    let mut result = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let is_name = |character: char| matches!(character, 'a'..='z' | '0'..='9' | '-');
+        let end = part.find(|character| !is_name(character)).unwrap_or(part.len());
+        let (name, rest) = part.split_at(end);
+        match kinds::is_key(name) {
+            true => result.push_str(&format!("`{name}`{rest}")),
+            false => result.push_str(&format!("--{part}")),
+        }
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_become_keys() {
+        for (text, expected) in [
+            (
+                "Where to listen (repeatable) [default: 8080]",
+                "Where to listen (one, or several in an array). Default: 8080.",
+            ),
+            ("A line\nthat goes on.\n\nAnother.", "A line that goes on.\n\nAnother."),
+            ("Where --tls-client-ca is given, not --json.", "Where `tls-client-ca` is given, not --json."),
+            ("curl --http2-prior-knowledge", "curl --http2-prior-knowledge"),
+        ] {
+            assert_eq!(of_key(text), expected);
+        }
+    }
+}

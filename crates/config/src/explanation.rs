@@ -1,0 +1,192 @@
+//! What a settings file says, in other words: all that differs from the defaults, each value in its shortest form. It can
+//! be read again and says the same.
+
+use std::fmt::Write;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::{
+    applications::AppTable,
+    handlers::{FilesTable, HandlerTable, RedirectTable, RespondTable},
+    root::{AccountTable, ReloadTable, RootTable, SandboxTable},
+    sites::{RouteTable, SiteContent, SiteTable},
+    status::RedirectStatus,
+    upstreams::{ProxyTable, UpstreamTable},
+};
+use crate::options::{FolderOptions, GeneralOptions, UpstreamOptions, without_options};
+
+/// What a file says.
+pub(super) fn of(table: &RootTable) -> String {
+    let GeneralOptions { listening, tls, http, logging, admin, limits, timeouts } = &table.general;
+    let mut keys = Keys::default();
+    keys.add(&table.account, &AccountTable::default());
+    keys.add(&table.sandbox, &SandboxTable::default());
+    keys.add(&table.reload, &ReloadTable::default());
+    keys.add(listening, &without_options());
+    keys.add(tls, &without_options());
+    keys.add(http, &without_options());
+    keys.add(logging, &without_options());
+    keys.add(admin, &without_options());
+    keys.add(limits, &without_options());
+    keys.add(timeouts, &without_options());
+    let upstreams: String = table.upstreams.iter().map(of_upstream).collect();
+    let sites: String = table.sites.iter().map(of_site).collect();
+    format!("{}{upstreams}{sites}", keys.lines())
+}
+
+fn of_upstream(upstream: &UpstreamTable) -> String {
+    let UpstreamOptions { balancing, sticky, timeouts, connections, tls, retries, health } = &upstream.arguments;
+    let mut keys = Keys::default();
+    keys.add_all(&upstream.settings);
+    keys.add(balancing, &without_options());
+    keys.add(sticky, &without_options());
+    keys.add(timeouts, &without_options());
+    keys.add(connections, &without_options());
+    keys.add(tls, &without_options());
+    keys.add(retries, &without_options());
+    keys.add(health, &without_options());
+    format!("\n[[upstream]]\n{}", keys.lines())
+}
+
+fn of_site(site: &SiteTable) -> String {
+    let mut keys = Keys::default();
+    keys.add_all(&site.settings);
+    let routes = match &site.content {
+        SiteContent::Files(files) => {
+            keys.add_table("files", of_files(files));
+            String::new()
+        }
+        SiteContent::App(app) => {
+            keys.add_table("app", of_app(app));
+            String::new()
+        }
+        SiteContent::Proxy(proxy) => {
+            keys.add_table("proxy", of_proxy(proxy));
+            String::new()
+        }
+        SiteContent::Routes(routes) => routes.iter().map(of_route).collect(),
+    };
+    format!("\n[[site]]\n{}{routes}", keys.lines())
+}
+
+fn of_route(route: &RouteTable) -> String {
+    let mut keys = Keys::default();
+    keys.add_all(&route.settings);
+    match &route.handler {
+        HandlerTable::Files(files) => keys.add_table("files", of_files(files)),
+        HandlerTable::App(app) => keys.add_table("app", of_app(app)),
+        HandlerTable::Proxy(proxy) => keys.add_table("proxy", of_proxy(proxy)),
+        HandlerTable::Redirect(redirect) => {
+            let mut table = Keys::default();
+            table.add(redirect, &RedirectTable { to: String::new(), status: RedirectStatus::default() });
+            keys.add_table("redirect", table);
+        }
+        HandlerTable::Respond(response) => {
+            let mut table = Keys::default();
+            table.add(response, &RespondTable::default());
+            keys.add_table("respond", table);
+        }
+        HandlerTable::Rewrite(rewrite) => keys.add_all(rewrite),
+    }
+    format!("\n[[site.route]]\n{}", keys.lines())
+}
+
+fn of_files(files: &FilesTable) -> Keys {
+    let FolderOptions { content, caching } = &files.folder;
+    let mut keys = Keys::default();
+    keys.add_all(&files.settings);
+    keys.add(content, &without_options());
+    keys.add(caching, &without_options());
+    keys
+}
+
+fn of_app(app: &AppTable) -> Keys {
+    let mut keys = Keys::default();
+    keys.add_all(&app.settings);
+    keys.add(&app.arguments, &without_options());
+    keys
+}
+
+fn of_proxy(proxy: &ProxyTable) -> Keys {
+    let mut keys = Keys::default();
+    keys.add_all(&proxy.settings);
+    keys.add(&proxy.forwarding, &without_options());
+    keys
+}
+
+/// Keys and values of a table, in their order.
+#[derive(Default)]
+struct Keys(Map<String, Value>);
+
+impl Keys {
+    /// Adds the settings that differ from the defaults.
+    fn add<T: Serialize>(&mut self, settings: &T, defaults: &T) {
+        let defaults = object(defaults);
+        let differing = object(settings).into_iter().filter(|(key, value)| defaults.get(key) != Some(value));
+        self.0.extend(differing);
+    }
+
+    /// Adds the settings that say something.
+    fn add_all<T: Serialize>(&mut self, settings: &T) {
+        let is_empty = |value: &Value| value.is_null() || value.as_object().is_some_and(Map::is_empty);
+        self.0.extend(object(settings).into_iter().filter(|(_, value)| !is_empty(value)));
+    }
+
+    fn add_table(&mut self, key: &str, table: Self) {
+        self.0.insert(key.to_owned(), Value::Object(table.0));
+    }
+
+    /// A line for each.
+    fn lines(&self) -> String {
+        let mut lines = String::new();
+        for (name, value) in &self.0 {
+            // A String takes everything.
+            let _ = writeln!(lines, "{} = {}", key(name), toml(value));
+        }
+        lines
+    }
+}
+
+fn object<T: Serialize>(settings: &T) -> Map<String, Value> {
+    match serde_json::to_value(settings) {
+        Ok(Value::Object(keys)) => keys,
+        // All settings are structs with values that are text, numbers, lists or tables.
+        _ => Map::new(),
+    }
+}
+
+/// A value as TOML writes it.
+fn toml(value: &Value) -> String {
+    match value {
+        Value::String(text) => string(text),
+        // One stands for a list of it.
+        Value::Array(values) if values.len() == 1 => toml(&values[0]),
+        Value::Array(values) => format!("[{}]", values.iter().map(toml).collect::<Vec<_>>().join(", ")),
+        Value::Object(keys) if keys.is_empty() => "{}".to_owned(),
+        Value::Object(keys) => {
+            let entries = keys.iter().map(|(name, value)| format!("{} = {}", key(name), toml(value)));
+            format!("{{ {} }}", entries.collect::<Vec<_>>().join(", "))
+        }
+        value => value.to_string(),
+    }
+}
+
+fn key(name: &str) -> String {
+    let is_bare = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    if !name.is_empty() && name.bytes().all(is_bare) { name.to_owned() } else { string(name) }
+}
+
+fn string(text: &str) -> String {
+    let mut quoted = "\"".to_owned();
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => quoted.extend(['\\', character]),
+            '\n' => quoted.push_str("\\n"),
+            '\t' => quoted.push_str("\\t"),
+            character if character.is_control() => quoted.push_str(&format!("\\u{:04X}", u32::from(character))),
+            character => quoted.push(character),
+        }
+    }
+    quoted + "\""
+}

@@ -1,0 +1,150 @@
+//! What a route answers with, as it is written.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    applications::AppTable,
+    problem::Problem,
+    status::RedirectStatus,
+    tables::{FromTable, TableReading},
+    upstreams::ProxyTable,
+};
+use crate::{options::FolderOptions, values::Count};
+
+/// What a route answers with.
+#[derive(Debug)]
+pub(super) enum HandlerTable {
+    /// What lies in a folder.
+    Files(Box<FilesTable>),
+    /// What an application answers.
+    App(Box<AppTable>),
+    /// What other servers answer.
+    Proxy(Box<ProxyTable>),
+    /// Another place to go to.
+    Redirect(RedirectTable),
+    /// A response that is always the same.
+    Respond(RespondTable),
+    /// What a route behind it answers a request for another path with.
+    Rewrite(RewriteSettings),
+}
+
+/// What lies in a folder.
+#[derive(Debug)]
+pub(super) struct FilesTable {
+    pub(super) settings: FilesSettings,
+    pub(super) folder: FolderOptions,
+}
+
+/// Which folder is served.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) struct FilesSettings {
+    /// The folder to serve.
+    pub(super) root: PathBuf,
+}
+
+/// Another place to go to.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) struct RedirectTable {
+    /// Where clients are sent: a path, or a URL.
+    ///
+    /// Each * is filled with what that of the route's path stood for, {host} with the host without its port, {path} with
+    /// the whole path, and {query}, behind a ?, with the query. The query is kept unless there is a ? here.
+    pub(super) to: String,
+
+    /// The status: 301 and 308 are for good and are kept by browsers, 302, 303 and 307 for now.
+    ///
+    /// With 307 and 308 the method remains; with 303 it becomes GET.
+    #[serde(default)]
+    pub(super) status: RedirectStatus,
+}
+
+/// A response that is always the same.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(default, rename_all = "kebab-case")]
+pub(super) struct RespondTable {
+    /// The status.
+    pub(super) status: Count<200, 599>,
+
+    /// The body [default: none; of an error, a line that names it]
+    pub(super) body: Option<String>,
+
+    /// The media type of the body.
+    #[serde(rename = "type")]
+    pub(super) media_type: String,
+}
+
+impl Default for RespondTable {
+    fn default() -> Self {
+        Self { status: Count::of(200), body: None, media_type: "text/plain; charset=utf-8".to_owned() }
+    }
+}
+
+/// Another path.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) struct RewriteSettings {
+    /// The path that the request goes on with to the routes behind this one.
+    ///
+    /// Each * is filled with what that of the route's path stood for.
+    pub(super) rewrite: String,
+}
+
+impl HandlerTable {
+    /// The keys, of which a route has one.
+    pub(super) const KEYS: [&'static str; 6] = ["app", "files", "proxy", "redirect", "respond", "rewrite"];
+
+    /// Reads the one that a route has.
+    pub(super) fn read(route: &mut TableReading<'_, '_>) -> Option<Self> {
+        let app =
+            route.table("app", "application").map(TableReading::read).map(|table| table.map(Box::new).map(Self::App));
+        let files =
+            route.table("files", "root").map(TableReading::read).map(|table| table.map(Box::new).map(Self::Files));
+        let proxy =
+            route.table("proxy", "upstream").map(TableReading::read).map(|table| table.map(Box::new).map(Self::Proxy));
+        let redirect = route.table("redirect", "to").map(TableReading::read).map(|table| table.map(Self::Redirect));
+        let respond = route.table("respond", "status").map(TableReading::read).map(|table| table.map(Self::Respond));
+        let rewrite = route.has("rewrite").then(|| route.settings().map(Self::Rewrite));
+        route.know("rewrite");
+        let given: Vec<_> = Self::KEYS.into_iter().filter(|key| route.has(key)).collect();
+        match given[..] {
+            [_] => app.or(files).or(proxy).or(redirect).or(respond).or(rewrite).flatten(),
+            [] => {
+                let text = "the route answers nothing: write one of app, files, proxy, redirect, respond, rewrite";
+                route.problem(Problem::of_key(route.place().clone(), text));
+                None
+            }
+            [first, ref others @ ..] => {
+                for other in others {
+                    let text = format!("a route has either `{first}` or `{other}`: make a second route for the other");
+                    route.problem(Problem::of_key(route.place().key(*other), text));
+                }
+                None
+            }
+        }
+    }
+}
+
+impl FromTable for FilesTable {
+    fn read(table: &mut TableReading<'_, '_>) -> Option<Self> {
+        let settings = table.settings();
+        let (content, caching) = (table.settings(), table.settings());
+        Some(Self { settings: settings?, folder: FolderOptions { content: content?, caching: caching? } })
+    }
+}
+
+impl FromTable for RedirectTable {
+    fn read(table: &mut TableReading<'_, '_>) -> Option<Self> {
+        table.settings()
+    }
+}
+
+impl FromTable for RespondTable {
+    fn read(table: &mut TableReading<'_, '_>) -> Option<Self> {
+        table.settings()
+    }
+}

@@ -1,0 +1,197 @@
+//! The settings file of `serow run`.
+//!
+//! | step | file |
+//! | --- | --- |
+//! | the text | `file.rs` |
+//! | a tree, which knows where in the text each part stands | `document.rs`, `place.rs`; `syntax.rs` where it is none |
+//! | the tree as types, by serde: those of the options, and a few more | `values.rs`, `tables.rs`; `root.rs`, `upstreams.rs`, `sites.rs`, `handlers.rs` |
+//! | what the types mean together | `meaning.rs`, `paths.rs`, `account.rs`, `applications.rs`, `proxying.rs`, `routing.rs`, `../settings.rs` |
+//! | the admin endpoint, of a file that may be wrong | `admin_settings.rs` |
+//! | the same for editors, and for readers | `schema.rs`, `shape.rs`, `description.rs`; `reference.rs` |
+//! | what is wrong is noted with its place, and all shown at the end | `problem.rs`, `names.rs`, `kinds.rs`, `excerpt.rs`, `error.rs` |
+//!
+//! Each key that is an option of `serow files` too is read into the same type, so its name, its values, its default and
+//! its explanation stand once, in `arguments/`.
+#![forbid(unsafe_code)]
+
+mod account;
+mod admin_settings;
+pub mod admin_token;
+mod application;
+mod applications;
+mod description;
+pub mod descriptor_shares;
+mod deserializer;
+mod document;
+mod error;
+mod excerpt;
+mod explanation;
+mod file;
+mod handlers;
+mod kinds;
+pub mod markdown;
+mod meaning;
+#[cfg(test)]
+mod mutations;
+mod names;
+mod nginx;
+pub mod options;
+mod paths;
+mod place;
+pub mod printable;
+mod problem;
+mod proxying;
+mod reference;
+mod root;
+mod route_handler;
+mod routing;
+mod schema;
+mod served_folder;
+pub mod settings;
+mod shape;
+mod sites;
+mod status;
+mod syntax;
+mod tables;
+mod upstreams;
+pub mod values;
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use serde_json::Value;
+use serow_proxy::Upstream;
+use serow_router::Router;
+
+pub use self::{
+    account::Account,
+    admin_settings::AdminSettings,
+    application::Application,
+    error::ConfigurationError,
+    file::{Source, bytes},
+    root::SandboxChoice,
+    route_handler::RouteHandler,
+    served_folder::{ServedFolder, UnreadableFolder},
+};
+use self::{
+    document::Document,
+    place::Place,
+    problem::{Fault, Problems},
+    root::RootTable,
+    tables::TableReading,
+};
+use crate::settings::{ApplicationHost, ServerSettings};
+
+/// A settings file, read and checked.
+pub struct Configuration {
+    /// The settings of the server as a whole.
+    pub server: ServerSettings,
+    /// The handler: sites and routes. What TLS needs around it is in [`ServerSettings::encryption`].
+    pub router: Router<RouteHandler>,
+    /// Its upstreams.
+    pub upstreams: Vec<Upstream>,
+    /// Its applications.
+    pub applications: Vec<Application>,
+    /// How many sites the router has.
+    pub sites: usize,
+    /// How many routes the sites have together.
+    pub routes: usize,
+    /// The user that the server becomes once the sockets are open and the files are read; `None` keeps the user that started it.
+    pub account: Option<Account>,
+    /// The served folders.
+    pub folders: Vec<ServedFolder>,
+    /// The files of certificates, which are read again when they change.
+    pub renewed_files: Vec<PathBuf>,
+    /// Whether the server is restricted to the files that it needs.
+    pub sandbox: SandboxChoice,
+    /// How long requests in flight may take in a generation that a reload replaced.
+    pub reload_grace: Duration,
+}
+
+/// Reads and checks a settings file. Folders and certificates are opened.
+///
+/// # Errors
+///
+/// The file cannot be read, or it has errors; all of them are reported.
+pub fn read(path: &Path, host: &ApplicationHost) -> Result<Configuration, ConfigurationError> {
+    of_text(path, file::read(path).map_err(ConfigurationError::Unreadable)?, host)
+}
+
+/// As [`read`], for the bytes of a file that was at this path.
+///
+/// # Errors
+///
+/// As for [`read`].
+pub fn of_bytes(path: &Path, bytes: Vec<u8>, host: &ApplicationHost) -> Result<Configuration, ConfigurationError> {
+    of_text(path, file::text_of(path, bytes).map_err(ConfigurationError::Unreadable)?, host)
+}
+
+fn of_text(path: &Path, text: String, host: &ApplicationHost) -> Result<Configuration, ConfigurationError> {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let name = path.display().to_string();
+    understand(&text, folder, host).map_err(|faults| ConfigurationError::of_faults(&name, &text, &faults))
+}
+
+/// Rewrites a settings file without comments and defaults, each value in its shortest form.
+///
+/// # Errors
+///
+/// As for [`read`].
+pub fn explain(path: &Path) -> Result<String, ConfigurationError> {
+    let text = file::read(path).map_err(ConfigurationError::Unreadable)?;
+    let name = path.display().to_string();
+    let table = root_table(&text).map_err(|faults| ConfigurationError::of_faults(&name, &text, &faults))?;
+    Ok(explanation::of(&table))
+}
+
+/// The admin endpoint of a settings file, if it has one. Other errors in the file do not matter.
+pub fn admin_settings(path: &Path) -> Result<Option<AdminSettings>, ConfigurationError> {
+    let text = file::read(path).map_err(ConfigurationError::Unreadable)?;
+    Ok(admin_settings::of(&text, path.parent().unwrap_or(Path::new(""))))
+}
+
+/// The reference of settings files, in Markdown.
+pub fn reference() -> String {
+    reference::text()
+}
+
+/// The JSON schema of settings files.
+pub fn schema() -> Value {
+    schema::schema()
+}
+
+/// Finds out what a text means.
+fn understand(text: &str, folder: &Path, host: &ApplicationHost) -> Result<Configuration, Vec<Fault>> {
+    with_document(text, |document, problems| {
+        let table = document.read(problems)?;
+        // What is half read would seem to mean less than it does.
+        if problems.is_empty() { meaning::of(table, folder, host, problems) } else { None }
+    })
+}
+
+/// Reads what a text says.
+fn root_table(text: &str) -> Result<RootTable, Vec<Fault>> {
+    with_document(text, |document, problems| document.read(problems))
+}
+
+/// Takes a text apart and does something with it, unless there are problems.
+fn with_document<T>(text: &str, act: impl FnOnce(&Document<'_>, &Problems) -> Option<T>) -> Result<T, Vec<Fault>> {
+    let document = Document::parse(text).map_err(|errors| syntax::faults(text, errors))?;
+    let problems = Problems::default();
+    match act(&document, &problems) {
+        Some(result) if problems.is_empty() => Ok(result),
+        _ => Err(problems.faults(&document)),
+    }
+}
+
+impl Document<'_> {
+    /// Reads the root and all below it.
+    fn read(&self, problems: &Problems) -> Option<RootTable> {
+        TableReading::new(self.root(), Place::default(), problems).read()
+    }
+}
+
+/// The file that is read where none is named.
+pub const DEFAULT_FILE: &str = "serow.toml";

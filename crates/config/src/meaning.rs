@@ -1,0 +1,127 @@
+//! What a settings file means as a whole.
+
+use std::{path::Path, time::Duration};
+
+use super::{
+    Configuration,
+    account::{Account, AccountFiles},
+    applications::Applications,
+    handlers::{FilesTable, HandlerTable},
+    paths,
+    place::Place,
+    problem::{Problem, Problems},
+    proxying::Proxying,
+    root::{AccountTable, RootTable},
+    routing::Routing,
+    sites::{SiteContent, SiteTable},
+};
+use crate::{
+    options::ListingChoice,
+    served_folder::ServedFolder,
+    settings::{ApplicationHost, ServerSettings, SettingError, reads_attempts, renewed_files, shares, unusable_files},
+};
+
+/// What a settings file in this folder means; where it means nothing, why is noted.
+pub(super) fn of(
+    table: RootTable,
+    folder: &Path,
+    host: &ApplicationHost,
+    problems: &Problems,
+) -> Option<Configuration> {
+    let RootTable { account, sandbox, reload, mut general, upstreams, sites } = table;
+    paths::resolve(&mut general, folder);
+    let wanted_files = sites.iter().flat_map(SiteTable::files);
+    let wanted_files = wanted_files.map(|files| files.folder.caching.cache_files.in_memory());
+    let wanted_files = wanted_files.fold(0, usize::saturating_add);
+    let folders = sites.iter().flat_map(SiteTable::files).map(|files| files.served_folder(folder)).collect();
+    let hands_over = sites.iter().any(SiteTable::has_proxy);
+    let shares = shares(&general.listening, wanted_files);
+    let shares = if hands_over { shares.with_upstreams() } else { shares };
+    let mut renewed_files = renewed_files(&general.tls);
+    let note_attempts = reads_attempts(&general.logging);
+    let note = |found: SettingError| problems.add(Problem::of_setting_error(&Place::default(), found));
+    unusable_files(&general.tls).into_iter().for_each(note);
+    let server = ServerSettings::new(general, shares).map_err(note).ok();
+    let account = self::account(&account).map_err(note).ok();
+    if sites.is_empty() {
+        problems.add(Problem::of_file(NOTHING_SERVED));
+    }
+    let (site_count, route_count) = (sites.len(), sites.iter().map(SiteTable::routes).sum());
+    let proxying = Proxying::new(upstreams, folder, note_attempts, problems);
+    let threads = server.as_ref().map_or(1, |server| server.workers);
+    let grace = server.as_ref().map_or(Duration::ZERO, |server| server.grace);
+    let applications = Applications::new(folder, threads, grace, host, problems);
+    renewed_files.extend(proxying.renewed_files());
+    let routing = Routing { folder, wanted_files, shares, proxying: &proxying, applications: &applications, problems };
+    let router = routing.router(sites);
+    Some(Configuration {
+        server: server?,
+        router: router?,
+        upstreams: proxying.into_upstreams(),
+        applications: applications.into_applications(),
+        sites: site_count,
+        routes: route_count,
+        account: account?,
+        folders,
+        renewed_files,
+        sandbox: sandbox.sandbox,
+        reload_grace: reload.reload_grace.0,
+    })
+}
+
+fn account(table: &AccountTable) -> Result<Option<Account>, SettingError> {
+    let AccountTable { user, group } = table;
+    if user.is_none() && group.is_none() {
+        return Ok(None);
+    }
+    let files = AccountFiles::of_system();
+    let files = files.map_err(|error| SettingError::new("user", format!("`user` cannot be looked up: {error}")))?;
+    files.find(user.as_ref(), group.as_ref())
+}
+
+impl FilesTable {
+    /// What it serves, where the settings file is in this folder.
+    fn served_folder(&self, folder: &Path) -> ServedFolder {
+        let is_listed = self.folder.content.listing != ListingChoice::Off;
+        ServedFolder { path: paths::resolved(&self.settings.root, folder), is_listed }
+    }
+}
+
+impl SiteTable {
+    /// How many routes it has; its own folder is one.
+    fn routes(&self) -> usize {
+        match &self.content {
+            SiteContent::App(_) | SiteContent::Files(_) | SiteContent::Proxy(_) => 1,
+            SiteContent::Routes(routes) => routes.len(),
+        }
+    }
+
+    /// Whether it hands requests to other processes.
+    fn has_proxy(&self) -> bool {
+        match &self.content {
+            SiteContent::Files(_) => false,
+            SiteContent::App(_) | SiteContent::Proxy(_) => true,
+            SiteContent::Routes(routes) => {
+                routes.iter().any(|route| matches!(route.handler, HandlerTable::App(_) | HandlerTable::Proxy(_)))
+            }
+        }
+    }
+
+    /// The served folders.
+    fn files(&self) -> Vec<&FilesTable> {
+        match &self.content {
+            SiteContent::Files(files) => vec![files],
+            SiteContent::App(_) | SiteContent::Proxy(_) => Vec::new(),
+            SiteContent::Routes(routes) => {
+                let files = routes.iter().filter_map(|route| match &route.handler {
+                    HandlerTable::Files(files) => Some(&**files),
+                    _ => None,
+                });
+                files.collect()
+            }
+        }
+    }
+}
+
+const NOTHING_SERVED: &str =
+    r#"there is no site, so nothing is served: write one, as in [[site]] and below it files = { root = "public" }"#;

@@ -1,0 +1,119 @@
+//! Settings files made wrong, a thousand in a thousand ways that must be wrong by how they are made; and a thousand more
+//! with arbitrary bytes changed, of which nobody knows beforehand whether they are.
+
+mod entries;
+mod random;
+mod wrong;
+
+use std::{fs, path::Path};
+
+use rcgen::{CertificateParams, KeyPair};
+use tempfile::TempDir;
+
+use self::{random::Random, wrong::WAYS};
+use super::{explanation, problem::Fault, root_table, settings::ApplicationHost, understand};
+
+/// Right ones, to begin with.
+const EXAMPLES: [&str; 6] = [
+    include_str!("../../../examples/serow.toml"),
+    include_str!("../../../examples/tls.toml"),
+    include_str!("../../../examples/sites.toml"),
+    include_str!("../../../examples/behind-a-proxy.toml"),
+    include_str!("../../../examples/proxy.toml"),
+    include_str!("../../../examples/complete.toml"),
+];
+
+/// A folder with all that the examples name.
+fn surroundings() -> TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    for name in ["public", "app"] {
+        fs::create_dir(folder.path().join(name)).expect("a folder");
+    }
+    fs::write(folder.path().join("app/config.ru"), "").expect("a file");
+    fs::write(folder.path().join("token.txt"), "0123456789abcdef").expect("a file");
+    for name in ["site", "other"] {
+        let key = KeyPair::generate().expect("a key");
+        let parameters = CertificateParams::new(vec![format!("{name}.example")]).expect("a name");
+        let certificate = parameters.self_signed(&key).expect("a certificate");
+        fs::write(folder.path().join(format!("{name}.pem")), certificate.pem()).expect("a file");
+        fs::write(folder.path().join(format!("{name}.key")), key.serialize_pem()).expect("a file");
+    }
+    folder
+}
+
+/// Faults have a place within the text, and can be shown.
+fn assert_shown(faults: &[Fault], text: &str) {
+    assert!(!faults.is_empty(), "refused for no reason:\n{text}");
+    for fault in faults {
+        let is_within = fault.span.as_ref().is_none_or(|span| span.start <= span.end && span.end <= text.len());
+        assert!(is_within, "{fault:?}\n{text}");
+        let shown = fault.show("serow.toml", text);
+        assert!(shown.lines().count() == if fault.span.is_some() { 4 } else { 1 }, "{shown}");
+        assert!(!fault.text.is_empty() && !shown.contains('\u{1b}'), "{shown}");
+    }
+}
+
+#[test]
+fn the_examples_are_right() {
+    let folder = surroundings();
+    for text in EXAMPLES {
+        assert!(understand(text, folder.path(), &ApplicationHost::default()).is_ok(), "{text}");
+    }
+}
+
+#[test]
+fn what_was_made_wrong_is_refused() {
+    let folder = surroundings();
+    let mut random = Random::new(5);
+    let mut counts = vec![0; WAYS.len()];
+    while counts.iter().sum::<usize>() < 1000 || counts.contains(&0) {
+        let way = random.below(WAYS.len());
+        let text = EXAMPLES[random.below(EXAMPLES.len())];
+        let (name, make_wrong) = WAYS[way];
+        // Not every file can be made wrong in every way.
+        let Some(wrong) = make_wrong(text, &mut random) else { continue };
+        match understand(&wrong, folder.path(), &ApplicationHost::default()) {
+            Ok(_) => panic!("accepted, though {name}:\n{wrong}"),
+            Err(faults) => assert_shown(&faults, &wrong),
+        }
+        counts[way] += 1;
+    }
+    println!("refused: {:?}", WAYS.iter().map(|(name, _)| *name).zip(counts).collect::<Vec<_>>());
+}
+
+#[test]
+fn arbitrary_changes_are_refused_with_a_place_or_mean_something() {
+    let folder = surroundings();
+    let mut random = Random::new(7);
+    let (mut accepted, mut refused) = (0, 0);
+    for _ in 0..1000 {
+        let mut bytes = EXAMPLES[random.below(EXAMPLES.len())].as_bytes().to_vec();
+        for _ in 0..=random.below(3) {
+            random.change(&mut bytes);
+        }
+        let Ok(text) = String::from_utf8(bytes) else {
+            refused += 1;
+            continue;
+        };
+        match understand(&text, folder.path(), &ApplicationHost::default()) {
+            Ok(_) => {
+                assert_means_the_same(&text, folder.path());
+                accepted += 1;
+            }
+            Err(faults) => {
+                assert_shown(&faults, &text);
+                refused += 1;
+            }
+        }
+    }
+    // Most of a file is comments and free text.
+    assert!(accepted > 50 && refused > 300, "{accepted} accepted, {refused} refused");
+}
+
+/// What is accepted says the same when it is written anew.
+fn assert_means_the_same(text: &str, folder: &Path) {
+    let explain = |text: &str| root_table(text).map(|table| explanation::of(&table));
+    let once = explain(text).expect("it was accepted");
+    assert_eq!(explain(&once).as_ref(), Ok(&once), "{text}");
+    assert!(understand(&once, folder, &ApplicationHost::default()).is_ok(), "{once}");
+}

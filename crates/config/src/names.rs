@@ -1,0 +1,66 @@
+//! Unknown names, and suggestions for them.
+
+/// Whether a message lists the known keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Telling {
+    /// All, where none is near.
+    All,
+    /// The near one, if there is one.
+    Near,
+}
+
+/// What is wrong with a key that is none of these.
+pub(super) fn unknown(key: &str, known: &[&str], telling: Telling) -> String {
+    match (near(key, known), telling) {
+        (Some(name), _) => format!("unknown key `{}`; did you mean `{name}`?", shown(key)),
+        (None, Telling::All) => format!("unknown key `{}`; there are {}", shown(key), known.join(", ")),
+        (None, Telling::Near) => format!("unknown key `{}`", shown(key)),
+    }
+}
+
+/// The name that was meant, if one is near enough.
+pub(super) fn near<'n>(key: &str, known: &[&'n str]) -> Option<&'n str> {
+    let key = key.to_lowercase().replace('_', "-");
+    let distances = known.iter().map(|name| (strsim::osa_distance(&key, name), *name));
+    let (distance, name) = distances.min_by_key(|(distance, _)| *distance)?;
+    // Every third letter may be wrong; beyond, names only look alike because they are short.
+    (distance <= name.len().div_ceil(3)).then_some(name)
+}
+
+/// A key on one line, and short enough to be read.
+pub(super) fn shown(key: &str) -> String {
+    let longest = 60;
+    let short: String = key.chars().take(longest).flat_map(char::escape_debug).collect();
+    if key.chars().count() > longest { format!("{short}…") } else { short }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_near_one_is_suggested() {
+        let known = ["head-timeout", "idle-timeout", "listen", "tls", "max-body"];
+        for (key, expected) in [
+            ("head-timout", Some("head-timeout")),
+            ("head_timeout", Some("head-timeout")),
+            ("HeadTimeout", Some("head-timeout")),
+            ("idle", None),
+            ("listne", Some("listen")),
+            ("lsiten", Some("listen")),
+            ("tsl", Some("tls")),
+            ("ssl", None),
+            ("body-max", None),
+            ("", None),
+        ] {
+            assert_eq!(near(key, &known), expected, "{key}");
+        }
+        assert_eq!(near("a", &[]), None);
+    }
+
+    #[test]
+    fn whatever_is_written_as_a_key_is_shown_on_one_line() {
+        assert_eq!(unknown("a\n\u{1b}", &["listen"], Telling::All), r"unknown key `a\n\u{1b}`; there are listen");
+        assert!(unknown(&"x".repeat(1000), &[], Telling::Near).len() < 120);
+    }
+}

@@ -1,0 +1,121 @@
+//! Which files of a folder are served, and how.
+
+use clap::{Args, ValueEnum};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Switch, without_options};
+use crate::values::{Codings, Count, MediaTypeRule, RewriteRule, Size, Unquoted, choice};
+
+/// Which files of a folder are served, and how.
+#[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]
+#[serde(default = "without_options::<ContentOptions>", rename_all = "kebab-case")]
+#[command(next_help_heading = "Content")]
+pub struct ContentOptions {
+    /// Index file of a folder (repeatable: the first that exists is served).
+    #[arg(long, value_name = "NAME", default_value = "index.html")]
+    pub index: Vec<String>,
+
+    /// Whether to list the contents of a folder that has no index file.
+    ///
+    /// on: as an HTML page, or as JSON for clients that prefer it (Accept: application/json, or ?format=json). html
+    /// or json: always in this format.
+    #[arg(long, value_name = "on|off|html|json", default_value = "on", hide_possible_values = true)]
+    pub listing: ListingChoice,
+
+    /// Maximum number of entries in a listing.
+    #[arg(long, value_name = "N", default_value = "10000")]
+    pub listing_limit: Count<1, 1_000_000>,
+
+    /// Serve and list files whose names begin with a dot (.well-known is always served).
+    #[arg(long)]
+    pub hidden: bool,
+
+    /// Which symbolic links are followed: those that stay within the folder, or none.
+    #[arg(long, value_name = "within|none", default_value = "within", hide_possible_values = true)]
+    pub symlinks: SymlinksChoice,
+
+    /// Fallback file for missing pages: the start page of a single-page application.
+    ///
+    /// It is sent with status 200 to clients that request a page. Missing scripts, styles and images still receive
+    /// 404.
+    #[arg(long, value_name = "FILE")]
+    pub spa: Option<String>,
+
+    /// File in the folder to send with status 404 when the requested file does not exist.
+    #[arg(long, value_name = "FILE")]
+    pub not_found: Option<String>,
+
+    /// Serve a path from another one, without a redirect (repeatable: the first match applies).
+    ///
+    /// Each * matches any text and is inserted in the same position on the right: '/icon/*=/static/icon/*.png'.
+    #[arg(long, value_name = "FROM=TO")]
+    pub rewrite: Vec<RewriteRule>,
+
+    /// Media type of a file extension, such as md=text/markdown (repeatable).
+    #[arg(long = "type", value_name = "EXT=TYPE")]
+    #[serde(rename = "type")]
+    pub media_type: Vec<MediaTypeRule>,
+
+    /// Media type of files with an unknown extension.
+    #[arg(long, value_name = "TYPE", default_value = "application/octet-stream")]
+    pub default_type: String,
+
+    /// Whether to send site.css.br, .zst or .gz instead of site.css to clients that accept them.
+    ///
+    /// A compressed file must be at least as new as the original, so that a stale one is never served. br,gzip: only
+    /// these encodings, and the first one if the client has no preference; on means br,zstd,gzip.
+    #[arg(long, value_name = "on|off|CODINGS", default_value = "on")]
+    pub precompressed: Codings,
+
+    /// Whether to compress text on the fly with zstd, br or gzip, as the client prefers.
+    ///
+    /// br,gzip: only these encodings, and the first one if the client has no preference; on means zstd,br,gzip.
+    #[arg(long, value_name = "on|off|CODINGS", default_value = "on")]
+    pub compress: Codings,
+
+    /// Minimum size of files to compress.
+    #[arg(long, value_name = "SIZE", default_value = "1k")]
+    pub compress_smallest: Size,
+
+    /// Maximum size of files to compress; 64M takes one core about a second.
+    #[arg(long, value_name = "SIZE", default_value = "64M")]
+    pub compress_largest: Size,
+
+    /// Whether to send large files with sendfile, which avoids copies.
+    ///
+    /// Turn it off if large files are overwritten in place while clients download them.
+    #[arg(long, value_name = "on|off", default_value = "on", hide_possible_values = true)]
+    pub sendfile: Switch,
+}
+
+/// Whether and in which format folders are listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ListingChoice {
+    /// In the format that the client prefers.
+    #[value(help = None)]
+    On,
+    /// Never.
+    #[value(help = None)]
+    Off,
+    /// As an HTML page.
+    #[value(help = None)]
+    Html,
+    /// As JSON.
+    #[value(help = None)]
+    Json,
+}
+
+/// Which symbolic links are followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SymlinksChoice {
+    /// Those that stay within the folder.
+    #[value(help = None)]
+    Within,
+    /// None.
+    #[value(help = None)]
+    None,
+}
+
+choice!(ListingChoice, "Listing", Unquoted::Switches);
+choice!(SymlinksChoice, "Symlinks");

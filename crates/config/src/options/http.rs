@@ -1,0 +1,45 @@
+//! HTTP versions, and how responses share a connection.
+
+use clap::{Args, ValueEnum};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::without_options;
+use crate::values::{Paced, choice};
+
+/// HTTP versions, and how responses share a connection.
+#[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]
+#[serde(default = "without_options::<HttpOptions>", rename_all = "kebab-case")]
+#[command(next_help_heading = "HTTP")]
+pub struct HttpOptions {
+    /// HTTP versions to accept: both, 1 (HTTP/1.1 and 1.0) or 2.
+    ///
+    /// With TLS the client chooses (ALPN). Without TLS, a connection that begins with the HTTP/2 preface uses HTTP/2
+    /// (curl --http2-prior-knowledge). With 1, such a connection receives 400; with 2, any other connection is
+    /// closed.
+    #[arg(long, value_name = "VERSIONS", default_value = "both")]
+    pub http: VersionsOfHttp,
+
+    /// How much response data of an HTTP/2 connection may wait in the kernel: adaptive, off or a size.
+    ///
+    /// Data that waits in the kernel cannot be overtaken by a more urgent response. adaptive keeps as little there as
+    /// the link needs to stay busy. A size applies to all links. off leaves it to the kernel.
+    #[arg(long, value_name = "adaptive|off|SIZE", default_value = "adaptive")]
+    pub pacing: Paced,
+}
+
+/// HTTP versions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum VersionsOfHttp {
+    /// All.
+    #[value(help = None)]
+    Both,
+    /// HTTP/1.
+    #[value(name = "1", help = None)]
+    Http1,
+    /// HTTP/2.
+    #[value(name = "2", help = None)]
+    Http2,
+}
+
+choice!(VersionsOfHttp, "VersionsOfHttp");

@@ -1,0 +1,42 @@
+//! Limits of connections and requests.
+
+use clap::Args;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::without_options;
+use crate::values::{Count, Size, SizeLimit};
+
+/// Limits of connections and requests.
+#[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]
+#[serde(default = "without_options::<LimitOptions>", rename_all = "kebab-case")]
+#[command(next_help_heading = "Limits")]
+pub struct LimitOptions {
+    /// Maximum number of connections; for a new one beyond it, the longest idle connection is closed [default:
+    /// derived from the limit of open files]
+    #[arg(long, value_name = "N")]
+    pub max_connections: Option<Count<1, 0xffff_ffff>>,
+
+    /// Maximum size of a request body, or unlimited; larger ones receive 413.
+    #[arg(long, value_name = "SIZE", default_value = "10M")]
+    pub max_body: SizeLimit,
+
+    /// Maximum disk space for buffered request bodies, or unlimited; requests beyond it receive 503.
+    ///
+    /// Bodies that are buffered for an application or an upstream server are stored in $TMPDIR if they are larger
+    /// than 64k. This limits the space of all such bodies together.
+    #[arg(long, value_name = "SIZE", default_value = "1G")]
+    pub max_spool: SizeLimit,
+
+    /// Maximum size of a request head (request line and headers); larger ones receive 431.
+    #[arg(long, value_name = "SIZE", default_value = "32k")]
+    pub max_head: Size,
+
+    /// Maximum number of headers of a request; 431 beyond.
+    #[arg(long, value_name = "N", default_value = "100")]
+    pub max_fields: Count<1, 128>,
+
+    /// Maximum length of a request target (path and query); longer ones receive 414.
+    #[arg(long, value_name = "SIZE", default_value = "8k")]
+    pub max_target: Size,
+}

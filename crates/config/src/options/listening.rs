@@ -1,0 +1,52 @@
+//! Listening sockets and worker threads.
+
+use clap::Args;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::without_options;
+use crate::values::{Count, ListenRule, Mode};
+
+/// Listening sockets and worker threads.
+#[derive(Clone, Debug, Args, Deserialize, Serialize, JsonSchema)]
+#[serde(default = "without_options::<ListeningOptions>", rename_all = "kebab-case")]
+#[command(next_help_heading = "Listening")]
+#[allow(rustdoc::broken_intra_doc_links, reason = "the text is help for a terminal: `[::1]` is an address")]
+pub struct ListeningOptions {
+    /// Address to listen on (repeatable) [default: 127.0.0.1:8080]
+    ///
+    /// 8080 (on 127.0.0.1), 127.0.0.1:8080, [::1]:8080, :8080 (all addresses), unix:/path, or fd:3 for an inherited
+    /// listening socket. Port 0 lets the system choose. A server that was started by a supervisor (serow supervise,
+    /// start_server, systemd) uses the sockets it inherited unless this option is given.
+    #[arg(long, value_name = "ADDR")]
+    pub listen: Vec<ListenRule>,
+
+    /// Number of worker threads [default: one per core]
+    #[arg(long, value_name = "N")]
+    pub workers: Option<Count<1, 1024>>,
+
+    /// Maximum number of connections that wait to be accepted, for each socket.
+    ///
+    /// The kernel caps it at the sysctl net.core.somaxconn.
+    #[arg(long, value_name = "N", default_value = "4096")]
+    pub backlog: Count<1, 0x7fff_ffff>,
+
+    /// Permissions of the unix socket file, as for chmod, such as 660 [default: by umask]
+    #[arg(long, value_name = "MODE")]
+    pub unix_mode: Option<Mode>,
+
+    /// Share the port with other processes of this user, such as the next version of this server (SO_REUSEPORT).
+    ///
+    /// The kernel distributes connections among all of them. To replace a server without a parent process, start the
+    /// new one beside it and stop the old one: before it closes its socket, it directs its share of new connections
+    /// to the others, so none is lost. Without this option, a second start reports that the port is in use.
+    #[arg(long)]
+    pub reuse_port: bool,
+
+    /// Expect the PROXY protocol (versions 1 and 2), in which the proxy in front passes on the client address.
+    ///
+    /// Connections without it are closed. Use it only on addresses that clients cannot reach directly: whoever can
+    /// send the header can claim any address.
+    #[arg(long)]
+    pub proxy_protocol: bool,
+}

@@ -1,0 +1,101 @@
+//! Paths of a settings file are relative to its folder, wherever the server is started.
+
+use std::path::{Path, PathBuf};
+
+use serow::Address;
+
+use crate::{
+    options::{CertificateChoice, GeneralOptions, LogDestination, UpstreamTlsOptions},
+    values::ServerRule,
+};
+
+/// Makes the paths of the settings those that the system knows.
+pub(super) fn resolve(settings: &mut GeneralOptions, folder: &Path) {
+    let GeneralOptions { listening, tls, logging, admin, http: _, limits: _, timeouts: _ } = settings;
+    listening.listen.iter_mut().for_each(|listener| resolve_address(&mut listener.address, folder));
+    tls.redirect_http.iter_mut().for_each(|address| resolve_address(&mut address.0, folder));
+    admin.admin.iter_mut().for_each(|address| resolve_address(&mut address.0, folder));
+    admin.admin_token_file.iter_mut().for_each(|path| resolve_path(path, folder));
+    tls.tls.iter_mut().for_each(|certificate| resolve_certificate(certificate, folder));
+    tls.tls_ocsp.iter_mut().chain(&mut tls.tls_client_ca).for_each(|path| resolve_path(path, folder));
+    if let LogDestination::To(destination) = &mut logging.access_log {
+        destination.path_mut().into_iter().for_each(|path| resolve_path(path, folder));
+    }
+}
+
+/// The same for what is about servers with TLS.
+pub(super) fn resolve_upstream_tls(settings: &mut UpstreamTlsOptions, folder: &Path) {
+    settings.server_ca.iter_mut().for_each(|path| resolve_path(path, folder));
+    settings.server_certificate.iter_mut().for_each(|certificate| resolve_certificate(certificate, folder));
+}
+
+/// The same for a server's address.
+pub(super) fn resolve_server(server: &mut ServerRule, folder: &Path) {
+    match &mut server.0.address.location {
+        serow_proxy::ServerLocation::Unix(path) if !path.to_string_lossy().starts_with('@') => {
+            resolve_path(path, folder)
+        }
+        _ => {}
+    }
+}
+
+fn resolve_certificate(certificate: &mut CertificateChoice, folder: &Path) {
+    if let CertificateChoice::Files(certificate, key) = certificate {
+        resolve_path(certificate, folder);
+        resolve_path(key, folder);
+    }
+}
+
+/// A path as the system knows it. An empty one stays, so that it can be complained of.
+pub(super) fn resolved(path: &Path, folder: &Path) -> PathBuf {
+    if path.as_os_str().is_empty() { PathBuf::new() } else { folder.join(path) }
+}
+
+/// As [`resolved`], in its place.
+pub(super) fn resolve_path(path: &mut PathBuf, folder: &Path) {
+    *path = resolved(path, folder);
+}
+
+/// As [`resolved`], where an address is a path.
+pub(super) fn resolve_address(address: &mut Address, folder: &Path) {
+    match address {
+        // A name in the abstract namespace is no path.
+        Address::Unix(path) if !path.to_string_lossy().starts_with('@') => resolve_path(path, folder),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::without_options;
+
+    #[test]
+    fn paths_are_relative_to_the_folder_of_the_file() {
+        let mut settings: GeneralOptions = without_options();
+        let listen = ["8080", "unix:a.sock", "unix:/run/a.sock", "unix:@a"].map(|text| text.parse().unwrap());
+        settings.listening.listen = listen.into();
+        settings.tls.tls = ["a.pem,b.key", "/c.pem", "self-signed", "d.pem,"].map(|text| text.parse().unwrap()).into();
+        settings.tls.tls_ocsp = vec!["e.ocsp".into()];
+        settings.tls.tls_client_ca = Some("f.pem".into());
+        settings.tls.redirect_http = Some("unix:g".parse().unwrap());
+        settings.admin.admin = Some("unix:h".parse().unwrap());
+        settings.logging.access_log = "logs/i".parse().unwrap();
+        resolve(&mut settings, Path::new("/etc/serow"));
+        let mut servers =
+            ["unix:a.sock,weight=2", "h2c+unix:/a.sock", "unix:@a", "a:1"].map(|text| text.parse().unwrap());
+        servers.iter_mut().for_each(|server| resolve_server(server, Path::new("/etc")));
+        let expected = ["unix:/etc/a.sock,weight=2", "h2c+unix:/a.sock", "unix:@a", "a:1"];
+        assert_eq!(servers.map(|server| server.to_string()), expected);
+        let listen: Vec<_> = settings.listening.listen.iter().map(|rule| rule.address.to_string()).collect();
+        assert_eq!(listen, ["127.0.0.1:8080", "unix:/etc/serow/a.sock", "unix:/run/a.sock", "unix:@a"]);
+        let tls: Vec<_> = settings.tls.tls.iter().map(ToString::to_string).collect();
+        let expected = ["/etc/serow/a.pem,/etc/serow/b.key", "/c.pem", "self-signed", "/etc/serow/d.pem,"];
+        assert_eq!(tls, expected);
+        assert_eq!(settings.tls.tls_ocsp, [Path::new("/etc/serow/e.ocsp")]);
+        assert_eq!(settings.tls.tls_client_ca.as_deref(), Some(Path::new("/etc/serow/f.pem")));
+        assert_eq!(settings.tls.redirect_http.map(|address| address.to_string()).as_deref(), Some("unix:/etc/serow/g"));
+        assert_eq!(settings.admin.admin.map(|address| address.to_string()).as_deref(), Some("unix:/etc/serow/h"));
+        assert_eq!(settings.logging.access_log.to_string(), "/etc/serow/logs/i");
+    }
+}

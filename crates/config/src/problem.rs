@@ -1,0 +1,167 @@
+//! What is wrong with a settings file, and how it is shown.
+
+use std::{cell::RefCell, fmt::Display, ops::Range};
+
+use serde::de::{self, Expected, Unexpected};
+
+use super::{
+    document::{Document, Part},
+    excerpt::{excerpt, position},
+    names::{self, Telling},
+    place::Place,
+};
+use crate::{printable::on_one_line, settings::SettingError};
+
+/// Something that is wrong with what stands at a place.
+#[derive(Clone, Debug)]
+pub(super) struct Problem {
+    /// Where; nothing while whoever found it does not know.
+    place: Option<Place>,
+    part: Part,
+    text: String,
+    /// The key that is missing at the place.
+    missing: Option<&'static str>,
+}
+
+impl Problem {
+    /// Something is wrong with the value at a place.
+    pub(super) fn of_value(place: Place, text: impl Into<String>) -> Self {
+        Self { place: Some(place), part: Part::Value, text: text.into(), missing: None }
+    }
+
+    /// Something is wrong with the key at a place.
+    pub(super) fn of_key(place: Place, text: impl Into<String>) -> Self {
+        Self { place: Some(place), part: Part::Key, text: text.into(), missing: None }
+    }
+
+    /// Something is wrong with the file as a whole.
+    pub(super) fn of_file(text: impl Into<String>) -> Self {
+        Self { place: None, part: Part::Whole, text: text.into(), missing: None }
+    }
+
+    /// Settings of the table at a place mean nothing.
+    pub(super) fn of_setting_error(table: &Place, error: SettingError) -> Self {
+        let place = table.key(error.key);
+        let place = error.element.map(|element| place.element(element)).unwrap_or(place);
+        Self { place: Some(place), part: Part::Whole, text: error.text, missing: None }
+    }
+
+    /// It is about the value at this place, unless it knows better.
+    pub(super) fn or_at(mut self, place: &Place) -> Self {
+        self.place.get_or_insert_with(|| place.clone());
+        self
+    }
+
+    /// It is about the key at this place, unless it knows better.
+    pub(super) fn or_at_key(mut self, place: &Place) -> Self {
+        if self.place.is_none() {
+            self.place = Some(place.clone());
+            self.part = Part::Key;
+        }
+        self
+    }
+
+    pub(super) fn place(&self) -> Option<&Place> {
+        self.place.as_ref()
+    }
+
+    /// The key whose absence this is about.
+    pub(super) fn missing(&self) -> Option<&'static str> {
+        self.missing
+    }
+
+    /// Where in the file it is, and the line that says so.
+    fn found(self, document: &Document<'_>) -> Fault {
+        let Some(place) = self.place else { return Fault { span: None, text: self.text } };
+        let text = match (self.part, place.last_key()) {
+            (Part::Value, Some(key)) => format!("`{key}`: {}", self.text),
+            _ => self.text,
+        };
+        Fault { span: Some(document.span(&place, self.part)), text }
+    }
+}
+
+/// Problems as they are found.
+#[derive(Debug, Default)]
+pub(super) struct Problems {
+    found: RefCell<Vec<Problem>>,
+}
+
+impl Problems {
+    pub(super) fn add(&self, problem: Problem) {
+        self.found.borrow_mut().push(problem);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.found.borrow().is_empty()
+    }
+
+    /// The same, as they are shown, in the order of the file.
+    pub(super) fn faults(self, document: &Document<'_>) -> Vec<Fault> {
+        let mut faults: Vec<_> = self.found.into_inner().into_iter().map(|problem| problem.found(document)).collect();
+        faults.sort_by_key(|fault| fault.span.as_ref().map(|span| span.start));
+        faults
+    }
+}
+
+/// Something wrong, and where in the text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Fault {
+    /// Nothing where it is about the file as a whole.
+    pub(super) span: Option<Range<usize>>,
+    pub(super) text: String,
+}
+
+impl Fault {
+    /// The fault as it is shown: what and where, and the line of the file.
+    pub(super) fn show(&self, name: &str, text: &str) -> String {
+        let fault = on_one_line(&self.text);
+        let Some(span) = &self.span else { return format!("{name}: {fault}\n") };
+        let at = position(text, span.start);
+        format!("{name}:{}:{}: {fault}\n{}\n", at.line, at.column, excerpt(text, span))
+    }
+}
+
+impl std::fmt::Display for Problem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl std::error::Error for Problem {}
+
+impl de::Error for Problem {
+    fn custom<T: Display>(text: T) -> Self {
+        Self { place: None, part: Part::Value, text: text.to_string(), missing: None }
+    }
+
+    fn invalid_type(unexpected: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Self::custom(format!("expected {expected}, not {}", description(unexpected)))
+    }
+
+    fn invalid_value(unexpected: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Self::invalid_type(unexpected, expected)
+    }
+
+    fn unknown_field(key: &str, expected: &'static [&'static str]) -> Self {
+        Self::custom(names::unknown(key, expected, Telling::All))
+    }
+
+    fn missing_field(key: &'static str) -> Self {
+        Self { missing: Some(key), ..Self::custom(format!("`{key}` is missing")) }
+    }
+}
+
+/// What stands there, in the words of somebody who wrote it.
+fn description(unexpected: Unexpected<'_>) -> String {
+    match unexpected {
+        Unexpected::Bool(value) => value.to_string(),
+        Unexpected::Unsigned(number) => number.to_string(),
+        Unexpected::Signed(number) => number.to_string(),
+        Unexpected::Float(number) => number.to_string(),
+        Unexpected::Str(text) => format!("{text:?}"),
+        Unexpected::Seq => "an array".to_owned(),
+        Unexpected::Map => "a table".to_owned(),
+        other => other.to_string(),
+    }
+}

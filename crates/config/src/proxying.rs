@@ -1,0 +1,143 @@
+//! What upstreams mean, and handing requests to them.
+
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+};
+
+use serow_proxy::{ForwardingSettings, Proxy, Upstream};
+
+use super::{
+    names::near,
+    paths::{resolve_server, resolve_upstream_tls},
+    place::Place,
+    problem::{Problem, Problems},
+    upstreams::{ProxySettings, ProxyTable, UpstreamSettings, UpstreamTable},
+};
+use crate::{
+    options::{CertificateChoice, UpstreamOptions, without_options},
+    settings::{SettingError, forwarding_settings, upstream_settings},
+    values::ServerRule,
+};
+
+/// The upstreams of a file, and what asks them.
+pub(super) struct Proxying<'a> {
+    problems: &'a Problems,
+    /// The folder of the file.
+    folder: &'a Path,
+    /// Whether the access log says which servers were asked.
+    note_attempts: bool,
+    /// The names that there are, also of upstreams with which something is wrong.
+    names: BTreeSet<String>,
+    named: BTreeMap<String, Upstream>,
+    /// The files of the certificates that servers are shown.
+    renewed_files: Vec<PathBuf>,
+    /// Those that stand where they are asked, by their servers.
+    nameless: RefCell<BTreeMap<String, (Vec<ServerRule>, Upstream)>>,
+}
+
+impl<'a> Proxying<'a> {
+    /// The upstreams that are written in a file in this folder; what is wrong with them is noted.
+    pub(super) fn new(
+        tables: Vec<UpstreamTable>,
+        folder: &'a Path,
+        note_attempts: bool,
+        problems: &'a Problems,
+    ) -> Self {
+        let (names, named, nameless) = (BTreeSet::new(), BTreeMap::new(), RefCell::default());
+        let renewed_files = Vec::new();
+        let mut proxying = Self { problems, folder, note_attempts, names, named, renewed_files, nameless };
+        for table in tables {
+            proxying.add(table);
+        }
+        proxying
+    }
+
+    fn add(&mut self, table: UpstreamTable) {
+        let UpstreamTable { settings: UpstreamSettings { name, mut servers }, mut arguments, place } = table;
+        resolve_upstream_tls(&mut arguments.tls, self.folder);
+        self.renewed_files.extend(arguments.tls.server_certificate.iter().flat_map(CertificateChoice::files).cloned());
+        servers.iter_mut().for_each(|server| resolve_server(server, self.folder));
+        if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_".contains(&byte)) {
+            let text = format!("{name:?} is not a valid name: write letters, digits and any of . - _");
+            self.problems.add(Problem::of_value(place.key("name"), text));
+        } else if !self.names.insert(name.clone()) {
+            let text = format!("there is an upstream {name:?} already: write another name");
+            self.problems.add(Problem::of_value(place.key("name"), text));
+        }
+        match upstream_settings(name.clone(), &servers, arguments) {
+            Ok(settings) => drop(self.named.insert(name, Upstream::new(settings))),
+            Err(found) => self.problems.add(Problem::of_setting_error(&place, found)),
+        }
+    }
+
+    /// What answers with what other servers answer; nothing where something is wrong, which is noted.
+    pub(super) fn proxy(&self, table: ProxyTable, place: &Place) -> Option<Proxy> {
+        let ProxyTable { settings: ProxySettings { upstream, servers }, forwarding } = table;
+        let noted = |problem| {
+            self.problems.add(problem);
+            None
+        };
+        let forwarding = forwarding_settings(forwarding)
+            .map(|settings| ForwardingSettings { note_attempts: self.note_attempts, ..settings })
+            .map_err(|found| self.problems.add(Problem::of_setting_error(place, found)));
+        let upstream = match upstream {
+            Some(_) if !servers.is_empty() => {
+                let text = "either `upstream` or `servers`: leave one out";
+                noted(Problem::of_key(place.key("servers"), text))
+            }
+            Some(name) if self.names.contains(&name) => self.named.get(&name).cloned(),
+            Some(name) => noted(Problem::of_value(place.key("upstream"), self.unknown(&name))),
+            None if servers.is_empty() => {
+                let text = "there are no servers: write `upstream` with the name of an [[upstream]], or `servers`";
+                noted(Problem::of_key(place.clone(), text))
+            }
+            None => match self.of_servers(servers) {
+                Ok(upstream) => Some(upstream),
+                Err(found) => noted(Problem::of_setting_error(place, found)),
+            },
+        };
+        Some(Proxy::new(upstream?, forwarding.ok()?))
+    }
+
+    /// An upstream of these servers, for all that name them.
+    fn of_servers(&self, mut servers: Vec<ServerRule>) -> Result<Upstream, SettingError> {
+        servers.iter_mut().for_each(|server| resolve_server(server, self.folder));
+        let addresses: Vec<_> = servers.iter().map(|server| server.0.address.to_string()).collect();
+        let name = addresses.join("+");
+        let mut nameless = self.nameless.borrow_mut();
+        if let Some((others, upstream)) = nameless.get(&name) {
+            let text =
+                "`servers`: the same servers have other parameters elsewhere: give them a name in an [[upstream]]";
+            return if *others == servers { Ok(upstream.clone()) } else { Err(SettingError::new("servers", text)) };
+        }
+        let usual: UpstreamOptions = without_options();
+        let upstream = Upstream::new(upstream_settings(name.clone(), &servers, usual)?);
+        nameless.insert(name, (servers, upstream.clone()));
+        Ok(upstream)
+    }
+
+    /// What is wrong with a name that no upstream has.
+    fn unknown(&self, name: &str) -> String {
+        let names: Vec<_> = self.names.iter().map(String::as_str).collect();
+        match (near(name, &names), &names[..]) {
+            (_, []) => {
+                format!("there is no upstream {name:?}: write one, as in [[upstream]] and below it name = {name:?}")
+            }
+            (Some(near), _) => format!("there is no upstream {name:?}; did you mean {near:?}?"),
+            (None, names) => format!("there is no upstream {name:?}; there are {}", names.join(", ")),
+        }
+    }
+
+    /// The files that are read again when they change.
+    pub(super) fn renewed_files(&self) -> Vec<PathBuf> {
+        self.renewed_files.clone()
+    }
+
+    /// All of them.
+    pub(super) fn into_upstreams(self) -> Vec<Upstream> {
+        let nameless = self.nameless.into_inner().into_values().map(|(_, upstream)| upstream);
+        self.named.into_values().chain(nameless).collect()
+    }
+}

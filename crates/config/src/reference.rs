@@ -1,0 +1,82 @@
+//! What can be in a settings file, for people: docs/settings.md, made of the schema.
+
+use std::fmt::Write;
+
+use serde_json::Value;
+
+use super::{
+    handlers::{RedirectTable, RespondTable, RewriteSettings},
+    schema,
+    shape::Shape,
+    sites::{RouteSettings, SiteSettings},
+};
+use crate::markdown::escaped;
+
+/// The whole text.
+pub(super) fn text() -> String {
+    let mut text = INTRODUCTION.replace("{SMALL}", SMALL.trim()).replace("{SITES}", SITES.trim());
+    text.push_str("\n## At the root\n\n");
+    for (heading, shape) in schema::of_root() {
+        push(&mut text, &format!("### {heading}"), &shape);
+    }
+    text.push_str("## `[[upstream]]`\n\nA group of servers that answer for this one.\n\n");
+    for (heading, shape) in schema::of_upstream() {
+        push(&mut text, &format!("### {heading}"), &shape);
+    }
+    push(&mut text, "## `[[site]]`", &Shape::of::<SiteSettings>());
+    text.push_str(
+        "A site has `app`, `files` or `proxy`, which are short for one route with the path `/*`, or `[[site.route]]`.\n\n",
+    );
+    push(&mut text, "## `[[site.route]]`", &Shape::of::<RouteSettings>());
+    text.push_str("And one of the following.\n\n");
+    push(&mut text, "### `rewrite`", &Shape::of::<RewriteSettings>());
+    push(&mut text, "### `redirect = { … }`", &Shape::of::<RedirectTable>());
+    push(&mut text, "### `respond = { … }`", &Shape::of::<RespondTable>());
+    text.push_str("### `files = { … }`\n\nWhat lies in a folder.\n\n");
+    for (heading, shape) in schema::of_files() {
+        push(&mut text, &format!("#### {heading}"), &shape);
+    }
+    text.push_str("### `app = { … }`\n\nWhat an application answers.\n\n");
+    for (heading, shape) in schema::of_app() {
+        push(&mut text, &format!("#### {heading}"), &shape);
+    }
+    text.push_str("### `proxy = { … }`\n\nWhat other servers answer: those of an `upstream`, or `servers`.\n\n");
+    for (heading, shape) in schema::of_proxy() {
+        push(&mut text, &format!("#### {heading}"), &shape);
+    }
+    text.truncate(text.trim_end().len());
+    text.push('\n');
+    text
+}
+
+/// A heading and the keys below it.
+fn push(text: &mut String, heading: &str, shape: &Shape) {
+    // A String takes everything.
+    let _ = write!(text, "{heading}\n\n");
+    for (key, schema) in &shape.properties {
+        let _ = write!(text, "**`{key}`**: {}\n\n", escaped(&value(schema)));
+        let description = schema.get("description").and_then(Value::as_str).unwrap_or_default();
+        let _ = write!(text, "{}\n\n", escaped(description));
+        if let Some(default) = schema.get("default").filter(|default| **default != Value::Bool(false)) {
+            let _ = write!(text, "Default: `{default}`.\n\n");
+        }
+    }
+}
+
+/// What is written there.
+fn value(schema: &Value) -> String {
+    let is = |name: &str| schema.get("type").is_some_and(|kind| kind == name);
+    if let Some(title) = schema.get("title").and_then(Value::as_str) {
+        return title.to_owned();
+    }
+    match schema.get("anyOf").and_then(Value::as_array).and_then(|choices| choices.first()) {
+        Some(first) => value(first),
+        None if is("boolean") => "true or false".to_owned(),
+        None if is("object") => r#"a table, as in { Name = "value" }"#.to_owned(),
+        None => "text in quotes".to_owned(),
+    }
+}
+
+const INTRODUCTION: &str = include_str!("introduction.md");
+const SMALL: &str = include_str!("../../../examples/serow.toml");
+const SITES: &str = include_str!("../../../examples/sites.toml");

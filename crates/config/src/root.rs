@@ -1,0 +1,117 @@
+//! The root of a settings file.
+
+use std::time::Duration;
+
+use clap::ValueEnum;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    account::AccountName,
+    sites::SiteTable,
+    tables::{FromTable, TableReading},
+    upstreams::UpstreamTable,
+};
+use crate::{
+    options::GeneralOptions,
+    values::{Span, choice},
+};
+
+/// The root, as it is written.
+#[derive(Debug)]
+pub(super) struct RootTable {
+    pub(super) account: AccountTable,
+    pub(super) sandbox: SandboxTable,
+    pub(super) reload: ReloadTable,
+    pub(super) general: GeneralOptions,
+    pub(super) upstreams: Vec<UpstreamTable>,
+    pub(super) sites: Vec<SiteTable>,
+}
+
+/// As whom the server serves.
+#[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default, rename_all = "kebab-case")]
+pub(super) struct AccountTable {
+    /// The user that the server becomes when it has opened its sockets and read its files: a name or a number [default:
+    /// the one who starts it]
+    ///
+    /// Only root can become another one. The user has to be allowed to read what is served.
+    pub(super) user: Option<AccountName>,
+
+    /// The group that the server becomes: a name or a number [default: those of the user]
+    pub(super) group: Option<AccountName>,
+}
+
+/// Which files the server can open.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(default, rename_all = "kebab-case")]
+pub(super) struct SandboxTable {
+    /// Whether the server restricts itself to the files that it needs, by Landlock, where the kernel has it.
+    ///
+    /// auto does, unless there are applications or the access log goes to a command, which need files of their own; serow
+    /// status says whether it does. off leaves the server all files that its user may open.
+    pub(super) sandbox: SandboxChoice,
+}
+
+impl Default for SandboxTable {
+    fn default() -> Self {
+        Self { sandbox: SandboxChoice::Auto }
+    }
+}
+
+/// Whether the server restricts itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SandboxChoice {
+    /// Where that is possible.
+    #[value(help = None)]
+    Auto,
+    /// Never.
+    #[value(help = None)]
+    Off,
+}
+
+choice!(SandboxChoice, "Sandbox");
+
+/// How generations follow one another.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(default, rename_all = "kebab-case")]
+pub(super) struct ReloadTable {
+    /// For what still runs in a generation that was replaced by a reload; then it is cut.
+    ///
+    /// Large downloads to slow clients take their time, and tunnels (WebSocket) may never end by themselves.
+    pub(super) reload_grace: Span,
+}
+
+impl Default for ReloadTable {
+    fn default() -> Self {
+        Self { reload_grace: Span(Duration::from_secs(3600)) }
+    }
+}
+
+impl FromTable for RootTable {
+    fn read(table: &mut TableReading<'_, '_>) -> Option<Self> {
+        let (account, sandbox, reload) = (table.settings(), table.settings(), table.settings());
+        let (listening, tls, http) = (table.settings(), table.settings(), table.settings());
+        let (logging, admin) = (table.settings(), table.settings());
+        let (limits, timeouts) = (table.settings(), table.settings());
+        let upstreams: Vec<_> = table.tables("upstream").into_iter().map(TableReading::read).collect();
+        let sites: Vec<_> = table.tables("site").into_iter().map(TableReading::read).collect();
+        let general = GeneralOptions {
+            listening: listening?,
+            tls: tls?,
+            http: http?,
+            logging: logging?,
+            admin: admin?,
+            limits: limits?,
+            timeouts: timeouts?,
+        };
+        Some(Self {
+            account: account?,
+            sandbox: sandbox?,
+            reload: reload?,
+            general,
+            upstreams: upstreams.into_iter().collect::<Option<_>>()?,
+            sites: sites.into_iter().collect::<Option<_>>()?,
+        })
+    }
+}

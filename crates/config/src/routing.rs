@@ -1,0 +1,203 @@
+//! What sites and routes mean.
+
+use std::{collections::BTreeMap, fmt::Display, path::Path, str::FromStr};
+
+use serow_files::Files;
+use serow_router::{
+    Action, FixedResponse, HeaderChanges, HostPattern, InvalidChange, InvalidRedirect, InvalidResponse, Methods,
+    Redirect, Route, Router, RouterError, Site,
+};
+
+use super::{
+    applications::{AppTable, Applications},
+    handlers::{FilesTable, HandlerTable, RedirectTable, RespondTable},
+    paths::resolved,
+    place::Place,
+    problem::{Problem, Problems},
+    proxying::Proxying,
+    route_handler::RouteHandler,
+    sites::{RouteTable, SiteContent, SiteTable},
+    upstreams::ProxyTable,
+};
+use crate::{
+    descriptor_shares::Shares,
+    settings::{SettingError, folder_settings},
+};
+
+/// Finds out what sites mean, and notes what means nothing.
+pub(super) struct Routing<'a> {
+    /// The folder of the settings file.
+    pub(super) folder: &'a Path,
+    /// How many files all folders together want to keep open, and may.
+    pub(super) wanted_files: usize,
+    pub(super) shares: Shares,
+    pub(super) proxying: &'a Proxying<'a>,
+    pub(super) applications: &'a Applications<'a>,
+    pub(super) problems: &'a Problems,
+}
+
+impl Routing<'_> {
+    /// The router; nothing where something is wrong.
+    pub(super) fn router(&self, table: Vec<SiteTable>) -> Option<Router<RouteHandler>> {
+        let places: Vec<_> = table.iter().map(SitePlaces::new).collect();
+        // All of them, so that all that is wrong is found.
+        let sites: Vec<_> = table.into_iter().map(|site| self.site(site)).collect();
+        let sites = sites.into_iter().collect::<Option<Vec<_>>>()?;
+        self.noted(Router::new(sites).map_err(|error| of_router(&error, &places)))
+    }
+
+    fn site(&self, table: SiteTable) -> Option<Site<RouteHandler>> {
+        let SiteTable { settings, content, place } = table;
+        let hosts = self.hosts(settings.hosts, &place.key("hosts"));
+        let headers = self.headers(&settings.headers, &place.key("headers"));
+        let routes = match content {
+            SiteContent::App(app) => self.everything(self.app(*app, &place.key("app")), &place),
+            SiteContent::Files(files) => self.everything(self.files(*files, &place.key("files")), &place),
+            SiteContent::Proxy(proxy) => self.everything(self.proxy(*proxy, &place.key("proxy")), &place),
+            SiteContent::Routes(routes) => {
+                let routes: Vec<_> = routes.into_iter().map(|route| self.route(route)).collect();
+                routes.into_iter().collect()
+            }
+        };
+        Some(Site { hosts: hosts?, headers: headers?, routes: routes? })
+    }
+
+    /// One route for all.
+    fn everything(&self, action: Option<Action<RouteHandler>>, place: &Place) -> Option<Vec<Route<RouteHandler>>> {
+        Some(vec![Route::new(self.text("/*", place)?, action?)])
+    }
+
+    fn hosts(&self, table: Option<Vec<String>>, place: &Place) -> Option<Vec<HostPattern>> {
+        let Some(table) = table else { return Some(Vec::new()) };
+        if table.is_empty() {
+            let text = "there is no host: name one, or leave the key out for all hosts that no other site has";
+            return self.noted(Err(Problem::of_value(place.clone(), text)));
+        }
+        let hosts = table.iter().enumerate();
+        let hosts: Vec<_> = hosts.map(|(number, host)| self.text(host, &place.element(number))).collect();
+        hosts.into_iter().collect()
+    }
+
+    fn route(&self, table: RouteTable) -> Option<Route<RouteHandler>> {
+        let RouteTable { settings, handler, place } = table;
+        let path = self.text(&settings.path, &place.key("path"));
+        let methods = self.methods(settings.methods, &place.key("methods"));
+        let headers = self.headers(&settings.headers, &place.key("headers"));
+        let action = match handler {
+            HandlerTable::App(app) => self.app(*app, &place.key("app")),
+            HandlerTable::Files(files) => self.files(*files, &place.key("files")),
+            HandlerTable::Proxy(proxy) => self.proxy(*proxy, &place.key("proxy")),
+            HandlerTable::Redirect(redirect) => self.redirect(&redirect, &place.key("redirect")),
+            HandlerTable::Respond(response) => self.respond(response, &place.key("respond")),
+            HandlerTable::Rewrite(table) => self.text(&table.rewrite, &place.key("rewrite")).map(Action::Rewrite),
+        };
+        Some(Route { path: path?, methods: methods?, headers: headers?, action: action? })
+    }
+
+    fn methods(&self, table: Option<Vec<String>>, place: &Place) -> Option<Methods> {
+        let Some(table) = table else { return Some(Methods::default()) };
+        if table.is_empty() {
+            let text = "there is no method: name one, or leave the key out for all";
+            return self.noted(Err(Problem::of_value(place.clone(), text)));
+        }
+        self.noted(Methods::new(table).map_err(|error| Problem::of_value(place.clone(), error.to_string())))
+    }
+
+    fn headers(&self, table: &BTreeMap<String, String>, place: &Place) -> Option<HeaderChanges> {
+        let problem = |error: InvalidChange| Problem::of_value(place.key(error.name), error.problem.to_string());
+        // Each alone first, so that all that is wrong is found.
+        let wrong = table.iter().filter_map(|field| HeaderChanges::new([field]).err().map(problem));
+        match wrong.map(|problem| self.problems.add(problem)).count() {
+            0 => self.noted(HeaderChanges::new(table).map_err(problem)),
+            _ => None,
+        }
+    }
+
+    fn redirect(&self, table: &RedirectTable, place: &Place) -> Option<Action<RouteHandler>> {
+        let redirect = Redirect::new(&table.to, table.status.0).map_err(|error| match error {
+            InvalidRedirect::Status => Problem::of_value(place.key("status"), error.to_string()),
+            _ => Problem::of_value(place.key("to"), format!("{:?}: {error}", table.to)),
+        });
+        self.noted(redirect).map(Action::Redirect)
+    }
+
+    fn respond(&self, table: RespondTable, place: &Place) -> Option<Action<RouteHandler>> {
+        let RespondTable { status, body, media_type } = table;
+        let response = FixedResponse::new(status.get() as u16).and_then(|response| match body {
+            Some(body) => response.with_body(body, &media_type),
+            None => Ok(response),
+        });
+        let problem = |error: InvalidResponse| {
+            let key = match error {
+                InvalidResponse::Status => "status",
+                InvalidResponse::Body => "body",
+                InvalidResponse::MediaType(_) => "type",
+            };
+            Problem::of_value(place.key(key), error.to_string())
+        };
+        self.noted(response.map_err(problem)).map(Action::Respond)
+    }
+
+    fn files(&self, table: FilesTable, place: &Place) -> Option<Action<RouteHandler>> {
+        let FilesTable { settings, folder } = table;
+        if settings.root.as_os_str().is_empty() {
+            let text = "the path is empty: name a folder; \".\" is that of this file";
+            return self.noted(Err(Problem::of_value(place.key("root"), text)));
+        }
+        let root = resolved(&settings.root, self.folder);
+        // Each folder gets its part of what may be kept open.
+        let wanted = folder.caching.cache_files.in_memory();
+        let cached_files = wanted.saturating_mul(self.shares.cached_files).checked_div(self.wanted_files).unwrap_or(0);
+        let of_setting_error = |found: SettingError| Problem::of_setting_error(place, found);
+        let settings = self.noted(folder_settings(folder, cached_files).map_err(of_setting_error))?;
+        let files = Files::with_settings(&root, settings).map_err(|error| match SettingError::of_folder(&error) {
+            Some(error) => of_setting_error(error),
+            None => Problem::of_value(place.key("root"), error.to_string()),
+        });
+        self.noted(files).map(|files| Action::Handle(RouteHandler::Files(files)))
+    }
+
+    fn proxy(&self, table: ProxyTable, place: &Place) -> Option<Action<RouteHandler>> {
+        self.proxying.proxy(table, place).map(|proxy| Action::Handle(RouteHandler::Proxy(proxy)))
+    }
+
+    fn app(&self, table: AppTable, place: &Place) -> Option<Action<RouteHandler>> {
+        let application = self.applications.application(table, place)?;
+        Some(Action::Handle(application.handler()))
+    }
+
+    /// A text that says what is wrong with it.
+    fn text<T: FromStr<Err: Display>>(&self, text: &str, place: &Place) -> Option<T> {
+        self.noted(text.parse().map_err(|error| Problem::of_value(place.clone(), format!("{text:?}: {error}"))))
+    }
+
+    fn noted<T>(&self, result: Result<T, Problem>) -> Option<T> {
+        result.map_err(|problem| self.problems.add(problem)).ok()
+    }
+}
+
+/// Where a site and its routes stand.
+struct SitePlaces {
+    site: Place,
+    routes: Vec<Place>,
+}
+
+impl SitePlaces {
+    fn new(site: &SiteTable) -> Self {
+        let routes = match &site.content {
+            SiteContent::App(_) | SiteContent::Files(_) | SiteContent::Proxy(_) => Vec::new(),
+            SiteContent::Routes(routes) => routes.iter().map(|route| route.place.clone()).collect(),
+        };
+        Self { site: site.place.clone(), routes }
+    }
+}
+
+/// What the router says of sites that contradict each other, where they stand.
+fn of_router(error: &RouterError, places: &[SitePlaces]) -> Problem {
+    let Some(places) = places.get(error.site()) else { return Problem::of_key(Place::default(), error.to_string()) };
+    let route = error.route().and_then(|route| places.routes.get(route));
+    match error {
+        RouterError::HostTwice { .. } => Problem::of_key(places.site.key("hosts"), error.to_string()),
+        _ => Problem::of_key(route.unwrap_or(&places.site).clone(), error.to_string()),
+    }
+}

@@ -1,0 +1,264 @@
+//! The settings file as a JSON schema, for editors; and for the reference, which is made of it.
+
+use serde_json::{Value, json};
+
+use super::{
+    applications::AppSettings,
+    handlers::{FilesSettings, HandlerTable, RedirectTable, RespondTable, RewriteSettings},
+    root::{AccountTable, ReloadTable, SandboxTable},
+    shape::Shape,
+    sites::{RouteSettings, SiteSettings},
+    upstreams::{ProxySettings, UpstreamSettings},
+};
+use crate::options::{
+    AdminOptions, ApplicationOptions, BalancingOptions, CachingOptions, ContentOptions, ForwardingOptions,
+    HealthOptions, HttpOptions, LimitOptions, ListeningOptions, LoggingOptions, RetryOptions, StickyOptions,
+    TimeoutOptions, TlsOptions, UpstreamConnectionOptions, UpstreamTimeoutOptions, UpstreamTlsOptions,
+};
+
+/// The schema of a settings file (JSON Schema, draft 2020-12).
+pub(super) fn schema() -> Value {
+    let site = Shape::of::<SiteSettings>()
+        .with("files", "The folder that the site serves: short for one route with the path /*.", files())
+        .with("app", "The application that answers for the site: short for one route with the path /*.", app())
+        .with("proxy", "Who answers for the site: short for one route with the path /*.", proxy())
+        .with("route", "What is answered under which path: the first route that fits counts.", list_of(route()));
+    let site = one_of(site.schema(), &["app", "files", "proxy", "route"]);
+    let mut root = together(of_root());
+    let upstream = together(of_upstream()).schema();
+    root = root.with("upstream", "Groups of servers that answer for this one, for `proxy`.", list_of(upstream));
+    root = root.with("site", "The sites: what is answered under which hosts.", list_of(site)).required("site");
+    let mut schema = root.schema();
+    if let Value::Object(schema) = &mut schema {
+        schema.insert("$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema"));
+        schema.insert("title".to_owned(), json!("The settings file of Serow"));
+        schema.sort_keys();
+    }
+    schema
+}
+
+/// What is at the root, beside the sites, under headings.
+pub(super) fn of_root() -> Vec<(String, Shape)> {
+    vec![
+        ("User".to_owned(), Shape::of::<AccountTable>()),
+        ("Sandbox".to_owned(), Shape::of::<SandboxTable>()),
+        ("Reloading".to_owned(), Shape::of::<ReloadTable>()),
+        Shape::of_options::<ListeningOptions>(),
+        Shape::of_options::<TlsOptions>(),
+        Shape::of_options::<HttpOptions>(),
+        Shape::of_options::<LoggingOptions>(),
+        Shape::of_options::<AdminOptions>(),
+        Shape::of_options::<LimitOptions>(),
+        Shape::of_options::<TimeoutOptions>(),
+    ]
+}
+
+/// What is in an `[[upstream]]`, under headings.
+pub(super) fn of_upstream() -> Vec<(String, Shape)> {
+    vec![
+        ("Servers".to_owned(), Shape::of::<UpstreamSettings>()),
+        Shape::of_options::<BalancingOptions>(),
+        Shape::of_options::<StickyOptions>(),
+        Shape::of_options::<UpstreamTimeoutOptions>(),
+        Shape::of_options::<UpstreamConnectionOptions>(),
+        Shape::of_options::<UpstreamTlsOptions>(),
+        Shape::of_options::<RetryOptions>(),
+        Shape::of_options::<HealthOptions>(),
+    ]
+}
+
+/// What is in a table `proxy`, under headings.
+pub(super) fn of_proxy() -> Vec<(String, Shape)> {
+    vec![("Servers".to_owned(), Shape::of::<ProxySettings>()), Shape::of_options::<ForwardingOptions>()]
+}
+
+/// What is in a table `app`, under headings.
+pub(super) fn of_app() -> Vec<(String, Shape)> {
+    vec![
+        ("Application".to_owned(), Shape::of::<AppSettings>()),
+        ("Workers".to_owned(), Shape::of_options::<ApplicationOptions>().1),
+    ]
+}
+
+/// What is in a table `files`, under headings.
+pub(super) fn of_files() -> Vec<(String, Shape)> {
+    vec![
+        ("Folder".to_owned(), Shape::of::<FilesSettings>()),
+        Shape::of_options::<ContentOptions>(),
+        Shape::of_options::<CachingOptions>(),
+    ]
+}
+
+fn together(groups: Vec<(String, Shape)>) -> Shape {
+    groups.into_iter().fold(Shape::default(), |all, (_, shape)| all.and(shape))
+}
+
+fn files() -> Value {
+    together(of_files()).schema()
+}
+
+fn proxy() -> Value {
+    one_of(together(of_proxy()).schema(), &["upstream", "servers"])
+}
+
+fn app() -> Value {
+    together(of_app()).schema()
+}
+
+fn route() -> Value {
+    let route = Shape::of::<RouteSettings>()
+        .with("files", "Answers with what lies in a folder.", files())
+        .with("app", "Answers with what an application answers.", app())
+        .with("proxy", "Answers with what other servers answer.", proxy())
+        .with("redirect", "Sends the client elsewhere.", Shape::of::<RedirectTable>().schema())
+        .with("respond", "Answers always the same.", Shape::of::<RespondTable>().schema())
+        .and(Shape::of::<RewriteSettings>().optional());
+    one_of(route.schema(), &HandlerTable::KEYS)
+}
+
+fn list_of(table: Value) -> Value {
+    json!({ "type": "array", "items": table })
+}
+
+/// A table that has exactly one of some keys.
+fn one_of(mut table: Value, keys: &[&str]) -> Value {
+    if let Value::Object(table) = &mut table {
+        let choices: Vec<_> = keys.iter().map(|key| json!({ "required": [key] })).collect();
+        table.insert("oneOf".to_owned(), Value::Array(choices));
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use serde_json::Map;
+    use toml::de::DeValue;
+
+    use super::*;
+    use crate::{
+        applications::AppTable,
+        document::{Document, Table, Value as TomlValue},
+        explanation,
+        handlers::FilesTable,
+        root::RootTable,
+        root_table,
+        sites::{RouteTable, SiteTable},
+        tables::FromTable,
+        upstreams::{ProxyTable, UpstreamTable},
+    };
+
+    fn list<'t>(table: &'t Table<'t>, key: &str) -> Vec<&'t Table<'t>> {
+        let values = table.get(key).and_then(|value| value.get_ref().as_array());
+        values.into_iter().flat_map(|values| values.iter()).filter_map(|value| value.get_ref().as_table()).collect()
+    }
+
+    fn below<'t>(table: &'t Table<'t>, key: &str) -> Option<&'t Table<'t>> {
+        table.get(key)?.get_ref().as_table()
+    }
+
+    fn json(value: &TomlValue<'_>) -> Value {
+        match value.get_ref() {
+            DeValue::String(text) => json!(text),
+            DeValue::Integer(number) => json!(number.as_str().parse::<i64>().ok()),
+            DeValue::Boolean(value) => json!(value),
+            DeValue::Array(values) => values.iter().map(json).collect(),
+            other => panic!("no default is like this: {other:?}"),
+        }
+    }
+
+    const SITE: &str = "/properties/site/items/properties";
+    const ROUTE: &str = "/properties/site/items/properties/route/items/properties";
+
+    fn properties(pointer: &str) -> Map<String, Value> {
+        match schema().pointer(pointer) {
+            Some(Value::Object(properties)) => properties.clone(),
+            other => panic!("{pointer}: {other:?}"),
+        }
+    }
+
+    /// The keys of a kind of table: as the schema has them, and as the reader does.
+    fn kinds() -> Vec<(String, Vec<&'static str>)> {
+        vec![
+            ("/properties".to_owned(), RootTable::keys()),
+            ("/properties/upstream/items/properties".to_owned(), UpstreamTable::keys()),
+            (SITE.to_owned(), SiteTable::keys()),
+            (format!("{SITE}/app/properties"), AppTable::keys()),
+            (format!("{SITE}/files/properties"), FilesTable::keys()),
+            (format!("{SITE}/proxy/properties"), ProxyTable::keys()),
+            (ROUTE.to_owned(), RouteTable::keys()),
+            (format!("{ROUTE}/app/properties"), AppTable::keys()),
+            (format!("{ROUTE}/files/properties"), FilesTable::keys()),
+            (format!("{ROUTE}/proxy/properties"), ProxyTable::keys()),
+            (format!("{ROUTE}/redirect/properties"), RedirectTable::keys()),
+            (format!("{ROUTE}/respond/properties"), RespondTable::keys()),
+        ]
+    }
+
+    #[test]
+    fn schema_and_reader_know_the_same_keys() {
+        for (pointer, keys) in kinds() {
+            let properties = properties(&pointer);
+            let in_schema: BTreeSet<&str> = properties.keys().map(String::as_str).collect();
+            assert_eq!(in_schema, keys.into_iter().collect(), "{pointer}");
+        }
+    }
+
+    #[test]
+    fn every_key_is_explained() {
+        for (pointer, _) in kinds() {
+            for (key, schema) in properties(&pointer) {
+                let description = schema.get("description").and_then(Value::as_str).unwrap_or_default();
+                assert!(description.ends_with('.'), "{pointer} {key}: {description:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_defaults_of_the_schema_change_nothing() {
+        let written_out = |pointer: &str, separator: &str| {
+            let defaults = properties(pointer).into_iter().filter_map(|(key, mut schema)| {
+                let default = schema.get_mut("default")?.take();
+                Some(format!("{key} = {default}"))
+            });
+            defaults.collect::<Vec<_>>().join(separator)
+        };
+        let files = format!("{SITE}/files/properties");
+        let text = format!(
+            "{}\n[[site]]\nfiles = {{ root = \".\", {} }}\n",
+            written_out("/properties", "\n"),
+            written_out(&files, ", ")
+        );
+        assert!(text.matches(" = ").count() > 25, "{text}");
+        let explanation = root_table(&text).map(|table| explanation::of(&table));
+        assert_eq!(explanation.as_deref(), Ok("\n[[site]]\nfiles = { root = \".\" }\n"), "{text}");
+    }
+
+    #[test]
+    fn the_complete_example_has_every_key_and_its_default() {
+        let text = include_str!("../../../examples/complete.toml");
+        let document = Document::parse(text).unwrap_or_else(|errors| panic!("{errors:?}"));
+        let sites = list(document.root(), "site");
+        let routes: Vec<_> = sites.iter().flat_map(|site| list(site, "route")).collect();
+        let of_routes = |key| routes.iter().filter_map(|route| below(route, key)).collect::<Vec<_>>();
+        let (files, redirects, responses) = (of_routes("files"), of_routes("redirect"), of_routes("respond"));
+        let of_sites = |key| sites.iter().filter_map(|site| below(site, key)).collect::<Vec<_>>();
+        let proxies = [of_sites("proxy"), of_routes("proxy")].concat();
+        let applications = [of_sites("app"), of_routes("app")].concat();
+        let (root, upstreams) = (vec![document.root()], list(document.root(), "upstream"));
+        let below_site = [applications.clone(), files.clone(), proxies.clone()];
+        let below_route = [applications, files, proxies, redirects, responses];
+        let tables = [root, upstreams, sites].into_iter().chain(below_site).chain([routes]).chain(below_route);
+        for ((pointer, keys), tables) in kinds().into_iter().zip(tables) {
+            let known: BTreeSet<_> = tables.iter().flat_map(|table| table.keys()).map(|key| &**key.get_ref()).collect();
+            assert_eq!(known, keys.into_iter().collect(), "{pointer}");
+            for (key, schema) in properties(&pointer) {
+                let Some(default) = schema.get("default") else { continue };
+                let values: Vec<_> = tables.iter().filter_map(|table| table.get(key.as_str())).map(json).collect();
+                let is_default = |value: &Value| value == default || json!([value]) == *default;
+                assert!(values.iter().any(is_default), "{key} is {values:?} in place of {default}");
+            }
+        }
+    }
+}

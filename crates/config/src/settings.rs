@@ -1,0 +1,213 @@
+//! What options mean: the settings of the parts, checked. This is the only place that sees both, for a command line and
+//! for a settings file alike.
+
+mod application;
+mod check;
+mod folder;
+mod listeners;
+mod process;
+mod program;
+mod proxy;
+mod running;
+mod setting_error;
+mod tls;
+mod upstream;
+
+use std::time::Duration;
+
+use serow::{Address, Limits, ListenOptions, ProxyProtocol, Server, Timeouts, Versions};
+use serow_access_log::{Destination, Format};
+use tracing::level_filters::LevelFilter;
+
+use self::tls::tls_settings;
+pub(crate) use self::tls::{renewed_files, unusable_files};
+pub use self::{
+    application::application,
+    folder::folder_settings,
+    listeners::{ListenerSettings, Purpose},
+    process::ApplicationHost,
+    program::program,
+    proxy::{forwarding_settings, reads_attempts},
+    setting_error::{SettingError, in_options},
+    tls::{Encryption, Redirected},
+    upstream::upstream_settings,
+};
+use crate::{
+    admin_token,
+    descriptor_shares::Shares,
+    options::{
+        AdminOptions, GeneralOptions, HttpOptions, LevelChoice, LimitOptions, ListeningOptions, LogDestination,
+        LoggingOptions, TimeoutOptions, VersionsOfHttp,
+    },
+    values::AdminAddress,
+};
+
+/// How a server serves, whatever it serves.
+pub struct ServerSettings {
+    /// Its listeners.
+    pub listeners: Vec<ListenerSettings>,
+    /// The options of its sockets.
+    pub listen_options: ListenOptions,
+    /// Everything else, except for the listeners.
+    pub server: Server,
+    /// What TLS needs, if there is TLS.
+    pub encryption: Option<Encryption>,
+    /// The address of the admin endpoint, if there is one.
+    pub admin: Option<AdminAddress>,
+    /// The token that changes over TCP need there.
+    pub admin_token: Option<String>,
+    /// The access log, if there is one.
+    pub access_log: Option<(Destination, Format)>,
+    /// The log verbosity.
+    pub level: LevelFilter,
+    /// How many threads serve.
+    pub workers: usize,
+    /// How long requests in flight may take after the server begins to stop.
+    pub grace: Duration,
+    /// Bytes of disk that bodies of requests may take together.
+    pub max_spool: u64,
+}
+
+impl ServerSettings {
+    /// Finds out what these options mean together.
+    ///
+    /// # Errors
+    ///
+    /// An option is invalid, alone or together with others.
+    pub fn new(options: GeneralOptions, shares: Shares) -> Result<Self, SettingError> {
+        let GeneralOptions { listening, tls, http, logging, admin, limits, timeouts } = options;
+        let tls_settings = tls_settings(&tls)?;
+        let (listeners, redirected) = listeners::listeners(&listening, &tls, tls_settings.is_some())?;
+        listeners::refuse_duplicates(&listeners, admin.admin.as_ref().map(|address| &address.0))?;
+        let encryption = tls_settings.as_ref().map(|settings| Encryption {
+            fingerprint: settings.fingerprint(),
+            date_problems: settings.date_problems(),
+            strict_transport: tls.hsts.map(|span| span.0),
+            redirected,
+        });
+        let admin_token = self::admin_token(&admin)?;
+        let workers = workers(&listening);
+        let listen_options = listen_options(&listening);
+        let server = Server::new().workers(workers).listen_options(listen_options.clone());
+        let server = server.proxy_protocol(proxy_protocol(&listening));
+        let server = server.limits(self::limits(&limits, shares)).timeouts(self::timeouts(&timeouts));
+        let server = server.versions(versions(&http)).pacing(http.pacing.0);
+        Ok(Self {
+            listeners,
+            listen_options,
+            server: match tls_settings {
+                Some(settings) => server.tls(settings),
+                None => server,
+            },
+            encryption,
+            admin: admin.admin,
+            admin_token,
+            level: level(logging.log_level),
+            access_log: access_log(logging),
+            workers,
+            grace: timeouts.grace.0,
+            max_spool: limits.max_spool.0,
+        })
+    }
+}
+
+/// Divides the descriptors of the process, if so many files are to be cached.
+pub fn shares(listening: &ListeningOptions, cached_files: usize) -> Shares {
+    Shares::new(workers(listening), cached_files)
+}
+
+fn workers(options: &ListeningOptions) -> usize {
+    let available = || std::thread::available_parallelism().map_or(1, usize::from);
+    options.workers.map_or_else(available, |workers| workers.in_memory())
+}
+
+fn listen_options(options: &ListeningOptions) -> ListenOptions {
+    ListenOptions {
+        backlog: options.backlog.get(),
+        share: options.reuse_port,
+        unix_mode: options.unix_mode.map(|mode| mode.0),
+    }
+}
+
+fn proxy_protocol(options: &ListeningOptions) -> ProxyProtocol {
+    if options.proxy_protocol { ProxyProtocol::Required } else { ProxyProtocol::Off }
+}
+
+fn versions(options: &HttpOptions) -> Versions {
+    match options.http {
+        VersionsOfHttp::Both => Versions::Both,
+        VersionsOfHttp::Http1 => Versions::Http1,
+        VersionsOfHttp::Http2 => Versions::Http2,
+    }
+}
+
+fn limits(options: &LimitOptions, shares: Shares) -> Limits {
+    Limits {
+        connections: options.max_connections.map_or(shares.connections, |most| most.in_memory()),
+        body: options.max_body.0,
+        head: options.max_head.in_memory(),
+        fields: options.max_fields.in_memory(),
+        target: options.max_target.in_memory(),
+    }
+}
+
+fn timeouts(options: &TimeoutOptions) -> Timeouts {
+    Timeouts {
+        head: options.head_timeout.0,
+        idle: options.idle_timeout.0,
+        body: options.body_timeout.0,
+        grace: options.grace.0,
+    }
+}
+
+/// The token of a file, for a port.
+fn admin_token(options: &AdminOptions) -> Result<Option<String>, SettingError> {
+    let Some(file) = &options.admin_token_file else { return Ok(None) };
+    let refuse = |text: String| Err(SettingError::new("admin-token-file", text));
+    match options.admin.as_ref().map(|address| &address.0) {
+        None => refuse("`admin-token-file` needs `admin`: write a port there, as in 127.0.0.1:9901".to_owned()),
+        Some(Address::Tcp(_)) => match admin_token::read(file) {
+            Ok(token) => Ok(Some(token)),
+            Err(reason) => refuse(format!("`admin-token-file`: {reason}")),
+        },
+        Some(address) => refuse(format!("`admin-token-file` is for a port: {address} needs no token, leave it out")),
+    }
+}
+
+fn access_log(options: LoggingOptions) -> Option<(Destination, Format)> {
+    match options.access_log {
+        LogDestination::Off => None,
+        LogDestination::To(destination) => Some((destination, options.access_log_format.0)),
+    }
+}
+
+fn level(options: LevelChoice) -> LevelFilter {
+    match options {
+        LevelChoice::Off => LevelFilter::OFF,
+        LevelChoice::Error => LevelFilter::ERROR,
+        LevelChoice::Warn => LevelFilter::WARN,
+        LevelChoice::Info => LevelFilter::INFO,
+        LevelChoice::Debug => LevelFilter::DEBUG,
+        LevelChoice::Trace => LevelFilter::TRACE,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serow_proxy::SpoolSpace;
+
+    use super::*;
+    use crate::options::without_options;
+
+    /// Of a process that may open as many as it likes.
+    const ALL: Shares = Shares { connections: 0, cached_files: 128 };
+
+    #[test]
+    fn without_options_the_parts_have_their_own_defaults() {
+        let options: GeneralOptions = without_options();
+        assert_eq!(limits(&options.limits, ALL), Limits::default());
+        assert_eq!(timeouts(&options.timeouts), Timeouts::default());
+        assert_eq!(options.limits.max_spool.0, SpoolSpace::default().limit());
+        assert_eq!(options.listening.backlog.get(), ListenOptions::default().backlog);
+    }
+}

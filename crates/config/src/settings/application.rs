@@ -1,0 +1,196 @@
+//! How an application is run.
+
+use std::{
+    ffi::OsStr,
+    num::NonZero,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use serow_apps::{ApplicationSettings, Interface, Interpreter, Program, WebSocketSettings};
+
+use super::{SettingError, process::ApplicationHost, running::run_as_written};
+use crate::{
+    application::Application,
+    options::{ApplicationOptions, BindChoice, InterfaceChoice},
+    values::{Count, Size},
+};
+
+/// This application, which so many threads ask; workers that leave may take so long to end.
+pub fn application(
+    name: String,
+    application: &OsStr,
+    options: ApplicationOptions,
+    threads: usize,
+    grace: Duration,
+    host: &ApplicationHost,
+) -> Result<Application, SettingError> {
+    let of_programs = [
+        ("bind", options.bind != BindChoice::Port),
+        ("check-path", options.check_path.is_some()),
+        ("underscores-in-headers", options.underscores_in_headers),
+    ];
+    for (key, is_given) in of_programs {
+        if is_given {
+            let text = format!("`{key}` is for programs that serve HTTP themselves: leave it out");
+            return Err(SettingError::new(key, text));
+        }
+    }
+    let (interface, folder, application) = find(application, &options)?;
+    let interpreter = match &options.interpreter {
+        Some(words) if words.trim().is_empty() => {
+            return Err(SettingError::new("interpreter", "`interpreter` is empty: write a command, as in ruby"));
+        }
+        Some(words) => Interpreter::from_command(words.split_whitespace()),
+        None => Interpreter::of(interface, &folder),
+    };
+    let program = Program { interface, application, interpreter };
+    if options.out_of_band_gc.is_some() && interface != Interface::Rack {
+        let text = "`out-of-band-gc` is for Ruby only: leave it out";
+        return Err(SettingError::new("out-of-band-gc", text));
+    }
+    if !options.refork_after.is_empty() {
+        refuse_reforking(&options, interface)?;
+    }
+    let mut settings = ApplicationSettings::new(name, program, folder);
+    settings.run.processes = NonZero::new(threads).unwrap_or(NonZero::<usize>::MIN);
+    run_as_written(&mut settings.run, &options, grace, host)?;
+    if let Some(threads) = options.threads {
+        settings.concurrency = NonZero::new(threads.in_memory()).unwrap_or(NonZero::<usize>::MIN);
+    }
+    if let Some(root) = &options.root_path {
+        settings.root_path = root_path(root)?;
+    }
+    settings.detects_asgi = options.interface == InterfaceChoice::Auto;
+    settings.preload = options.preload;
+    settings.out_of_band_gc = options.out_of_band_gc.map(Count::get);
+    settings.refork_after = options.refork_after.iter().map(|count| count.get().into()).collect();
+    settings.websocket = websocket(&options, interface)?;
+    settings.development = options.dev;
+    Ok(Application::Bridged(serow_apps::Application::new(settings, threads)))
+}
+
+/// A path without an end slash; `/` is none. What is no plain path could not be compared with those of requests.
+fn root_path(options: &str) -> Result<String, SettingError> {
+    let root = options.trim_end_matches('/');
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
+    match (root.is_empty() || root.starts_with('/')) && !root.contains("//") && root.bytes().all(is_plain) {
+        true => Ok(root.to_owned()),
+        false => {
+            let text =
+                format!("`root-path`: {options:?} is not a path of letters, digits and -._~: write one as in /shop");
+            Err(SettingError::new("root-path", text))
+        }
+    }
+}
+
+/// How WebSockets are carried, where the interface has such.
+fn websocket(options: &ApplicationOptions, interface: Interface) -> Result<WebSocketSettings, SettingError> {
+    let given = [("websocket-ping", options.websocket_ping.is_some()), ("max-message", options.max_message.is_some())];
+    if let Some((key, _)) = given.into_iter().find(|(_, is_given)| *is_given && interface != Interface::Asgi) {
+        return Err(SettingError::new(key, format!("`{key}` is for ASGI's WebSockets only: leave it out")));
+    }
+    let usual = WebSocketSettings::default();
+    Ok(WebSocketSettings {
+        ping: options.websocket_ping.map_or(usual.ping, |ping| ping.0),
+        message: options.max_message.map_or(usual.message, Size::in_memory),
+    })
+}
+
+/// Where workers cannot be forked anew.
+fn refuse_reforking(options: &ApplicationOptions, interface: Interface) -> Result<(), SettingError> {
+    let text = match interface {
+        Interface::Rack if !options.preload => "`refork-after` needs `preload`: write both, or none",
+        Interface::Rack if options.threads.is_some_and(|threads| threads.get() > 1) => {
+            "`refork-after` is for one request at a time: leave out `threads`, since a fork takes one thread along only"
+        }
+        Interface::Rack => return Ok(()),
+        _ => "`refork-after` is for Ruby only: leave it out",
+    };
+    Err(SettingError::new("refork-after", text))
+}
+
+/// What a name says of the interface. By Django's custom, a project has a module named for each of Python's.
+fn interface_by_name(text: &str) -> Option<Interface> {
+    match text.rsplit_once('.') {
+        Some((_, "ru")) => return Some(Interface::Rack),
+        Some((_, "psgi")) => return Some(Interface::Psgi),
+        _ => {}
+    }
+    let place = text.split_once(':').map_or(text, |(place, _)| place);
+    let module = place.strip_suffix(".py").unwrap_or(place);
+    match module.rsplit(['.', '/']).next() {
+        Some("asgi") => Some(Interface::Asgi),
+        Some("wsgi") => Some(Interface::Wsgi),
+        _ => (place != text || module != place).then_some(Interface::Wsgi),
+    }
+}
+
+/// By which interface, in which folder, and by which name there the application is called.
+fn find(application: &OsStr, options: &ApplicationOptions) -> Result<(Interface, PathBuf, String), SettingError> {
+    let wrong = |text: String| SettingError::new("application", text);
+    let Some(text) = application.to_str() else {
+        return Err(wrong(format!("`application` {application:?} is not written in UTF-8: rename the file")));
+    };
+    let interface = match (options.interface, interface_by_name(text)) {
+        (InterfaceChoice::Rack, _) => Interface::Rack,
+        (InterfaceChoice::Psgi, _) => Interface::Psgi,
+        (InterfaceChoice::Wsgi, _) => Interface::Wsgi,
+        (InterfaceChoice::Asgi, _) => Interface::Asgi,
+        (InterfaceChoice::Auto, Some(interface)) => interface,
+        (InterfaceChoice::Auto, None) => {
+            return Err(wrong(format!(
+                "the interface of `application` {text:?} is unknown: name config.ru, app.psgi or module:callable, or write `interface`"
+            )));
+        }
+    };
+    let is_module = matches!(interface, Interface::Wsgi | Interface::Asgi) && !text.ends_with(".py");
+    let path = Path::new(text);
+    let folder_of_file = if is_module { Path::new("") } else { path.parent().unwrap_or(Path::new("")) };
+    let folder = options.chdir.clone().unwrap_or_else(|| folder_of_file.to_owned());
+    let folder = std::path::absolute(if folder.as_os_str().is_empty() { Path::new(".") } else { &folder })
+        .and_then(|folder| folder.canonicalize())
+        .map_err(|error| {
+            SettingError::new("chdir", format!("the folder {} cannot be used: {error}", folder.display()))
+        })?;
+    if is_module {
+        return Ok((interface, folder, text.to_owned()));
+    }
+    let file = path.canonicalize().map_err(|error| wrong(format!("`application` {text:?} cannot be read: {error}")))?;
+    if file.is_dir() {
+        return Err(wrong(format!("`application` {text:?} is a folder: name the file in it")));
+    }
+    // By the name it was given, where that is in the folder: people know it by that in backtraces.
+    let name = file.strip_prefix(&folder).unwrap_or(&file);
+    Ok((interface, folder, name.to_string_lossy().into_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_say_which_interface() {
+        let cases = [
+            ("config.ru", Some(Interface::Rack)),
+            ("a.asgi/config.ru", Some(Interface::Rack)),
+            ("site/app.psgi", Some(Interface::Psgi)),
+            ("main:app", Some(Interface::Wsgi)),
+            ("main:make(\"a.asgi\")", Some(Interface::Wsgi)),
+            ("main.py", Some(Interface::Wsgi)),
+            ("site/main.py:app", Some(Interface::Wsgi)),
+            ("project.wsgi", Some(Interface::Wsgi)),
+            ("project.wsgi:application", Some(Interface::Wsgi)),
+            ("project.asgi", Some(Interface::Asgi)),
+            ("project.asgi:application", Some(Interface::Asgi)),
+            ("project/asgi.py", Some(Interface::Asgi)),
+            ("asgi.py:app", Some(Interface::Asgi)),
+            ("myasgi:app", Some(Interface::Wsgi)),
+            ("main", None),
+            ("server.js", None),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(interface_by_name(name), expected, "{name}");
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! How a folder is served.
+
+use serow_files::{
+    CacheLimits, Compression, FilesSettings, Freshness, FreshnessRule, Hidden, Listing, Pattern, Rewrite, Symlinks,
+};
+
+use super::SettingError;
+use crate::options::{CachingOptions, ContentOptions, FolderOptions, ListingChoice, SymlinksChoice};
+
+/// How a folder is served, where so many of its files may be kept open.
+pub fn folder_settings(options: FolderOptions, cached_files: usize) -> Result<FilesSettings, SettingError> {
+    let FolderOptions { content, caching } = options;
+    Ok(FilesSettings {
+        compression: compression(&content),
+        cache: cache(&caching, cached_files),
+        freshness: freshness(caching)?,
+        index: content.index,
+        listing: match content.listing {
+            ListingChoice::On => Listing::Negotiated,
+            ListingChoice::Off => Listing::Off,
+            ListingChoice::Html => Listing::Html,
+            ListingChoice::Json => Listing::Json,
+        },
+        listing_limit: content.listing_limit.in_memory(),
+        media_types: content.media_type.into_iter().map(|rule| (rule.ending, rule.media_type)).collect(),
+        default_media_type: content.default_type,
+        precompressed: content.precompressed.or(FilesSettings::default().precompressed),
+        rewrite: content.rewrite.iter().map(|rule| Rewrite::new(&rule.from, &rule.to)).collect(),
+        fallback: content.spa,
+        not_found: content.not_found,
+        hidden: if content.hidden { Hidden::Serve } else { Hidden::Refuse },
+        symlinks: match content.symlinks {
+            SymlinksChoice::Within => Symlinks::WithinRoot,
+            SymlinksChoice::None => Symlinks::Refuse,
+        },
+        zero_copy: content.sendfile.is_on(),
+    })
+}
+
+fn compression(options: &ContentOptions) -> Option<Compression> {
+    let (smallest, largest) = (options.compress_smallest.0, options.compress_largest.0);
+    let defaults = Compression::default();
+    let codings = options.compress.clone().or(defaults.codings);
+    (!codings.is_empty()).then_some(Compression { codings, smallest, largest, ..defaults })
+}
+
+fn cache(options: &CachingOptions, cached_files: usize) -> CacheLimits {
+    CacheLimits {
+        entries: options.cache_entries.in_memory(),
+        open_files: cached_files,
+        bytes: options.cache_memory.in_memory(),
+        body: options.cache_largest.0,
+    }
+}
+
+/// Rules with a pattern first, in their order, those in words before those in durations; then the one without.
+fn freshness(options: CachingOptions) -> Result<Vec<FreshnessRule>, SettingError> {
+    let in_words = options.cache_control.into_iter().map(|rule| (rule.pattern, Freshness::Directives(rule.directives)));
+    let durations = options.expires.into_iter().map(|rule| (rule.pattern, Freshness::For(rule.span.0)));
+    let (mut rules, mut without_pattern) = (Vec::new(), Vec::new());
+    for (pattern, freshness) in in_words.chain(durations) {
+        match pattern {
+            Some(pattern) => rules.push(FreshnessRule { pattern: Pattern::new(&pattern), freshness }),
+            None => without_pattern.push(FreshnessRule { pattern: Pattern::new("*"), freshness }),
+        }
+    }
+    if without_pattern.len() > 1 {
+        let text = "`expires` and `cache-control`: only one may be without a pattern, since it is for all other paths";
+        return Err(SettingError::new("expires", text));
+    }
+    rules.append(&mut without_pattern);
+    Ok(rules)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use clap::{Args, Command, FromArgMatches};
+
+    use super::*;
+
+    fn options(arguments: &[&str]) -> FolderOptions {
+        let command = FolderOptions::augment_args(Command::new("serow").no_binary_name(true));
+        FolderOptions::from_arg_matches(&command.get_matches_from(arguments)).unwrap()
+    }
+
+    #[test]
+    fn without_options_the_files_have_their_own_defaults() {
+        // A newcomer wants to see what is in the folder; whoever builds a site with the library does not.
+        let expected = FilesSettings { listing: Listing::Negotiated, ..FilesSettings::default() };
+        let settings = folder_settings(options(&[]), 128).unwrap();
+        assert_eq!(format!("{settings:?}"), format!("{expected:?}"));
+    }
+
+    #[test]
+    fn rules_without_a_pattern_come_last() {
+        let rule = |pattern, freshness| FreshnessRule { pattern: Pattern::new(pattern), freshness };
+        let words = ["--expires=1h", "--expires=*.css=2h", "--cache-control=*.js=no-cache", "--expires=/a/*=3h"];
+        let expected = [
+            rule("*.js", Freshness::Directives("no-cache".to_owned())),
+            rule("*.css", Freshness::For(Duration::from_secs(7200))),
+            rule("/a/*", Freshness::For(Duration::from_secs(10_800))),
+            rule("*", Freshness::For(Duration::from_secs(3600))),
+        ];
+        assert_eq!(freshness(options(&words).caching).unwrap(), expected);
+        let twice = freshness(options(&["--expires=1h", "--cache-control=no-cache"]).caching);
+        assert!(twice.unwrap_err().text.contains("only one"));
+    }
+}

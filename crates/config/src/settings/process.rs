@@ -1,0 +1,16 @@
+//! What applications take from the process that runs them.
+
+use std::ffi::OsString;
+
+use serow_apps::Output;
+
+/// What applications take from the process that runs them. It is not in the settings; the program that reads them provides it.
+#[derive(Clone, Debug, Default)]
+pub struct ApplicationHost {
+    /// The command that a program and its arguments are appended to: it starts the program and ends it with this process.
+    pub launcher: Vec<OsString>,
+    /// Where the lines go that workers and programs write on their standard output and error.
+    pub output: Output,
+    /// How many files the processes may have open (the soft limit), where it differs from the limit of this process.
+    pub open_files: Option<u64>,
+}

@@ -1,0 +1,67 @@
+//! How requests are handed to other servers.
+
+use serow_proxy::{BufferSettings, FieldNames, Forwarded, ForwardedFields, ForwardingSettings};
+use serow_router::HeaderChanges;
+
+use super::SettingError;
+use crate::{
+    options::{ForwardedChoice, ForwardingOptions, LogDestination, LoggingOptions},
+    values::Field,
+};
+
+/// Whether there is an access log that says which servers were asked.
+pub fn reads_attempts(options: &LoggingOptions) -> bool {
+    options.access_log != LogDestination::Off && options.access_log_format.0.reads_attempts()
+}
+
+/// How requests are changed on their way.
+pub fn forwarding_settings(options: ForwardingOptions) -> Result<ForwardingSettings, SettingError> {
+    let ForwardingOptions {
+        host,
+        strip_prefix,
+        add_prefix,
+        forwarded,
+        trust,
+        underscores_in_headers,
+        set_header,
+        set_response_header,
+        buffer_requests,
+    } = options;
+    let trusted = trust.into_iter().map(|network| network.0).collect();
+    let fields = match forwarded {
+        ForwardedChoice::X => ForwardedFields::X,
+        ForwardedChoice::Standard => ForwardedFields::Standard,
+        ForwardedChoice::Both => ForwardedFields::Both,
+        ForwardedChoice::Off => ForwardedFields::Off,
+    };
+    if let Some(number) = set_header.iter().position(|field| field.name.eq_ignore_ascii_case("host")) {
+        let text = "`set-header` cannot set Host: use `host`";
+        return Err(SettingError::new("set-header", text).of_element(number));
+    }
+    Ok(ForwardingSettings {
+        host: host.0,
+        strip_prefix: strip_prefix.map(|prefix| prefix.0),
+        add_prefix: add_prefix.map(|prefix| prefix.0),
+        forwarded: Forwarded { fields, trusted },
+        field_names: field_names(underscores_in_headers),
+        request_headers: fields_to_set("set-header", set_header)?,
+        response_headers: fields_to_set("set-response-header", set_response_header)?,
+        buffering: buffer_requests.then(BufferSettings::default),
+        ..ForwardingSettings::default()
+    })
+}
+
+/// Which names fields of requests may have.
+pub(super) fn field_names(underscores_in_headers: bool) -> FieldNames {
+    if underscores_in_headers { FieldNames::Any } else { FieldNames::Unambiguous }
+}
+
+/// Fields that may be set.
+fn fields_to_set(key: &'static str, fields: Vec<Field>) -> Result<Vec<(String, String)>, SettingError> {
+    for (number, Field { name, value }) in fields.iter().enumerate() {
+        let others = fields.iter().take(number).map(|field| (&field.name, &field.value));
+        HeaderChanges::new(others.chain([(name, value)]))
+            .map_err(|error| SettingError::new(key, format!("`{key}`: {error}")).of_element(number))?;
+    }
+    Ok(fields.into_iter().map(|Field { name, value }| (name, value)).collect())
+}

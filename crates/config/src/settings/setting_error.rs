@@ -1,0 +1,116 @@
+//! Settings that are well-formed but invalid.
+
+use std::{error::Error, fmt};
+
+use serow_files::FilesError;
+
+/// Settings that are invalid, alone or together. The text names them as `` `key` ``; on a command line they are options.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SettingError {
+    /// The key to look at.
+    pub key: &'static str,
+    /// Which of its values, from 0, where it has several and that is known.
+    pub element: Option<usize>,
+    /// What is wrong and what to do.
+    pub text: String,
+}
+
+impl SettingError {
+    /// An error of this key; the text names settings as `` `key` ``.
+    pub fn new(key: &'static str, text: impl Into<String>) -> Self {
+        Self { key, element: None, text: text.into() }
+    }
+
+    /// It is one of several values.
+    pub fn of_element(self, element: usize) -> Self {
+        Self { element: Some(element), ..self }
+    }
+
+    /// The error of the library about the settings of a folder; `None` if it is about the folder itself.
+    pub fn of_folder(error: &FilesError) -> Option<Self> {
+        let (setting, value, advice) = match error {
+            FilesError::Path { setting: "index", value } => ("index", value, "give a name, without a folder"),
+            FilesError::Path { setting, value } => {
+                (*setting, value, "give the path of a file below the served folder, without '..'")
+            }
+            FilesError::Text { setting, value } => {
+                (*setting, value, "leave out control characters, since it becomes a header field")
+            }
+            _ => return None,
+        };
+        let key = match setting {
+            "fallback" => "spa",
+            "not_found" => "not-found",
+            "media_types" => "type",
+            "default_media_type" => "default-type",
+            "freshness" => "cache-control",
+            other => other,
+        };
+        Some(Self::new(key, format!("`{key}` {value:?}: {advice}")))
+    }
+
+    /// The text with options in the place of keys.
+    pub fn in_options(&self) -> String {
+        in_options(&self.text)
+    }
+}
+
+/// A text that names settings as `` `key` ``, with options in their place.
+pub fn in_options(text: &str) -> String {
+    let (mut options, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some((before, behind)) = rest.split_once('`') {
+        options.push_str(before);
+        rest = match behind.split_once('`') {
+            Some((key, behind)) if is_key(key) => {
+                options.extend(["--", key]);
+                behind
+            }
+            // Values that are quoted may hold anything.
+            _ => {
+                options.push('`');
+                behind
+            }
+        };
+    }
+    options + rest
+}
+
+impl fmt::Display for SettingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl Error for SettingError {}
+
+fn is_key(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn on_a_command_line_keys_are_options() {
+        let error = SettingError::new("hsts", "`hsts` needs `tls`: name a certificate");
+        assert_eq!(error.in_options(), "--hsts needs --tls: name a certificate");
+        let quoted = SettingError::new("spa", "`spa` \"A`B `\": `");
+        assert_eq!(quoted.in_options(), "--spa \"A`B `\": `");
+    }
+
+    #[test]
+    fn settings_of_the_library_are_named_as_options() {
+        for (setting, expected) in [
+            ("index", r#"--index "../x": give a name, without a folder"#),
+            ("fallback", r#"--spa "../x": give the path of a file below the served folder, without '..'"#),
+        ] {
+            let error = FilesError::Path { setting, value: "../x".to_owned() };
+            assert_eq!(SettingError::of_folder(&error).unwrap().in_options(), expected);
+        }
+        let error = FilesError::Text { setting: "freshness", value: "a\nb".to_owned() };
+        let text = SettingError::of_folder(&error).unwrap().in_options();
+        assert!(text.starts_with(r#"--cache-control "a\nb": leave out control characters"#));
+        assert_eq!(SettingError::of_folder(&FilesError::Missing("/".into())), None);
+    }
+}

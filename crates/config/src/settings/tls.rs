@@ -1,0 +1,151 @@
+//! What the settings about TLS mean together.
+
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
+
+use serow::{CertificateFiles, ClientCertificates, TlsSettings, TlsVersion, TlsVersions};
+
+use super::SettingError;
+use crate::options::{CertificateChoice, ClientChoice, TlsOptions, VersionsChoice};
+
+/// What TLS needs besides the certificates.
+#[derive(Debug)]
+pub struct Encryption {
+    /// SHA-256 of a certificate that was made for this run.
+    pub fingerprint: Option<String>,
+    /// What is wrong with certificates that have expired, or are not valid yet.
+    pub date_problems: Vec<String>,
+    /// How long browsers use TLS only (HSTS).
+    pub strict_transport: Option<Duration>,
+    /// Which connections are redirected to TLS.
+    pub redirected: Redirected,
+}
+
+impl Encryption {
+    /// Warns of certificates that clients will refuse.
+    pub fn warn_of_dates(&self) {
+        self.date_problems.iter().for_each(|problem| tracing::warn!("{problem}"));
+    }
+}
+
+/// Which connections without TLS are redirected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Redirected {
+    /// None.
+    None,
+    /// All.
+    All,
+    /// Those to this address; an address of zeroes is every address with its port.
+    At(SocketAddr),
+}
+
+/// What is wrong with the files of certificates, of all settings that name some.
+pub(crate) fn unusable_files(options: &TlsOptions) -> Vec<SettingError> {
+    let unusable = |key, settings: TlsSettings| {
+        let error = settings.check().err()?;
+        Some(SettingError::new(key, format!("`{key}`: {error}")))
+    };
+    let mut found = Vec::new();
+    // What is wrong with the names themselves is found where they are used.
+    let files = files(options).unwrap_or_default();
+    for (number, files) in files.iter().enumerate() {
+        let without_response = CertificateFiles { ocsp_response: None, ..files.clone() };
+        let wrong = unusable("tls", TlsSettings::files(vec![without_response]))
+            .or_else(|| unusable("tls-ocsp", TlsSettings::files(vec![files.clone()])));
+        found.extend(wrong.map(|error| error.of_element(number)));
+    }
+    if found.is_empty() && !files.is_empty() && options.tls_client_ca.is_some() {
+        let client_certificates = client_certificates(options).unwrap_or_default();
+        found.extend(unusable("tls-client-ca", TlsSettings { client_certificates, ..TlsSettings::files(files) }));
+    }
+    found
+}
+
+/// The files of certificates, which are read again when they change.
+pub(crate) fn renewed_files(options: &TlsOptions) -> Vec<PathBuf> {
+    options.tls.iter().flat_map(CertificateChoice::files).chain(&options.tls_ocsp).cloned().collect()
+}
+
+/// How connections are encrypted; nothing where they are not.
+pub(super) fn tls_settings(options: &TlsOptions) -> Result<Option<TlsSettings>, SettingError> {
+    if options.tls.is_empty() {
+        return match setting_without_tls(options) {
+            Some(key) => refuse(key, format!("`{key}` needs `tls`: name a certificate there, or write self-signed")),
+            None => Ok(None),
+        };
+    }
+    let mut settings = if options.tls.contains(&CertificateChoice::SelfSigned) {
+        if options.tls.len() > 1 {
+            return refuse(
+                "tls",
+                "`tls`: self-signed cannot be combined with other certificates; leave out one or the other",
+            );
+        }
+        if !options.tls_ocsp.is_empty() {
+            let text = "`tls-ocsp`: no authority has an OCSP response for a self-signed certificate; leave it out";
+            return refuse("tls-ocsp", text);
+        }
+        TlsSettings::self_signed().map_err(|error| SettingError::new("tls", error.to_string()))?
+    } else {
+        TlsSettings::files(files(options)?)
+    };
+    settings.versions = versions(options.tls_versions);
+    settings.client_certificates = client_certificates(options)?;
+    Ok(Some(settings))
+}
+
+fn setting_without_tls(options: &TlsOptions) -> Option<&'static str> {
+    let given = [
+        ("tls-ocsp", !options.tls_ocsp.is_empty()),
+        ("tls-client-ca", options.tls_client_ca.is_some()),
+        ("tls-client", options.tls_client == ClientChoice::Optional),
+        ("tls-versions", options.tls_versions != VersionsChoice::Both),
+        ("hsts", options.hsts.is_some()),
+        ("redirect-http", options.redirect_http.is_some()),
+    ];
+    given.into_iter().find(|(_, is_given)| *is_given).map(|(key, _)| key)
+}
+
+fn files(options: &TlsOptions) -> Result<Vec<CertificateFiles>, SettingError> {
+    if options.tls_ocsp.len() > options.tls.len() {
+        let text = "`tls-ocsp` is given more often than `tls`: give one for each certificate, in the same order";
+        return refuse("tls-ocsp", text);
+    }
+    let mut responses = options.tls_ocsp.iter();
+    let mut files = Vec::new();
+    for argument in &options.tls {
+        let CertificateChoice::Files(certificate, key) = argument else { continue };
+        if certificate.as_os_str().is_empty() || key.as_os_str().is_empty() {
+            return refuse("tls", "`tls`: a name is missing; write CERT,KEY, or one file that holds both");
+        }
+        files.push(CertificateFiles {
+            certificate: certificate.clone(),
+            key: key.clone(),
+            ocsp_response: responses.next().cloned(),
+        });
+    }
+    Ok(files)
+}
+
+fn versions(options: VersionsChoice) -> TlsVersions {
+    let (lowest, highest) = match options {
+        VersionsChoice::Tls12 => (TlsVersion::Tls12, TlsVersion::Tls12),
+        VersionsChoice::Both => (TlsVersion::Tls12, TlsVersion::Tls13),
+        VersionsChoice::Tls13 => (TlsVersion::Tls13, TlsVersion::Tls13),
+    };
+    TlsVersions { lowest, highest }
+}
+
+fn client_certificates(options: &TlsOptions) -> Result<ClientCertificates, SettingError> {
+    match (&options.tls_client_ca, options.tls_client) {
+        (Some(path), ClientChoice::Required) => Ok(ClientCertificates::Required(path.clone())),
+        (Some(path), ClientChoice::Optional) => Ok(ClientCertificates::Optional(path.clone())),
+        (None, ClientChoice::Optional) => {
+            refuse("tls-client", "`tls-client` needs `tls-client-ca`: name the authorities' file")
+        }
+        (None, ClientChoice::Required) => Ok(ClientCertificates::Off),
+    }
+}
+
+fn refuse<T>(key: &'static str, text: impl Into<String>) -> Result<T, SettingError> {
+    Err(SettingError::new(key, text))
+}
