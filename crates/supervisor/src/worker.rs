@@ -27,7 +27,7 @@ use crate::{
     sockets::{LOWEST, Sockets},
 };
 
-/// Spawns a worker and says its process id.
+/// Spawns a worker and returns its process id.
 pub(crate) fn spawn(
     settings: &Settings,
     sockets: &Sockets,
@@ -46,7 +46,7 @@ pub(crate) fn spawn(
     command.spawn().map(|child| child.id())
 }
 
-/// Has a command not know of what this process was given by systemd or a supervisor: that is not for the command.
+/// Removes the variables of systemd or a supervisor from a command's environment: they concern this process only.
 pub fn keep_own_sockets(command: &mut Command) {
     let names = [LISTEN_PID, LISTEN_FDS, LISTEN_FDNAMES, "LISTEN_PIDFDID", NOTIFY_SOCKET];
     for name in names.into_iter().chain([SERVER_STARTER_PORT, SERVER_STARTER_GENERATION]) {
@@ -54,8 +54,8 @@ pub fn keep_own_sockets(command: &mut Command) {
     }
 }
 
-/// Tells a command of one socket that [`become_program`] gives it as descriptor 3, in the words of Server::Starter and of
-/// systemd; `name` is its port, as in `127.0.0.1:8080`, or its path.
+/// Adds the variables of Server::Starter and systemd to a command for one socket, which [`become_program`] makes
+/// descriptor 3; `name` is its port, as in `127.0.0.1:8080`, or its path.
 pub fn tell_of_socket(command: &mut Command, name: &str, generation: u64) {
     tell_of_sockets(command, &format!("{name}={LOWEST}"), &[name.replace(':', "-")], generation);
 }
@@ -68,8 +68,8 @@ fn tell_of_sockets(command: &mut Command, description: &str, names_from_three: &
     }
 }
 
-/// Turns this process into a program that ends with the one that started it: where `LISTEN_FDS` speaks of a socket, standard
-/// input is put at its place. As [`become_worker`] otherwise.
+/// Turns this process into a program that ends with the one that started it: where `LISTEN_FDS` speaks of a socket,
+/// standard input is put at its place. As [`become_worker`] otherwise.
 pub fn become_program(command: &[OsString]) -> process::ExitCode {
     let prepared = set_parent_process_death_signal(Some(Signal::TERM)).map_err(io::Error::from);
     let prepared = match env::var_os(LISTEN_FDS) {
@@ -77,7 +77,7 @@ pub fn become_program(command: &[OsString]) -> process::ExitCode {
         None => prepared,
     };
     if let Err(error) = prepared {
-        log::line(&format!("the socket cannot be handed over: {error}"));
+        log::line(&format!("cannot pass on the socket: {error}"));
         return FAILED.into();
     }
     become_worker(None, command)
@@ -93,8 +93,9 @@ fn take_socket() -> io::Result<()> {
     Ok(())
 }
 
-/// Turns this process into the worker: goes into the folder, says in `LISTEN_PID` which process is meant by `LISTEN_FDS`
-/// (only the process itself knows that in time), and executes the command. Where that fails, it says why and ends with 255.
+/// Turns this process into the worker: goes into the folder, says in `LISTEN_PID` which process is meant by
+/// `LISTEN_FDS` (only the process itself knows that in time), and executes the command. Where that fails, it says why
+/// and ends with 255.
 pub fn become_worker(folder: Option<&Path>, command: &[OsString]) -> process::ExitCode {
     if let Some(folder) = folder
         && let Err(error) = env::set_current_dir(folder)
