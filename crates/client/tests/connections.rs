@@ -18,7 +18,7 @@ use serow_message::BodyLength;
 use serow_net::monotonic;
 use tokio::{runtime::Builder, time::timeout};
 
-/// A server that says back what it was told, on a thread of this process; dropping it ends it.
+/// An echo server on a thread of this process; dropping it ends it.
 struct Echo {
     destination: Destination,
     stopper: Stopper,

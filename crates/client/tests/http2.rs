@@ -48,7 +48,7 @@ impl Drop for Peer {
 }
 
 /// `/sum` reads all and says what it got; `/gated` does so once `/open` was asked for; `/early` reads nothing; `/tunnel`
-/// says back what it hears.
+/// echoes what it receives.
 async fn answer(mut request: Request, gate: watch::Sender<bool>) -> Response {
     match request.target.path() {
         "/open" => gate.send_replace(true),

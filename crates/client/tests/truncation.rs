@@ -24,7 +24,7 @@ enum Ending {
     Fin,
 }
 
-/// A server of one connection, which sends this whatever is asked.
+/// A server of one connection, which sends this in response to any request.
 async fn serve(listener: TcpListener, response: &'static str, ending: Ending) {
     let buffers = Buffers::new();
     let (connection, _) = listener.accept().unwrap();

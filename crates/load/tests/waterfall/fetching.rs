@@ -234,13 +234,13 @@ fn who_speaks_something_else() {
         });
         let error = record(&plan(address, &[spec])).unwrap_err().to_string();
         server.join().unwrap();
-        assert_eq!(error, "the server does not speak HTTP/2; its answer begins with \"HTTP/1.1 400 Bad Request\"");
+        assert_eq!(error, "the server does not speak HTTP/2; its response begins with \"HTTP/1.1 400 Bad Request\"");
     }
 
     let (address, server) = serve(|peer| peer.leave());
     let error = record(&plan(address, &["/a"])).unwrap_err().to_string();
     server.join().unwrap();
-    assert_eq!(error, "the server closes the connection without an answer in HTTP/2");
+    assert_eq!(error, "the server closes the connection without a response in HTTP/2");
 
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

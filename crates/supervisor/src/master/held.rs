@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_socket_whose_file_was_removed_is_opened_anew() {
+    fn a_socket_whose_file_was_removed_is_opened_again() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
         let address = format!("unix:{}", path.display());
