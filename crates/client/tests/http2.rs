@@ -34,7 +34,7 @@ impl Peer {
 
     async fn connect(&self) -> Http2 {
         let buffers = Rc::new(Buffers::new());
-        let dialer = Dialer { destination: self.destination.clone(), encryption: None, patience: PATIENCE };
+        let dialer = Dialer { destination: self.destination.clone(), encryption: None, timeout: PATIENCE };
         let wire = dialer.dial(&buffers).await.unwrap();
         Http2::new(wire, buffers, serow_http2::Limits::default(), monotonic())
     }

@@ -49,7 +49,7 @@ async fn receive(destination: Destination) -> Result<Vec<u8>, ClientError> {
     let encryption =
         Some(ClientEncryption { connector: connector.unwrap(), server_name: "localhost".into(), protocol: None });
     let buffers = Rc::new(Buffers::new());
-    let wire = Dialer { destination, encryption, patience: TIMEOUT }.dial(&buffers).await.unwrap();
+    let wire = Dialer { destination, encryption, timeout: TIMEOUT }.dial(&buffers).await.unwrap();
     let mut connection = Http1::new(wire, buffers, Limits::default());
     connection.send_written(Bytes::from_static(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"));
     connection.expect(&Method::GET).unwrap();

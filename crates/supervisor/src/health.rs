@@ -53,7 +53,7 @@ async fn dialers(question: &Question) -> Vec<Dialer> {
     if question.server_name.is_some() && encryption.is_none() {
         return Vec::new();
     }
-    let dialer = |destination| Dialer { destination, encryption: encryption.clone(), patience: PATIENCE };
+    let dialer = |destination| Dialer { destination, encryption: encryption.clone(), timeout: PATIENCE };
     destinations.into_iter().map(dialer).collect()
 }
 

@@ -16,7 +16,7 @@ fn plan(address: SocketAddr, specs: &[&str]) -> Plan {
     let first = format!("http://{address}{}", specs[0]);
     let texts = [first.as_str()].into_iter().chain(specs[1..].iter().copied());
     let (origin, specs) = read_resource_specs(texts).unwrap();
-    let dialer = Dialer { destination: Destination::Tcp(address), encryption: None, patience: PATIENCE };
+    let dialer = Dialer { destination: Destination::Tcp(address), encryption: None, timeout: PATIENCE };
     Plan { origin, dialer, specs, headers: Vec::new(), signals: Signals::Rfc9218, patience: PATIENCE }
 }
 
@@ -218,7 +218,7 @@ fn somebody_stops_it() {
     let connector = TlsConnector::new(TlsClientSettings { trust: Trust::Unchecked, ..Default::default() }).unwrap();
     let encryption = ClientEncryption { connector, server_name: "localhost".to_owned(), protocol: None };
     let destination = Destination::Tcp(listener.local_addr().unwrap());
-    let plan = Plan { dialer: Dialer { destination, encryption: Some(encryption), patience: PATIENCE }, ..plan };
+    let plan = Plan { dialer: Dialer { destination, encryption: Some(encryption), timeout: PATIENCE }, ..plan };
     let error =
         runtime.block_on(async { fetch(&plan, tokio::time::sleep(Duration::from_millis(50))).await }).unwrap_err();
     assert!(matches!(error, FetchError::Interrupted), "{error:?}");

@@ -71,7 +71,7 @@ fn dialer(server: &Server, upstream: &UpstreamSettings, settings: &CheckSettings
         }
         _ => None,
     };
-    Dialer { destination, encryption, patience: settings.timeout }
+    Dialer { destination, encryption, timeout: settings.timeout }
 }
 
 /// What the connection speaks: what TLS agreed upon, or what the server's address says.
