@@ -8,9 +8,10 @@ use crate::{link::LinkSettings, namespace::Network, quantity};
 
 /// Runs a server and a client in two networks of their own that are joined by a slow link.
 ///
-/// Both have their kernel's own TCP. Every packet between them waits for its turn in a queue, takes the time that the rate
-/// gives it, and half of the round trip. The server is 10.99.0.1, the client 10.99.0.2; the client is started when the
-/// server listens. Ends, with the client's exit code, when the client does. Everything that either has started ends with it.
+/// Both have their kernel's own TCP. Every packet between them waits for its turn in a queue, takes the time that the
+/// rate gives it, and half of the round trip. The server is 10.99.0.1, the client 10.99.0.2; the client is started when
+/// the server listens. Ends, with the client's exit code, when the client does. Everything that either has started ends
+/// with it.
 #[derive(Debug, Parser)]
 #[command(
     name = "netlab",
@@ -28,8 +29,8 @@ struct Written {
     /// Round trip without queues; half of it each way
     #[arg(long, value_name = "TIME", default_value = "50ms", value_parser = quantity::time)]
     rtt: Duration,
-    /// Bytes that may wait before the link, each way; what does not fit is dropped. auto: what is under way during a round
-    /// trip, at least 32 packets
+    /// Bytes that may wait before the link, each way; what does not fit is dropped. auto: what is under way during a
+    /// round trip, at least 32 packets
     #[arg(long, value_name = "BYTES", default_value = "auto", value_parser = queue)]
     queue: Queue,
     /// Packets lost on the way, per cent, each way
@@ -157,7 +158,7 @@ fn readiness(text: &str) -> Result<Readiness, String> {
         return Ok(Readiness::Listening { port: None, limit });
     }
     if let Some(port) = text.strip_prefix("tcp:") {
-        let port = port.parse().map_err(|_| format!("{port:?} is no port"))?;
+        let port = port.parse().map_err(|_| format!("{port:?} is not a port"))?;
         return Ok(Readiness::Listening { port: Some(port), limit });
     }
     quantity::time(text).map(Readiness::After).map_err(|_| "write listen, tcp:PORT or a time".to_owned())

@@ -7,28 +7,28 @@ pub(crate) fn rate(text: &str) -> Result<u64, String> {
     let units = [("gbit", 1e9), ("mbit", 1e6), ("kbit", 1e3), ("bit", 1.0), ("", 1.0)];
     match scaled(text, &units) {
         Some(rate) if rate >= 1.0 => Ok(rate as u64),
-        _ => Err("is no rate; write 128kbit, 10mbit or 1gbit".to_owned()),
+        _ => Err("is not a rate; write 128kbit, 10mbit or 1gbit".to_owned()),
     }
 }
 
 /// A time: `300ms`, `0.3s`, `50us`.
 pub(crate) fn time(text: &str) -> Result<Duration, String> {
     let units = [("us", 1e-6), ("ms", 1e-3), ("s", 1.0)];
-    let seconds = scaled(text, &units).ok_or("is no time; write 300ms or 2s")?;
+    let seconds = scaled(text, &units).ok_or("is not a time; write 300ms or 2s")?;
     Duration::try_from_secs_f64(seconds).map_err(|_| "is too long".to_owned())
 }
 
 /// Bytes: `262144`, `64k`, `2m`.
 pub(crate) fn size(text: &str) -> Result<u64, String> {
     let units = [("k", 1024.0), ("m", 1024.0 * 1024.0), ("", 1.0)];
-    scaled(text, &units).map(|bytes| bytes as u64).ok_or_else(|| "is no size; write 262144, 64k or 2m".to_owned())
+    scaled(text, &units).map(|bytes| bytes as u64).ok_or_else(|| "is not a size; write 262144, 64k or 2m".to_owned())
 }
 
 /// Per cent, as a share from 0 to 1: `0.1`, `2%`.
 pub(crate) fn share(text: &str) -> Result<f64, String> {
     match scaled(text, &[("%", 0.01), ("", 0.01)]) {
         Some(share) if share <= 1.0 => Ok(share),
-        _ => Err("is no share; write per cent from 0 to 100".to_owned()),
+        _ => Err("is not a percentage; write per cent from 0 to 100".to_owned()),
     }
 }
 

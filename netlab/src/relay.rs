@@ -1,5 +1,5 @@
-//! One direction of the way between the two devices: packets are read from one, wait as the link wants it, and are written
-//! to the other.
+//! One direction of the way between the two devices: packets are read from one, wait as the link wants it, and are
+//! written to the other.
 
 use std::{
     collections::VecDeque,
@@ -49,7 +49,7 @@ impl<'a> Relay<'a> {
         Self { link, from, to, trace, on_the_way: VecDeque::new(), spare: Vec::new(), report }
     }
 
-    /// Carries packets until it is told to stop.
+    /// Carries packets until it is stopped.
     pub(crate) fn run(mut self, stop: &AtomicBool) -> io::Result<DirectionReport> {
         be_punctual();
         while !stop.load(Ordering::Relaxed) {
@@ -138,14 +138,14 @@ pub(crate) fn now() -> Duration {
     clock_gettime(ClockId::CLOCK_MONOTONIC).map_or(Duration::ZERO, Duration::from)
 }
 
-/// A packet must not wait for the programs that the laboratory is there to measure. All of this is refused without rights,
-/// and then it is only less exact.
+/// A packet must not wait for the programs that the laboratory is there to measure. All of this is refused without
+/// rights, and then it is only less exact.
 fn be_punctual() {
     let _ = nix::sys::prctl::set_timerslack(1);
     let thread = rustix::thread::gettid();
     let _ = rustix::process::setpriority_process(Some(thread), HIGHEST_PRIORITY);
-    // Before every program that is not real-time itself: no crate has a safe call for it. The kernel keeps a twentieth of the
-    // processor for the others all the same (sched_rt_runtime_us).
+    // Before every program that is not real-time itself: no crate has a safe call for it. The kernel keeps a twentieth
+    // of the processor for the others all the same (sched_rt_runtime_us).
     let thread = thread.as_raw_nonzero().to_string();
     let _ = Command::new("chrt").args(["--fifo", "--pid", "1", &thread]).stderr(Stdio::null()).status();
 }

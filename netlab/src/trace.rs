@@ -22,7 +22,7 @@ impl Trace {
         Ok(Self { file })
     }
 
-    /// Nothing is written for a packet that is no TCP over IPv4, or carries nothing.
+    /// Writes nothing for a packet that is not TCP over IPv4, or has no payload.
     pub(crate) fn note(&mut self, entered: Duration, packet: &[u8], fate: Fate) -> io::Result<()> {
         let Some(segment) = Segment::read(packet) else { return Ok(()) };
         let (left, arrived) = match fate {

@@ -71,7 +71,7 @@ fn a_second_signal_ends_at_once() {
     server.signal(Signal::INT);
     until_it_stops_listening(&server);
     let line = server.line_with("stopping: ");
-    let expected = "1 connection is still in use, and cut after 30s; a second signal (Ctrl-C) ends at once";
+    let expected = "1 connection is still in use, closing after 30s; a second signal (Ctrl-C) ends at once";
     assert!(line.ends_with(expected), "{line}");
     server.signal(Signal::INT);
     assert_eq!(server.child.wait().unwrap().code(), Some(0));

@@ -354,23 +354,19 @@ fn what_cannot_be_is_said_in_a_line() {
     let port = taken.local_addr().unwrap().to_string();
     let cases: [(&[&str], i32, &str); 14] = [
         (&[], 2, "the command is missing; write it behind --"),
-        (&["--port", "x", "--", "a"], 2, "--port: \"x\" is no port: a port is a number from 0 to 65535"),
-        (&["--port=1=2", "--", "a"], 2, "--port: \"1=2\" is no port: descriptors 1 and 2 are for output"),
+        (&["--port", "x", "--", "a"], 2, "--port: \"x\" is not a port: a port is a number from 0 to 65535"),
+        (&["--port=1=2", "--", "a"], 2, "--port: \"1=2\" is not a port: descriptors 1 and 2 are for output"),
         (&["--interval=soon", "--", "a"], 2, "--interval: \"soon\" is not a time: write a number of seconds"),
-        (&["--signal-on-hup=NO", "--", "a"], 2, "--signal-on-hup: \"NO\" is no signal: write its name"),
+        (&["--signal-on-hup=NO", "--", "a"], 2, "--signal-on-hup: unknown signal \"NO\": use a name"),
         (&["--workers=0", "--", "a"], 2, "--workers: \"0\" is not a whole number from 1 to 1024"),
         (&["--health-url=ftp://a", "--", "a"], 2, "--health-url: \"ftp://a\" is not one of http:// and https://"),
         (&["--daemonize", "--", "a"], 2, "--daemonize needs --log-file too"),
         (&["--restart", "--pid-file=a"], 2, "--restart needs --status-file too"),
         (&["--stop"], 2, "--stop needs --pid-file too"),
         (&["--prot=80", "--", "a"], 2, "there is no option --prot; did you mean --port?"),
-        (&["--stop", "--pid-file", file], 1, &format!("--pid-file {file}: no supervisor runs that wrote it")),
+        (&["--stop", "--pid-file", file], 1, &format!("--pid-file {file}: no running supervisor holds it")),
         (&["--port", &port, "--", "a"], 1, &format!("failed to bind to {port}: it is in use by another program")),
-        (
-            &["--path", file, "--", "a"],
-            1,
-            &format!("failed to listen to file {file}: it is taken by something that is"),
-        ),
+        (&["--path", file, "--", "a"], 1, &format!("failed to listen to file {file}: there is a file that is")),
     ];
     for (arguments, code, expected) in cases {
         let output = output(["supervise"].iter().chain(arguments));

@@ -15,7 +15,7 @@ use tokio::time::timeout;
 ///
 /// # async fn dial() -> Result<(), serow_client::DialError> {
 /// let destination = Destination::Tcp((Ipv4Addr::LOCALHOST, 8080).into());
-/// let dialer = Dialer { destination, encryption: None, patience: Duration::from_secs(2) };
+/// let dialer = Dialer { destination, encryption: None, timeout: Duration::from_secs(2) };
 /// let wire = dialer.dial(&Rc::default()).await?;
 /// # Ok(())
 /// # }
@@ -27,7 +27,7 @@ pub struct Dialer {
     /// The TLS settings; `None` without TLS.
     pub encryption: Option<ClientEncryption>,
     /// The timeout of opening a connection, including the TLS handshake.
-    pub patience: Duration,
+    pub timeout: Duration,
 }
 
 /// The TLS settings of connections to one server.
@@ -104,8 +104,8 @@ impl Dialer {
         preamble: &[u8],
         connected: impl FnOnce(),
     ) -> Result<Wire, DialError> {
-        let opened = timeout(self.patience, self.open(buffers, preamble, connected)).await;
-        opened.map_err(|_| DialError::TimedOut(self.patience))?
+        let opened = timeout(self.timeout, self.open(buffers, preamble, connected)).await;
+        opened.map_err(|_| DialError::TimedOut(self.timeout))?
     }
 
     async fn open(&self, buffers: &Rc<Buffers>, preamble: &[u8], connected: impl FnOnce()) -> Result<Wire, DialError> {

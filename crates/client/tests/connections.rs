@@ -18,7 +18,7 @@ use serow_message::BodyLength;
 use serow_net::monotonic;
 use tokio::{runtime::Builder, time::timeout};
 
-/// A server that says back what it was told, on a thread of this process; dropping it ends it.
+/// An echo server on a thread of this process; dropping it ends it.
 struct Echo {
     destination: Destination,
     stopper: Stopper,
@@ -34,7 +34,7 @@ impl Echo {
     }
 
     fn dialer(&self) -> Dialer {
-        Dialer { destination: self.destination.clone(), encryption: None, patience: PATIENCE }
+        Dialer { destination: self.destination.clone(), encryption: None, timeout: PATIENCE }
     }
 }
 
@@ -170,7 +170,7 @@ fn why_there_is_no_connection() {
     let destination = Destination::Tcp(listener.local_addr().unwrap());
     let patience = Duration::from_millis(50);
     drop(listener);
-    let refused = Dialer { destination, encryption: None, patience };
+    let refused = Dialer { destination, encryption: None, timeout: patience };
     let error = block_on(async { refused.dial(&Rc::default()).await.map(drop).unwrap_err() });
     assert!(matches!(error, DialError::Connect(_)), "{error:?}");
 }

@@ -34,7 +34,7 @@ impl Peer {
 
     async fn connect(&self) -> Http2 {
         let buffers = Rc::new(Buffers::new());
-        let dialer = Dialer { destination: self.destination.clone(), encryption: None, patience: PATIENCE };
+        let dialer = Dialer { destination: self.destination.clone(), encryption: None, timeout: PATIENCE };
         let wire = dialer.dial(&buffers).await.unwrap();
         Http2::new(wire, buffers, serow_http2::Limits::default(), monotonic())
     }
@@ -48,7 +48,7 @@ impl Drop for Peer {
 }
 
 /// `/sum` reads all and says what it got; `/gated` does so once `/open` was asked for; `/early` reads nothing; `/tunnel`
-/// says back what it hears.
+/// echoes what it receives.
 async fn answer(mut request: Request, gate: watch::Sender<bool>) -> Response {
     match request.target.path() {
         "/open" => gate.send_replace(true),

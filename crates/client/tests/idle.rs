@@ -20,7 +20,7 @@ async fn connection() -> (Box<Http1>, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let destination = Destination::Tcp(listener.local_addr().unwrap());
     let buffers = Rc::new(Buffers::new());
-    let dialer = Dialer { destination, encryption: None, patience: TIMEOUT };
+    let dialer = Dialer { destination, encryption: None, timeout: TIMEOUT };
     let wire = dialer.dial(&buffers).await.unwrap();
     (Box::new(Http1::new(wire, buffers, Limits::default())), listener.accept().unwrap().0)
 }

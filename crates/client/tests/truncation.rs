@@ -22,7 +22,7 @@ enum Ending {
     Fin,
 }
 
-/// A server of one connection, which sends this whatever is asked.
+/// A server of one connection, which sends this in response to any request.
 async fn serve(listener: TcpListener, response: &'static str, ending: Ending) {
     let buffers = Buffers::new();
     let (connection, _) = listener.accept().unwrap();
@@ -47,7 +47,7 @@ async fn receive(destination: Destination) -> Result<Vec<u8>, ClientError> {
     let encryption =
         Some(ClientEncryption { connector: connector.unwrap(), server_name: "localhost".into(), protocol: None });
     let buffers = Rc::new(Buffers::new());
-    let wire = Dialer { destination, encryption, patience: TIMEOUT }.dial(&buffers).await.unwrap();
+    let wire = Dialer { destination, encryption, timeout: TIMEOUT }.dial(&buffers).await.unwrap();
     let mut connection = Http1::new(wire, buffers, Limits::default());
     connection.send_written(Bytes::from_static(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"));
     connection.expect(&Method::GET).unwrap();

@@ -1,7 +1,8 @@
-//! What was found for a path, kept for the next request.
+//! The cache of look-ups by path.
 //!
-//! One cache belongs to one core: no lock. It forgets by the CLOCK rule: a hand goes round and takes the first entry that
-//! was not used since it last came by. So a client that asks for ever new paths drives out its own entries first.
+//! Each core has its own cache, without a lock. It evicts by the CLOCK algorithm: a hand goes round and evicts the
+//! first entry that was not used since it last passed. So a client that requests ever new paths evicts its own entries
+//! first.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -9,7 +10,7 @@ use foldhash::fast::RandomState;
 
 use crate::{resource::Resource, settings::CacheLimits};
 
-/// What a path leads to.
+/// The result of a look-up.
 #[derive(Debug)]
 pub(crate) enum Answer {
     /// A file.
@@ -18,12 +19,12 @@ pub(crate) enum Answer {
     Missing,
 }
 
-/// Answers by path, bounded in number, bytes and open files.
+/// Results by path, limited in number, bytes and open files.
 #[derive(Debug)]
 pub(crate) struct Cache {
     limits: CacheLimits,
-    /// Hashed with keys drawn anew in each process, in a quarter of SipHash's time. Were a client to find paths that
-    /// collide all the same, it could slow a look-up no further than the number of entries allows.
+    /// Hashed with random keys of this process, in a quarter of SipHash's time. If a client found colliding paths, it
+    /// could slow a look-up only as far as the number of entries allows.
     places: HashMap<Arc<[u8]>, usize, RandomState>,
     slots: Vec<Option<Slot>>,
     vacant: Vec<usize>,
@@ -36,10 +37,10 @@ pub(crate) struct Cache {
 struct Slot {
     path: Arc<[u8]>,
     answer: Answer,
-    /// When it was last compared with the file system, in milliseconds.
+    /// When it was last checked against the file system, in milliseconds.
     checked: u64,
     used: bool,
-    /// Whether it must be compared each time, since its times cannot tell yet whether it was written again.
+    /// Whether it must be checked each time, since its times cannot show yet whether it was written again.
     unsure: bool,
     bytes: usize,
     open_files: usize,
@@ -58,7 +59,7 @@ impl Cache {
         }
     }
 
-    /// The place of a path's answer, if it was compared with the file system lately.
+    /// The place of a path's entry, if it was checked recently.
     #[inline]
     pub(crate) fn fresh(&mut self, path: &[u8], now: u64) -> Option<usize> {
         let place = *self.places.get(path)?;
@@ -67,12 +68,12 @@ impl Cache {
         (now.wrapping_sub(slot.checked) < FRESH_FOR && !slot.unsure).then_some(place)
     }
 
-    /// The place of a path's answer, however old.
+    /// The place of a path's entry, of any age.
     pub(crate) fn place(&self, path: &[u8]) -> Option<usize> {
         self.places.get(path).copied()
     }
 
-    /// The answer at a place.
+    /// The result at a place.
     #[inline]
     pub(crate) fn answer(&mut self, place: usize) -> &mut Answer {
         match &mut self.slots[place] {
@@ -81,7 +82,7 @@ impl Cache {
         }
     }
 
-    /// Notes that an answer was compared with the file system, and what it holds by now.
+    /// Notes that an entry was checked, if `now` is given, and measures its size again.
     pub(crate) fn note(&mut self, place: usize, now: Option<u64>) {
         if let Some(slot) = &mut self.slots[place] {
             slot.checked = now.unwrap_or(slot.checked);
@@ -94,8 +95,8 @@ impl Cache {
         self.make_room(Some(place));
     }
 
-    /// Keeps an answer in place of the path's last one, and says where. It stays at least until the next call, whatever
-    /// the limits.
+    /// Stores a result in place of the path's last one; returns its place. It stays at least until the next call,
+    /// whatever the limits.
     pub(crate) fn keep(&mut self, path: &[u8], answer: Answer, now: u64) -> usize {
         if let Some(place) = self.place(path) {
             *self.answer(place) = answer;
@@ -118,14 +119,14 @@ impl Cache {
         place
     }
 
-    /// Forgets the answer to a path.
+    /// Removes the entry of a path.
     pub(crate) fn forget(&mut self, path: &[u8]) {
         if let Some(place) = self.place(path) {
             self.vacate(place);
         }
     }
 
-    /// Closes all files, where the system has no descriptors left.
+    /// Closes all files, when the process is out of descriptors.
     pub(crate) fn close_files(&mut self) {
         for place in 0..self.slots.len() {
             if self.slots[place].as_ref().is_some_and(|slot| slot.open_files > 0) {
@@ -135,7 +136,7 @@ impl Cache {
     }
 
     fn make_room(&mut self, except: Option<usize>) {
-        // Each entry is passed once to lose its mark and once to be taken.
+        // Each entry is passed once to lose its mark and once to be evicted.
         let mut steps = 2 * self.slots.len();
         while steps > 0 && (self.is_crowded() || self.open_files > self.limits.open_files) {
             steps -= 1;
@@ -174,17 +175,17 @@ impl Slot {
             Answer::Found(resource) => (resource.weight(), resource.open_files(), resource.is_unsure()),
             Answer::Missing => (0, 0, false),
         };
-        // Long paths that lead nowhere cost a client nothing but the asking.
+        // Requests of long paths that do not exist cost a client little.
         self.bytes += self.path.len();
     }
 }
 
-/// An answer is compared with the file system again when it is this old, in milliseconds. The promise is a second; the
-/// rest is left to a clock that lags and to the root, which is looked at once in [`ROOT_FRESH_FOR`].
+/// An entry is checked against the file system again at this age, in milliseconds. The documented maximum is a second;
+/// the rest allows for the lag of the clock and of the root, which is opened once in [`ROOT_FRESH_FOR`].
 const FRESH_FOR: u64 = 900;
 
-/// How long the descriptor of the root stands for its path, in milliseconds: a deployment that moves a new folder, or a
-/// symbolic link to it, into the old one's place is seen as soon.
+/// How long the descriptor of the root is used for its path, in milliseconds: after this time a new folder, or a
+/// symbolic link to it, that a deployment moved into the old one's place is served.
 pub(crate) const ROOT_FRESH_FOR: u64 = 50;
 
 #[cfg(test)]
@@ -196,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_grow_old() {
+    fn entries_expire() {
         let mut cache = cache(10);
         let place = cache.keep(b"/a", Answer::Missing, 1000);
         assert_eq!(cache.fresh(b"/a", 1000), Some(place));
@@ -210,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scan_leaves_what_is_used() {
+    fn a_scan_does_not_evict_used_entries() {
         let mut cache = cache(4);
         cache.keep(b"/hot", Answer::Missing, 0);
         for number in 0..1000 {
@@ -221,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_have_their_weight() {
+    fn the_length_of_paths_counts() {
         let mut cache = Cache::new(CacheLimits { bytes: 10_000, ..CacheLimits::default() });
         for number in 0..100 {
             cache.keep(format!("/{number:01000}").as_bytes(), Answer::Missing, 0);
@@ -230,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_answer_stays_whatever_the_limits() {
+    fn the_last_entry_is_kept_whatever_the_limits() {
         let mut cache = cache(0);
         for path in [b"/a", b"/b"] {
             let place = cache.keep(path, Answer::Missing, 0);

@@ -25,8 +25,8 @@ pub struct Clock {
     /// Milliseconds since any fixed moment, never running backwards; read once a request. It may lag behind the true
     /// time by some tens of milliseconds.
     pub milliseconds: fn() -> u64,
-    /// The time of day; read when a file is opened or looked at anew, at most about once a second for each. It may lag
-    /// likewise.
+    /// The time of day; read when a file is opened or checked again, at most about once a second for each. It may also
+    /// lag.
     pub time_of_day: fn() -> SystemTime,
 }
 

@@ -46,8 +46,8 @@ pub(crate) struct Accepted {
 }
 
 impl Accepted {
-    /// Reads the members of Accept-Encoding. No header at all is no member: then nothing but identity is sent, since
-    /// such a client may not decode anything (allowed by §12.5.3: any coding is acceptable, so identity is).
+    /// Parses the members of Accept-Encoding. Without the field, only identity is sent, since such a client may not
+    /// decode anything (allowed by §12.5.3: any coding is acceptable, so identity is).
     pub(crate) fn parse<'value>(members: impl Iterator<Item = &'value [u8]>) -> Self {
         let mut named = [None; Coding::ALL.len()];
         let (mut identity, mut any) = (None, None);

@@ -1,37 +1,37 @@
-//! What can be wrong with a folder or the settings before the first request.
+//! The errors of a folder or its settings before the first request.
 
 use std::{error, fmt, io, path::PathBuf};
 
 use rustix::io::Errno;
 
-/// Why a folder cannot be served. Its text is one line that says what to do.
+/// The error of a folder that cannot be served. Its message is one line that says what to do.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum FilesError {
-    /// There is nothing at this path.
+    /// The path does not exist.
     Missing(PathBuf),
-    /// It is no folder.
+    /// It is not a folder.
     NotAFolder(PathBuf),
     /// The system refuses to open it.
     Unreadable(PathBuf, io::Error),
-    /// A path in the settings is none: which setting, and its value.
+    /// A path in the settings is invalid.
     Path {
         /// The name of the setting, as in [`FilesSettings`](crate::FilesSettings).
         setting: &'static str,
-        /// What it was set to.
+        /// Its value.
         value: String,
     },
-    /// Text in the settings cannot stand in a header field: which setting, and its value.
+    /// Text in the settings is not valid in a header field.
     Text {
         /// The name of the setting, as in [`FilesSettings`](crate::FilesSettings).
         setting: &'static str,
-        /// What it was set to.
+        /// Its value.
         value: String,
     },
 }
 
 impl FilesError {
-    /// Whether it says nothing about the folder, only that no descriptors or memory are left.
+    /// Whether the process is out of descriptors or memory, which does not concern the folder.
     pub(crate) fn is_exhaustion(&self) -> bool {
         let Self::Unreadable(_, error) = self else { return false };
         let errno = error.raw_os_error().map(Errno::from_raw_os_error);

@@ -25,7 +25,7 @@ pub struct FreshnessRule {
     pub freshness: Freshness,
 }
 
-/// What is said about how long a response may be kept.
+/// How long a response may be cached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Freshness {
     /// `Cache-Control: max-age=…` (RFC 9111 §5.2.2.1), and `Expires` (§5.3) for caches of HTTP/1.0. Whole seconds.

@@ -1,4 +1,4 @@
-//! One form of a file, ready to be sent: its header fields made, its body in memory or open.
+//! One form of a file, ready to send: with its header fields, and its body in memory or in an open file.
 
 use std::{
     fs::File,
@@ -82,7 +82,7 @@ impl Representation {
         representation
     }
 
-    /// Makes the header fields anew.
+    /// Makes the header fields again.
     pub(crate) fn describe(&mut self, description: &Description) {
         let mut head = Headers::new();
         put(&mut head, KnownHeader::ContentType, &description.media_type);
@@ -227,7 +227,7 @@ impl Representation {
         Some(Response { body, ..with_head(StatusCode::PARTIAL_CONTENT, head) })
     }
 
-    /// Whoever continues a download of what was compressed here would get bytes of the file as it is.
+    /// A client that resumes a download compressed on the fly could get bytes of the uncompressed file.
     fn has_ranges(&self) -> bool {
         !matches!(self.encoding, Encoding::Here(_))
     }

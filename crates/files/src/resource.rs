@@ -1,4 +1,4 @@
-//! A file that was found, in all the forms it is sent in.
+//! A file with all its forms: uncompressed, compressed beforehand, and compressed by this server.
 
 use std::{sync::Arc, time::SystemTime};
 
@@ -54,8 +54,8 @@ pub(crate) enum Form {
 }
 
 impl Resource {
-    /// Takes in an open file; `asked` is the decoded path of the request, `path` where the file lies, `earlier` what was
-    /// found there before.
+    /// Takes in an open file; `asked` is the decoded path of the request, `path` where the file lies, `earlier` what
+    /// was found there before.
     pub(crate) fn new(
         making: Making<'_>,
         asked: &[u8],

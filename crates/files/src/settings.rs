@@ -46,8 +46,8 @@ pub struct FilesSettings {
     /// Symbolic links.
     pub symlinks: Symlinks,
     /// Whether large files that have rested are handed to the kernel to send (`sendfile`), which copies nothing.
-    /// Default: yes. A file that was seen to be rewritten in place is copied from then on: pages on their way can change
-    /// until the network card has them. Turn it off where not even the first such rewrite may show.
+    /// Default: yes. A file that was seen to be rewritten in place is copied from then on: pages on their way can
+    /// change until the network card has them. Turn it off where not even the first such rewrite may show.
     pub zero_copy: bool,
     /// What may be kept in memory, for each core.
     pub cache: CacheLimits,
@@ -100,11 +100,11 @@ pub struct Compression {
     pub codings: Vec<Coding>,
     /// The smallest file that is compressed, in bytes; default 1,024: with its head, less fits one packet anyhow.
     pub smallest: u64,
-    /// The largest one, in bytes; default 64 MiB, about a second of one core. Whoever asks for larger files again and
-    /// again would keep the server busy with nothing else; compress those beforehand.
+    /// The largest one, in bytes; default 64 MiB, about a second of one core. A client that requests larger files
+    /// repeatedly would occupy the server; compress those beforehand.
     pub largest: u64,
-    /// How many larger files a core compresses at once; default 64. Each keeps one to three megabytes while its
-    /// client reads, however slowly; beyond this number files are sent as they are.
+    /// How many larger files a core compresses at once; default 64. Each keeps one to three megabytes while its client
+    /// reads, however slowly; beyond this number files are sent as they are.
     pub concurrent: usize,
 }
 

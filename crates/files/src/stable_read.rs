@@ -1,14 +1,14 @@
-//! Reading a file so that what was read is one version of it, whoever writes meanwhile.
+//! Reading a file as one version, in spite of concurrent writers.
 //!
 //! ```text
 //!  write(2) by somebody:     times renewed ── pages changed one by one ──▶ done
 //!
-//!  here:   ask for the times · wait for a write in progress · read · ask for the times again
+//!  here:   get the times · wait for a write in progress · read · get the times again
 //! ```
 //!
-//! A write that begins after the first question shows in the second answer. One that had begun before it is waited for.
-//! So equal answers prove one version, except where the file system's clock is too coarse to tell two moments apart;
-//! there the file is read twice, and both must be the same.
+//! A write that begins after the first look changes the times of the second; the reader waits for one that began
+//! before. So equal times prove one version, unless the file system's clock is too coarse to distinguish the two
+//! moments; then the file is read twice, and both contents must be equal.
 
 use std::{
     fs::File,
@@ -21,14 +21,14 @@ use bytes::Bytes;
 use rustix::fs::SeekFrom;
 use serow_message::FileVersion;
 
-/// How long a file has been left alone.
+/// How long a file has not been written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Rest {
-    /// Written within the last tick of the file system's clock: a further write may leave the same times.
+    /// Written within the last tick of the file system's clock: a further write may result in the same times.
     Fresh,
     /// Written a moment ago: a write may still be in progress.
     Settling,
-    /// Nobody is writing it, as far as times can tell.
+    /// It is not being written, as far as its times show.
     Rested,
 }
 
@@ -64,7 +64,7 @@ pub(crate) struct Whole {
     pub(crate) version: FileVersion,
 }
 
-/// Why a file was not read.
+/// The error of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReadError {
     /// It has grown beyond the limit meanwhile.
@@ -108,7 +108,7 @@ pub(crate) fn read_whole(file: &File, limit: u64, time_of_day: fn() -> SystemTim
     Err(ReadError::Unstable)
 }
 
-/// Nothing if the file is shorter by now.
+/// `None` if the file has become shorter.
 fn read_exactly(file: &File, length: usize) -> io::Result<Option<Bytes>> {
     let mut body = vec![0; length];
     match file.read_exact_at(&mut body, 0) {
@@ -146,8 +146,8 @@ const SETTLED_AFTER: Duration = Duration::from_secs(2);
 /// How far the clock handed to this crate may lag behind the kernel's.
 const CLOCK_LAG: Duration = Duration::from_secs(10);
 
-/// A small file is read in microseconds, so a writer must be very busy to spoil eight reads; then the client is asked to
-/// come back, rather than the core be kept.
+/// A small file is read in microseconds, so a writer must be very busy to spoil eight reads; then the client gets a
+/// 503, and the core is free for others.
 const TRIES: usize = 8;
 
 #[cfg(test)]
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn how_long_a_file_has_rested() {
+    fn the_times_of_a_file_decide_whether_it_has_rested() {
         let second = 1_000_000_000;
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1000);
         let cases = [
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_and_ends() {
+    fn files_over_the_limit_are_not_read() {
         let mut file = tempfile::tempfile().unwrap();
         assert_eq!(read_whole(&file, 10, SystemTime::now).unwrap().body, "");
         file.write_all(b"0123456789").unwrap();

@@ -22,9 +22,9 @@ pub(crate) struct Exchange {
 /// RFC 9110 §10.1.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Expectation {
-    /// The client sends the body without being asked.
+    /// The client sends the body at once.
     None,
-    /// The client waits to be told.
+    /// The client waits for 100 Continue.
     Waiting,
 }
 

@@ -18,8 +18,8 @@ use crate::{
     receiving::Receiving,
 };
 
-/// Receives requests and sends responses, one after the other (RFC 9112 §9.3.2: answers in the order of the requests, so
-/// the next request is taken from the input only when this one is answered).
+/// Receives requests and sends responses, one after the other (RFC 9112 §9.3.2: answers in the order of the requests,
+/// so the next request is taken from the input only when this one is answered).
 ///
 /// ```text
 ///   receiving   Head ──► Body ──► Done ─┐        either side may be done first;
@@ -41,8 +41,8 @@ pub struct ReceivedRequest {
     pub head: RequestHead,
     /// Where the body ends.
     pub framing: Framing,
-    /// Whether the client asks for another protocol behind this request (RFC 9110 §7.8), or for a tunnel: a response with
-    /// status 101, or 2xx to CONNECT, then ends HTTP on this connection.
+    /// Whether the client asks for another protocol behind this request (RFC 9110 §7.8), or for a tunnel: a response
+    /// with status 101, or 2xx to CONNECT, then ends HTTP on this connection.
     pub upgrade: bool,
 }
 
@@ -138,8 +138,8 @@ impl Server {
         }
     }
 
-    /// Writes an informational response (1xx but 101). Nothing is written for an HTTP/1.0 client, which would take it for the
-    /// response (RFC 9110 §15.2).
+    /// Writes an informational response (1xx but 101). Nothing is written for an HTTP/1.0 client, which would take it
+    /// for the response (RFC 9110 §15.2).
     ///
     /// # Errors
     ///
@@ -163,8 +163,8 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// When no request waits for a response, the response has begun already, the status is that of an informational response,
-    /// or 101 where no upgrade was asked for (RFC 9110 §15.2.2).
+    /// When no request waits for a response, the response has begun already, the status is that of an informational
+    /// response, or 101 where no upgrade was asked for (RFC 9110 §15.2.2).
     #[inline]
     pub fn send_head(
         &mut self,
@@ -197,8 +197,8 @@ impl Server {
         Ok(self.sending != Outgoing::Done)
     }
 
-    /// Writes a whole response to a broken request, and ends the connection. Nothing is written when a response has begun
-    /// already.
+    /// Writes a whole response to a broken request, and ends the connection. Nothing is written when a response has
+    /// begun already.
     pub fn refuse(&mut self, status: StatusCode, lines: &[u8], output: &mut Vec<u8>) {
         self.exchange.after = Next::Close;
         if !matches!(self.receiving, Receiving::Broken(_)) {
@@ -246,20 +246,20 @@ impl Server {
         self.sending.end_chunk(length, output);
     }
 
-    /// Ends the response. Trailers are sent in a chunked body only, and only where the client said `TE: trailers`
-    /// (RFC 9110 §6.5.1).
+    /// Ends the response. Trailers are sent in a chunked body only, and only where the client said `TE: trailers` (RFC
+    /// 9110 §6.5.1).
     ///
     /// # Errors
     ///
-    /// Before the head, or fewer bytes than were announced: then the connection must be cut, so that the client does not
-    /// take the response for whole.
+    /// Before the head, or fewer bytes than were announced: then the connection must be cut, so that the client does
+    /// not take the response for whole.
     pub fn send_end(&mut self, trailers: Option<&Headers>, output: &mut Vec<u8>) -> Result<(), UsageError> {
         let trailers = trailers.filter(|_| self.exchange.takes_trailers);
         self.sending.end(trailers, output)
     }
 
-    /// The connection is to be closed after this response. To be called before its head is sent, so that the client is
-    /// told.
+    /// Closes the connection after this response. Call it before the head is sent, so that the head contains
+    /// `Connection: close`.
     pub fn close(&mut self) {
         if self.exchange.after == Next::Reuse {
             self.exchange.after = Next::Close;
@@ -360,7 +360,7 @@ impl Server {
     }
 }
 
-/// RFC 9110 §15.2: 101 is no informational response, it is the last of HTTP on its connection.
+/// RFC 9110 §15.2: 101 is not sent as an informational response here: it is the last response on its connection.
 fn is_informational(status: StatusCode) -> bool {
     status.is_informational() && status != StatusCode::SWITCHING_PROTOCOLS
 }

@@ -1,8 +1,8 @@
 //! llhttp's cases: what it accepts in its strict mode we accept as the same messages, what it refuses we refuse.
 //! `llhttp/exceptions.rs` names each exception; one that no longer occurs fails the test.
 //!
-//! Most of its requests have no `Host` (RFC 9112 §3.2 refuses them); one is added to them, so that the outcome is that of
-//! the subject of the case. Its lenient modes are no subject here.
+//! Most of its requests have no `Host` (RFC 9112 §3.2 refuses them); one is added to them, so that the outcome is that
+//! of the subject of the case. Its lenient modes are not tested here.
 
 #[path = "llhttp/case.rs"]
 mod case;

@@ -17,7 +17,7 @@ fn respond(server: &mut Server, status: u16, length: BodyLength) -> Result<Strin
     Ok(String::from_utf8(output).expect("text"))
 }
 
-fn interim(server: &mut Server, status: u16) -> Result<String, UsageError> {
+fn informational(server: &mut Server, status: u16) -> Result<String, UsageError> {
     let status = StatusCode::from_u16(status).expect("a status");
     let mut output = Vec::new();
     server.send_informational(
@@ -41,7 +41,7 @@ const GET: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 fn a_response_waits_for_its_request() {
     let mut server = Server::new(Limits::default());
     assert_eq!(respond(&mut server, 200, BodyLength::Known(0)), Err(UsageError::OutOfTurn));
-    assert_eq!(interim(&mut server, 103), Err(UsageError::OutOfTurn));
+    assert_eq!(informational(&mut server, 103), Err(UsageError::OutOfTurn));
     assert_eq!(server.send_data(b"x", &mut Vec::new()), Err(UsageError::OutOfTurn));
     assert_eq!(server.send_end(None, &mut Vec::new()), Err(UsageError::OutOfTurn));
     assert_eq!(server.begin_next(), Next::Unfinished);
@@ -52,7 +52,7 @@ fn a_request_has_one_response() {
     let (mut server, _) = received(GET);
     assert!(respond(&mut server, 200, BodyLength::Known(3)).is_ok());
     assert_eq!(respond(&mut server, 200, BodyLength::Known(3)), Err(UsageError::OutOfTurn));
-    assert_eq!(interim(&mut server, 103), Err(UsageError::OutOfTurn));
+    assert_eq!(informational(&mut server, 103), Err(UsageError::OutOfTurn));
     let mut output = Vec::new();
     assert_eq!(server.send_data(b"four", &mut output), Err(UsageError::TooManyBytes));
     assert_eq!(server.send_data(b"tw", &mut output), Ok(()));
@@ -66,16 +66,16 @@ fn a_request_has_one_response() {
 }
 
 #[test]
-fn an_interim_status_is_no_response_and_the_other_way_round() {
+fn informational_and_final_statuses_have_different_functions() {
     // RFC 9110 §15.2: the client would wait for the response for ever, or take 200 for it.
     let (mut server, _) = received(GET);
     assert_eq!(respond(&mut server, 100, BodyLength::Known(0)), Err(UsageError::OutOfTurn));
-    assert_eq!(interim(&mut server, 200), Err(UsageError::OutOfTurn));
-    assert_eq!(interim(&mut server, 101), Err(UsageError::OutOfTurn));
-    assert_eq!(interim(&mut server, 103), Ok("HTTP/1.1 103 Early Hints\r\n\r\n".into()));
-    // RFC 9110 §15.2: HTTP/1.0 knows no interim responses.
+    assert_eq!(informational(&mut server, 200), Err(UsageError::OutOfTurn));
+    assert_eq!(informational(&mut server, 101), Err(UsageError::OutOfTurn));
+    assert_eq!(informational(&mut server, 103), Ok("HTTP/1.1 103 Early Hints\r\n\r\n".into()));
+    // RFC 9110 §15.2: HTTP/1.0 does not have informational responses.
     let (mut server, _) = received(b"GET / HTTP/1.0\r\n\r\n");
-    assert_eq!(interim(&mut server, 103), Ok(String::new()));
+    assert_eq!(informational(&mut server, 103), Ok(String::new()));
 }
 
 #[test]

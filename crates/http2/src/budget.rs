@@ -1,4 +1,4 @@
-//! How much useless work a peer may make before it is told to calm down.
+//! Budgets of useless work that a peer may cause before the connection ends with ENHANCE_YOUR_CALM.
 
 use core::time::Duration;
 

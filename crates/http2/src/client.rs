@@ -14,14 +14,14 @@ use crate::{
     stream::{Exchange, Receiving, Sending},
 };
 
-/// Sends requests and receives responses, many at once, each on its stream. It is driven as a
-/// [`Server`](crate::Server) is; requests are begun by [`Client::open`], and there is never a head to be written.
+/// Sends requests and receives responses, many at once, each on its stream. It is driven as a [`Server`](crate::Server)
+/// is; requests are begun by [`Client::open`], and there is never a head to be written.
 pub type Client = Endpoint<ClientRole>;
 
 /// The role of a [`Client`], and what it keeps for itself.
 #[derive(Debug)]
 pub struct ClientRole {
-    /// The server takes no stream above this one; those that are open are told one by one.
+    /// The server does not process streams above this one; each open one gets an event.
     refused_above: StreamId,
 }
 
@@ -32,7 +32,8 @@ pub enum OpenError {
     WouldBlock,
     /// The connection takes no more requests: one of the two leaves, or its numbers are used up (RFC 9113 §5.1.1).
     GoAway,
-    /// The request is none: CONNECT with a body, an extended one that the server has not allowed (RFC 8441 §3), or no host.
+    /// The request is none: CONNECT with a body, an extended one that the server has not allowed (RFC 8441 §3), or no
+    /// host.
     Usage,
 }
 
@@ -67,9 +68,9 @@ impl Client {
         Self { connection: Connection::new(Sender::Server, limits, now), role }
     }
 
-    /// Begins a request; its head is queued at once, since streams begin in the order of their numbers. What its headers
-    /// say of length, host and connection is left out: it follows from `length` and the target, or the field `Host`. Where
-    /// the length is not `Known(0)`, a body is to be sent.
+    /// Begins a request; its head is queued at once, since streams begin in the order of their numbers. What its
+    /// headers say of length, host and connection is left out: it follows from `length` and the target, or the field
+    /// `Host`. Where the length is not `Known(0)`, a body is to be sent.
     ///
     /// # Errors
     ///
@@ -280,8 +281,8 @@ impl core::error::Error for OpenError {}
 /// A response may well come with a few frames that bring nothing, as for a server's side.
 const EARNED_BY_REQUEST: u32 = 4;
 
-/// Informational responses to one request (RFC 9110 §15.2). A server that sends them for ever keeps a processor busy for nothing;
-/// one that reports its progress, or has hints for each part of a page, sends some dozens.
+/// Informational responses to one request (RFC 9110 §15.2). A server that sends them for ever keeps a processor busy
+/// for nothing; one that reports its progress, or has hints for each part of a page, sends some dozens.
 const MAX_INFORMATIONAL: u8 = 64;
 
 /// RFC 9113 §6.5.2 advises servers to allow no fewer than this.

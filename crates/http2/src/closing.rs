@@ -1,4 +1,4 @@
-//! How streams, and the connection, end.
+//! The end of streams and of the connection.
 
 use crate::{
     ErrorCode, ProtocolError, Sender, StreamId,
@@ -19,8 +19,8 @@ impl Connection {
             && let Receiving::Discarded(left) = stream.receiving
             && self.peer == Sender::Client
         {
-            // RFC 9113 §8.1: the response is whole, and the rest of the request is of no use. Where it may well be on its
-            // way, it is taken in: cutting the stream off would hide a mistake in it, and an end of it costs less.
+            // RFC 9113 §8.1: the response is whole, and the rest of the request is of no use. Where it may well be on
+            // its way, it is taken in: cutting the stream off would hide a mistake in it, and an end of it costs less.
             if stream.is_not_worth_the_rest(left) {
                 let id = stream.id;
                 self.cut_off(id, ErrorCode::NO_ERROR);
@@ -107,7 +107,7 @@ impl Connection {
         frame::write_ping(*SHUTDOWN_PING, false, &mut self.control);
     }
 
-    /// The peer has heard of it: what it opened before is all there is.
+    /// The peer has received the GOAWAY: it opens no further streams.
     pub(crate) fn finish_shutdown(&mut self) {
         if self.shutdown != Shutdown::Announced {
             return;

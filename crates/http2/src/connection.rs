@@ -24,7 +24,7 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) limits: Limits,
-    /// Who is at the other end.
+    /// The role of the peer.
     pub(crate) peer: Sender,
     /// What the peer allows.
     pub(crate) allowed: Settings,
@@ -53,7 +53,7 @@ pub(crate) struct Connection {
     pub(crate) growth: Growth,
     pub(crate) resets: Budget,
     pub(crate) idle_frames: Budget,
-    /// A stream whose body ended with the data that were told last.
+    /// The stream whose body ended with the last data event.
     pub(crate) ended: Option<StreamId>,
     pub(crate) counters: Counters,
 }
@@ -69,16 +69,16 @@ pub(crate) enum Opening {
     Done,
 }
 
-/// How far we are with leaving (RFC 9113 §6.8).
+/// The state of a graceful shutdown (RFC 9113 §6.8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shutdown {
-    /// Not at all.
+    /// Not shutting down.
     Open,
-    /// The peer was told to open no more streams; some may be on their way until it has answered a PING.
+    /// A GOAWAY announced the shutdown; new streams may be on their way until the peer has answered a PING.
     Announced,
-    /// No stream above this one is looked at.
+    /// Streams above this one are ignored.
     Last(StreamId),
-    /// The connection is of no more use.
+    /// The connection has failed.
     Failed(ProtocolError),
 }
 
@@ -97,7 +97,7 @@ pub(crate) enum Step {
     TooLarge { stream: StreamId },
     /// A stream is over before its end.
     Reset { stream: StreamId, code: ErrorCode },
-    /// The peer leaves.
+    /// The peer sent GOAWAY.
     GoAway { last_stream: StreamId, code: ErrorCode },
 }
 
@@ -196,7 +196,7 @@ impl Connection {
         }
     }
 
-    /// RFC 9113 §3.4. A client of another protocol is told so at its first wrong byte.
+    /// RFC 9113 §3.4. A client of another protocol gets an error at its first wrong byte.
     fn take_preface(&mut self, input: &mut BytesMut) -> Result<bool, ProtocolError> {
         let Opening::Preface(seen) = self.opening else { return Ok(true) };
         let rest = &PREFACE[usize::from(seen)..];
@@ -324,8 +324,8 @@ impl Connection {
         self.check_control()
     }
 
-    /// RFC 9113 §6.5.3: from now on the peer keeps to them. Streams that it opened before began with more than we want to
-    /// give (§6.9.2).
+    /// RFC 9113 §6.5.3: from now on the peer keeps to them. Streams that it opened before began with more than we want
+    /// to give (§6.9.2).
     fn handle_settings_ack(&mut self) {
         let more = INITIAL.saturating_sub(self.limits.stream_window);
         if self.settings_due.take().is_none() || more == 0 {
@@ -475,7 +475,7 @@ pub(crate) const SHUTDOWN_PING: &[u8; 8] = b"parting.";
 /// The PING whose answer says that the peer is there.
 pub(crate) const LIFE_SIGN: &[u8; 8] = b"alive?..";
 
-/// RFC 9113 §6.5.2: what a peer may send until it is told otherwise, and it is not.
+/// RFC 9113 §6.5.2: the initial value, which we do not change.
 const LARGEST_FRAME: usize = 16_384;
 
 /// nghttp2's rates.

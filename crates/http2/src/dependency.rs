@@ -1,7 +1,8 @@
 //! What clients that know only RFC 7540's priorities say, in the words of RFC 9218.
 //!
-//! RFC 7540 §5.3 had clients build a tree of streams, and share bandwidth by weights among the children of a node. RFC 9113
-//! §5.3.1 gave it up. Clients that still send its signals use them in a few ways, and each comes down to an urgency:
+//! RFC 7540 §5.3 had clients build a tree of streams, and share bandwidth by weights among the children of a node. RFC
+//! 9113 §5.3.1 gave it up. Clients that still send its signals use them in a few ways, and each comes down to an
+//! urgency:
 //!
 //! ```text
 //! depends on                      urgency                               incremental    who does so
@@ -50,15 +51,15 @@ impl Dependencies {
     /// Firefox names six, nghttp five.
     pub const MAX_GROUPS: usize = 8;
 
-    /// Nothing was said yet; allocates nothing.
+    /// An empty tree; does not allocate.
     #[must_use]
     pub const fn new() -> Self {
         Self { groups: Vec::new(), ignored: false }
     }
 
-    /// The client knows RFC 9218: its first SETTINGS have SETTINGS_NO_RFC7540_PRIORITIES = 1 (RFC 9218 §2.1.1), or it has
-    /// sent a field `priority` or a PRIORITY_UPDATE frame. Its older signals mean nothing from now on; what they said of
-    /// streams that are open stays.
+    /// The client knows RFC 9218: its first SETTINGS have SETTINGS_NO_RFC7540_PRIORITIES = 1 (RFC 9218 §2.1.1), or it
+    /// has sent a field `priority` or a PRIORITY_UPDATE frame. Its older signals mean nothing from now on; what they
+    /// said of streams that are open stays.
     pub fn ignore(&mut self) {
         *self = Self { groups: Vec::new(), ignored: true };
     }
@@ -114,7 +115,7 @@ impl Dependencies {
     }
 }
 
-/// The weight where nothing is said (RFC 7540 §5.3.5).
+/// The default weight (RFC 7540 §5.3.5).
 const USUAL_WEIGHT: u16 = 16;
 
 /// Chromium's weights are 1 + 255/7 × (7 - urgency), rounded down.

@@ -28,8 +28,8 @@ impl<Role> Endpoint<Role> {
         !self.connection.control.is_empty()
     }
 
-    /// Appends them. To be called when the peer has taken what went before: those that wait are counted, and a peer that
-    /// asks for answers and does not read them is cut off.
+    /// Appends them. To be called when the peer has taken what went before: those that wait are counted, and a peer
+    /// that asks for answers and does not read them is cut off.
     #[inline]
     pub fn write_control(&mut self, output: &mut Vec<u8>) {
         self.connection.write_control(output);
@@ -42,8 +42,8 @@ impl<Role> Endpoint<Role> {
     }
 
     /// Whose turn it is to send, and how much: as far as the windows and the peer's frames allow, and at most `room`. A
-    /// response's head gets its turn, with `bytes` 0, also where the windows are shut. Whoever has nothing to send in its
-    /// turn says so by [`Self::set_ready`]; otherwise it is asked again.
+    /// response's head gets its turn, with `bytes` 0, also where the windows are shut. A stream that has nothing to
+    /// send in its turn must be marked by [`Self::set_ready`]; otherwise it gets the next turn again.
     #[inline]
     pub fn next_turn(&mut self, room: usize) -> Option<Turn> {
         self.connection.next_turn(room)
@@ -135,7 +135,8 @@ impl<Role> Endpoint<Role> {
         self.connection.is_finished()
     }
 
-    /// How many streams are open, but for those of [`Server::has_unfinished_requests`](crate::Server::has_unfinished_requests).
+    /// How many streams are open, but for those of
+    /// [`Server::has_unfinished_requests`](crate::Server::has_unfinished_requests).
     #[must_use]
     pub fn active_streams(&self) -> usize {
         self.connection.active_streams()

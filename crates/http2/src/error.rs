@@ -1,4 +1,4 @@
-//! What can be wrong, and how far it reaches.
+//! Error codes, and the error of a peer that violates HTTP/2.
 
 use core::fmt;
 
@@ -9,11 +9,11 @@ use crate::StreamId;
 pub struct ErrorCode(pub u32);
 
 impl ErrorCode {
-    /// Nothing is wrong.
+    /// Not an error.
     pub const NO_ERROR: Self = Self(0x0);
-    /// A rule was broken for which there is no other code.
+    /// A violation for which there is no other code.
     pub const PROTOCOL_ERROR: Self = Self(0x1);
-    /// The fault is the sender's of this code.
+    /// The sender of this code has an internal error.
     pub const INTERNAL_ERROR: Self = Self(0x2);
     /// More was sent than the window allowed.
     pub const FLOW_CONTROL_ERROR: Self = Self(0x3);
@@ -31,14 +31,14 @@ impl ErrorCode {
     pub const COMPRESSION_ERROR: Self = Self(0x9);
     /// The connection of a CONNECT request failed.
     pub const CONNECT_ERROR: Self = Self(0xa);
-    /// The peer makes too much work.
+    /// The peer causes excessive load.
     pub const ENHANCE_YOUR_CALM: Self = Self(0xb);
-    /// TLS is not good enough.
+    /// The TLS parameters are not secure enough.
     pub const INADEQUATE_SECURITY: Self = Self(0xc);
     /// HTTP/1.1 is required.
     pub const HTTP_1_1_REQUIRED: Self = Self(0xd);
 
-    /// Its name in the RFC; an unknown code has none.
+    /// The name in the RFC; `None` for an unknown code.
     #[must_use]
     pub fn name(self) -> Option<&'static str> {
         NAMES.get(self.0 as usize).copied()
@@ -63,7 +63,7 @@ const NAMES: [&str; 14] = [
     "HTTP_1_1_REQUIRED",
 ];
 
-/// The peer broke a rule.
+/// The peer violated the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProtocolError {
     /// It ends the connection (RFC 9113 §5.4.1).

@@ -4,9 +4,9 @@
 //! The order of frames, the states of streams and the windows are the connection's.
 //!
 //! [`take`] gives whole frames only, DATA too. A piece of a frame would need a state here and a second kind of DATA
-//! above, and gains little: a frame is at most 16,384 bytes as long as we do not allow more, so a buffer of that size is
-//! all that a peer can make us hold, and a receiver waits no longer than one frame takes to arrive. Padding and the end
-//! of the stream, which stand behind the data, are known when the data are given out.
+//! above, and gains little: a frame is at most 16,384 bytes as long as we do not allow more, so a buffer of that size
+//! is all that a peer can make us hold, and a receiver waits no longer than one frame takes to arrive. Padding and the
+//! end of the stream, which stand behind the data, are known when the data are given out.
 
 mod field_block;
 mod header;
@@ -74,7 +74,7 @@ pub enum Frame {
     },
     /// SETTINGS with the flag ACK (RFC 9113 §6.5.3).
     SettingsAck,
-    /// RFC 9113 §6.6. Who takes no pushes refuses it.
+    /// RFC 9113 §6.6. An endpoint that disabled pushes refuses it.
     PushPromise {
         /// Never the connection.
         stream: StreamId,

@@ -73,7 +73,7 @@ fn line(fields: &Fields, limits: &Limits) -> Result<(Method, Target, Option<Byte
     if method.len() > MAX_METHOD_LENGTH {
         return Err((Answer::Status(StatusCode::NOT_IMPLEMENTED), "a method that nobody knows"));
     }
-    let method = Method::from_bytes(method).map_err(|_| malformed("a :method that is no token"))?;
+    let method = Method::from_bytes(method).map_err(|_| malformed("a :method that is not a token"))?;
     if fields.pseudo(Pseudo::Status).is_some() {
         return Err(malformed("a response's pseudo-header field in a request"));
     }

@@ -17,19 +17,19 @@
 //!               └───────────┘    one may go to them, whatever is above
 //! ```
 //!
-//! * The most urgent come first, all bandwidth theirs. Who is less urgent waits; the client asked for it.
+//! * The most urgent come first, all bandwidth theirs. Less urgent streams wait, as the client requested.
 //! * Among equally urgent ones those that are not incremental are served whole, one after the other, in the order of
 //!   their requests: half of a script is of no use. Incremental ones take turns of [`TURN`] bytes: half of each picture is.
 //! * Where both kinds wait at one urgency, each kind gets half of the bytes, so that neither starves the other.
 //! * A tunnel has no end, and who waits at its other end is not known. It takes turns at its urgency, and besides, one
 //!   byte of [`TUNNEL_SHARE`] may be one of a tunnel even while more urgent responses are endless (RFC 9218 §10.1).
 //!
-//! Turns go round by number: next is the lowest stream above the last one, as far as the highest that there was when the
-//! round began. So a new or returning stream never keeps others from their turn for longer than one round, and nothing
-//! but two numbers has to be kept for each ring.
+//! Turns go round by number: next is the lowest stream above the last one, as far as the highest that there was when
+//! the round began. So a new or returning stream never keeps others from their turn for longer than one round, and
+//! nothing but two numbers has to be kept for each ring.
 //!
-//! Every call costs a few searches in an ordered set, O(log n); there is no other state of a stream. In instructions, by
-//! the streams inside:
+//! Every call costs a few searches in an ordered set, O(log n); there is no other state of a stream. In instructions,
+//! by the streams inside:
 //!
 //! | | 1 | 10 | 100 | 1,000 | 10,000 |
 //! |---|---|---|---|---|---|
@@ -53,8 +53,8 @@ pub use self::early::{EarlyPriorities, TooManyPriorities};
 use self::{keys::Keys, ring::Ring};
 
 /// How many bytes an incremental stream sends before the next one has its turn: one DATA frame of the size that every
-/// peer takes (RFC 9113 §6.5.2), and one TLS record. Smaller ones would cost more frames for the same bytes; with larger
-/// ones a picture would wait longer for its first bytes than it takes to send them.
+/// peer takes (RFC 9113 §6.5.2), and one TLS record. Smaller ones would cost more frames for the same bytes; with
+/// larger ones a picture would wait longer for its first bytes than it takes to send them.
 pub const TURN: u32 = 16_384;
 
 /// One byte of so many is for tunnels, if they have any to send. Enough for a terminal or a chat beside a download: on
@@ -105,7 +105,7 @@ pub struct Scheduler {
     turns: Option<Box<Turns>>,
 }
 
-/// Who was served last, and how much.
+/// The stream that was served last, and how much.
 #[derive(Clone, Debug, Default)]
 struct Turns {
     levels: [Level; LEVELS],
@@ -146,7 +146,8 @@ impl Scheduler {
         }
     }
 
-    /// It has nothing to send for now, or is closed. The claim is the one it was inserted with; says whether it was inside.
+    /// It has nothing to send for now, or is closed. The claim is the one it was inserted with; says whether it was
+    /// inside.
     #[inline]
     pub fn remove(&mut self, stream: StreamId, claim: impl Into<Claim>) -> bool {
         let claim = claim.into();
@@ -167,7 +168,7 @@ impl Scheduler {
         found
     }
 
-    /// Who is served next; changes nothing.
+    /// The stream that is served next; does not change the state.
     #[inline]
     #[must_use]
     pub fn next(&self) -> Option<StreamId> {
@@ -187,8 +188,8 @@ impl Scheduler {
         level.ring.next(&self.keys, class.in_turns())
     }
 
-    /// So many bytes of the stream were sent: call it with what [`Self::next`] gave, before the stream is removed, and also
-    /// where the frame had no content.
+    /// So many bytes of the stream were sent: call it with what [`Self::next`] gave, before the stream is removed, and
+    /// also where the frame had no content.
     #[inline]
     pub fn note_served(&mut self, stream: StreamId, claim: impl Into<Claim>, bytes: usize) {
         let claim = claim.into();

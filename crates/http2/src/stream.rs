@@ -55,7 +55,7 @@ pub(crate) enum Receiving {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Content {
     left: u64,
-    /// Whether all of it must come: it was announced, and is no limit of ours.
+    /// Whether all of it must be received: it was announced, and is not our own limit.
     announced: bool,
 }
 
@@ -93,7 +93,7 @@ pub(crate) struct Exchange {
     pub(crate) tunnel: bool,
     /// RFC 9110 §6.5.1.
     pub(crate) takes_trailers: bool,
-    /// RFC 9110 §10.1.1: the client waits to be told to send the body.
+    /// RFC 9110 §10.1.1: the client waits for 100 Continue before it sends the body.
     pub(crate) awaits_continue: bool,
 }
 

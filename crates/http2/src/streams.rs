@@ -9,7 +9,7 @@ use crate::{StreamId, stream::Stream};
 #[derive(Debug, Default)]
 pub(crate) struct Streams {
     alive: VecDeque<Stream>,
-    /// Streams we cut off, the latest last: frames that were on their way meanwhile are no mistake.
+    /// Streams that we reset, the latest last: frames that were on their way meanwhile are not errors.
     cut_off: VecDeque<StreamId>,
     /// Whether some of those were forgotten.
     forgot: bool,

@@ -1,4 +1,4 @@
-//! Who is served when.
+//! The order in which streams are served.
 #![allow(clippy::unwrap_used)]
 
 mod scheduler_model;
@@ -181,8 +181,8 @@ fn a_message_through_a_tunnel_waits_for_no_more_than_a_turn_of_the_others() {
     assert_eq!([connection.serve(FRAME), connection.serve(FRAME)], [Some(1), Some(3)]);
 }
 
-/// Each new stream is higher than all before it and over at once: were a round to go on to the highest, it would never come
-/// back to the first.
+/// Each new stream is higher than all before it and over at once: were a round to go on to the highest, it would never
+/// come back to the first.
 #[test]
 fn short_streams_do_not_keep_a_long_one_waiting() {
     for said in ["i", "t"] {
@@ -283,7 +283,7 @@ proptest! {
         }
     }
 
-    /// Whoever takes turns at the highest urgency and stays, is served before the others have had two rounds.
+    /// A stream that stays at the highest urgency is served before the others have had two rounds.
     #[test]
     fn nobody_in_turns_starves(sizes in prop::collection::vec(1..40_000usize, 400), streams in 2..40u32, row in any::<bool>()) {
         let mut connection = Connection::default();

@@ -27,13 +27,13 @@ pub struct Written {
 /// Why no request can be made of what was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BatchError {
-    /// The method is none (RFC 9110 §9.1).
+    /// The method is invalid (RFC 9110 §9.1).
     Method(String),
-    /// The path is none (RFC 9112 §3.2).
+    /// The path is invalid (RFC 9112 §3.2).
     Path(String),
-    /// The header field is none (RFC 9110 §5).
+    /// The header field is invalid (RFC 9110 §5).
     Field(String),
-    /// The text is no request.
+    /// The text is not a request.
     Text(ProtocolError),
     /// The text ends within a request, or has none.
     Incomplete,
@@ -137,11 +137,13 @@ impl Batch {
 impl fmt::Display for BatchError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Method(text) => write!(formatter, "{text:?} is no method; write one as in GET or POST"),
-            Self::Path(text) => write!(formatter, "{text:?} is no path; encode what is no plain character, as in %20"),
-            Self::Field(text) => write!(formatter, "{text:?} is no header field; write one as in 'Name: value'"),
-            Self::Text(error) => write!(formatter, "the text is no request: {error}"),
-            Self::Incomplete => formatter.write_str("the text is no whole request: an empty line ends its head"),
+            Self::Method(text) => write!(formatter, "{text:?} is not a method; write one as in GET or POST"),
+            Self::Path(text) => {
+                write!(formatter, "{text:?} is not a path; percent-encode special characters, as in %20")
+            }
+            Self::Field(text) => write!(formatter, "{text:?} is not a header field; write one as in 'Name: value'"),
+            Self::Text(error) => write!(formatter, "the text is not a request: {error}"),
+            Self::Incomplete => formatter.write_str("the text is not a complete request: an empty line ends its head"),
         }
     }
 }
@@ -197,10 +199,10 @@ mod tests {
         let field = [("a b".to_owned(), "1".to_owned())];
         let value = [("a".to_owned(), "1\r\nb: 2".to_owned())];
         for (parts, expected) in [
-            (parts("G T", "/", &[], ""), "\"G T\" is no method; write one as in GET or POST"),
-            (parts("GET", "/ a", &[], ""), "\"/ a\" is no path; encode what is no plain character, as in %20"),
-            (parts("GET", "/", &field, ""), "\"a b: 1\" is no header field; write one as in 'Name: value'"),
-            (parts("GET", "/", &value, ""), "\"a: 1\\r\\nb: 2\" is no header field; write one as in 'Name: value'"),
+            (parts("G T", "/", &[], ""), "\"G T\" is not a method; write one as in GET or POST"),
+            (parts("GET", "/ a", &[], ""), "\"/ a\" is not a path; percent-encode special characters, as in %20"),
+            (parts("GET", "/", &field, ""), "\"a b: 1\" is not a header field; write one as in 'Name: value'"),
+            (parts("GET", "/", &value, ""), "\"a: 1\\r\\nb: 2\" is not a header field; write one as in 'Name: value'"),
         ] {
             assert_eq!(Batch::new(&parts).unwrap_err().to_string(), expected);
         }

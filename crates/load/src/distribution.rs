@@ -133,7 +133,7 @@ const LEAST: u64 = 1;
 /// No timeout is longer than an hour.
 const MOST: u64 = 1 << 42;
 
-/// Of each value, at any size: 1.23 ms is told from 1.24 ms, and both tables fit into a core's cache.
+/// Of each value, at any size: 1.23 ms differs from 1.24 ms, and both tables fit into a core's cache.
 const DIGITS: u8 = 3;
 
 #[cfg(test)]

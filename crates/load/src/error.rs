@@ -1,25 +1,25 @@
-//! Why a run cannot go on.
+//! The error of a run.
 
 use std::{error::Error, fmt, io};
 
 use crate::{BatchError, report, script::ScriptError};
 
-/// Why a run cannot go on: nothing that a single request meets, but what meets all of them.
+/// The error of a run: not of a single request, but one that concerns all of them.
 #[derive(Debug)]
 pub enum LoadError {
-    /// The system refuses what a thread needs.
+    /// The system refused a resource that a thread needs.
     System(io::Error),
-    /// The script has a mistake.
+    /// The script has an error.
     Script(ScriptError),
-    /// What the script wants to send is no request.
+    /// The script returned an invalid request.
     ScriptRequest(BatchError),
-    /// What the server says is not what it was asked to speak; the beginning of it.
+    /// The server does not speak the requested version of HTTP.
     NotHttp {
-        /// Which version was asked for.
+        /// The requested version.
         version: http::Version,
-        /// Which rule it broke.
+        /// The violation.
         reason: String,
-        /// What it said first, as far as it can be shown.
+        /// The first bytes that it sent, as far as they are printable.
         beginning: String,
     },
 }
@@ -27,19 +27,19 @@ pub enum LoadError {
 impl fmt::Display for LoadError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::System(error) => write!(formatter, "the system refuses what the run needs: {error}"),
+            Self::System(error) => write!(formatter, "the system refused a resource that the run needs: {error}"),
             Self::Script(error) => error.fmt(formatter),
             Self::ScriptRequest(error) => write!(formatter, "the script's request cannot be sent: {error}"),
             Self::NotHttp { reason, beginning, .. } if beginning.is_empty() => formatter.write_str(reason),
-            // It speaks what it was asked to, badly; in HTTP/2 nothing begins like this.
+            // It speaks the requested version, but violates it; HTTP/2 does not begin like this.
             Self::NotHttp { version, reason, beginning }
                 if *version != http::Version::HTTP_2 && beginning.starts_with("HTTP/1.") =>
             {
-                write!(formatter, "{reason}; its answer begins with \"{beginning}\"")
+                write!(formatter, "{reason}; its response begins with \"{beginning}\"")
             }
             Self::NotHttp { version, beginning, .. } => {
                 let version = report::version(*version);
-                write!(formatter, "the server does not speak {version}; its answer begins with \"{beginning}\"")
+                write!(formatter, "the server does not speak {version}; its response begins with \"{beginning}\"")
             }
         }
     }

@@ -68,7 +68,7 @@ struct Exchange<'a> {
 enum Stage {
     /// Nothing, and the connection does not know of it.
     Unannounced,
-    /// No more than interim responses.
+    /// Only informational responses.
     Head,
     /// The head, with this status.
     Body(u16),

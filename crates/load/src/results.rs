@@ -52,8 +52,8 @@ pub struct Results {
     pub connections_made: u64,
     /// How long each of them took to open, in nanoseconds.
     pub connect_times: Distribution,
-    /// How long each request took to be answered, in nanoseconds: from the moment it was sent, or from the moment it was
-    /// due, where a rate was planned.
+    /// How long each request took to be answered, in nanoseconds: from the moment it was sent, or from the moment it
+    /// was due, where a rate was planned.
     pub latencies: Distribution,
     /// Requests each second of each thread, sampled ten times a second.
     pub thread_rates: Distribution,
@@ -72,7 +72,7 @@ pub struct Errors {
     pub write: u64,
     /// There was no response in time.
     pub timeout: u64,
-    /// What came was no HTTP, or the server cut the stream off (HTTP/2).
+    /// The server violated the protocol, or reset the stream (HTTP/2).
     pub protocol: u64,
     /// The status was 400 or above. These were answered, and are counted as requests too.
     pub status: u64,

@@ -53,8 +53,8 @@ impl Run {
         Stopper(Arc::clone(&self.shared))
     }
 
-    /// Runs it in threads of its own, and waits for its end. `watch` is told of each step as it is over. A script's `done`
-    /// is called before this returns; `describe` makes the results whole before that.
+    /// Runs the load in threads of its own, and waits for its end. Calls `watch` after each step, and a script's `done`
+    /// before it returns; `describe` completes the results before that.
     ///
     /// # Errors
     ///

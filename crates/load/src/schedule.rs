@@ -47,7 +47,7 @@ struct Pace {
     interval: f64,
     /// The number of the next moment that nobody has reserved.
     next: Cell<u64>,
-    /// Who waits for which, in their order.
+    /// The waiting tasks, in their order.
     waiting: RefCell<VecDeque<(Duration, Waker)>>,
     /// Told when somebody waits and nobody did.
     first: Notify,
@@ -86,7 +86,7 @@ impl Schedule {
         Self { pace: Some(pace), ..Self::unplanned(left) }
     }
 
-    /// Ready when a request may be sent, and with `None` when no more are. `now` is asked where moments are planned.
+    /// Ready when a request may be sent, and with `None` when no more are. `now` is called if times are planned.
     #[inline]
     pub(crate) fn poll_next(
         &self,
@@ -133,7 +133,7 @@ impl Schedule {
         self.counts.set(counts);
     }
 
-    /// No more requests are sent; who waits is told.
+    /// Ends the sending of requests, and wakes the waiting tasks.
     pub(crate) fn end(&self) {
         self.over.set(true);
         if let Some(pace) = &self.pace {

@@ -107,8 +107,8 @@ impl Thread {
         }
     }
 
-    /// A response may take as long as the plan says from now on. Whether it is a second or a quarter more matters to nobody, and
-    /// a look at the clock for each request would.
+    /// A response may take as long as the plan says from now on. Whether it is a second or a quarter more matters to
+    /// nobody, and a look at the clock for each request would.
     pub(crate) fn begin_timeout(&self, deadline: &Deadline) {
         match self.plan.timeout {
             short if short < Duration::from_secs(1) => deadline.set(short),
@@ -142,7 +142,7 @@ impl Thread {
         }
     }
 
-    /// Nothing more is sent; who waits to send something is told.
+    /// Ends sending, and wakes the tasks that wait to send.
     pub(crate) fn end(&self) {
         self.schedule.end();
         self.ended.set(true);
@@ -255,8 +255,7 @@ impl Shared {
 /// Fewer than the shortest usual backlog: 511, of nginx and redis.
 const OPENED_AT_ONCE: usize = 256;
 
-/// A server that is being started again is asked often enough to see when it is back, and not so often that asking is all
-/// that is done.
+/// The pause after a failed connect: short enough to notice when a restarting server is back, long enough not to spin.
 const RECONNECT_PAUSE: Duration = Duration::from_millis(10);
 
 /// Bytes of an answer that is none that are shown: enough to recognise what it is.

@@ -1,7 +1,7 @@
-//! Who gets which bytes when: several resources over one connection of HTTP/2, with priorities.
+//! A byte-level waterfall of concurrent streams: several resources over one HTTP/2 connection, with priorities.
 //!
-//! It shows whether a server's priorities work (RFC 9218): what is urgent and asked for late has to overtake what is under
-//! way, on slow links too.
+//! It shows whether a server's priorities work (RFC 9218): an urgent resource that is requested late has to overtake
+//! those in flight, on slow links too.
 //!
 //! | what | file |
 //! | --- | --- |

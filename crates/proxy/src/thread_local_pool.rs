@@ -93,7 +93,7 @@ impl ThreadLocalPool {
             _ => None,
         };
         let dialer =
-            Dialer { destination: server.destination().clone(), encryption, patience: settings.timeouts.connect };
+            Dialer { destination: server.destination().clone(), encryption, timeout: settings.timeouts.connect };
         let wire = dialer.dial_with_preamble(&self.thread.buffers, header).await?;
         server.counters.connections.add(1);
         Ok(wire)

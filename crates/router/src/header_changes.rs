@@ -38,7 +38,7 @@ impl HeaderChanges {
     ///
     /// # Errors
     ///
-    /// A name or value that cannot be in a header, a name that is there twice, and fields that are the server's to set.
+    /// An invalid name or value, a duplicate field, or a field that only the server sets.
     pub fn new<N, V>(fields: impl IntoIterator<Item = (N, V)>) -> Result<Self, InvalidChange>
     where
         N: AsRef<str>,
@@ -132,7 +132,7 @@ impl fmt::Display for ChangeProblem {
         match self {
             Self::Text(error) => error.fmt(formatter),
             Self::Framing => formatter.write_str("the server itself sets this field: leave it out"),
-            Self::Twice => formatter.write_str("the field is there twice: set it once"),
+            Self::Twice => formatter.write_str("duplicate header field: set it once"),
         }
     }
 }

@@ -32,7 +32,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # The way of a request
+//! # Life of a request
 //!
 //! | step | file |
 //! | --- | --- |
@@ -51,18 +51,19 @@
 //! # Paths
 //!
 //! Routes see the path as nginx's locations do: decoded once (an encoded slash is a slash then), slashes in a row are
-//! one, `.` and `..` are followed. So `/admin/*` takes `/%61dmin/x`, `//admin/x` and `/x/../admin/x` as well, and nobody
-//! comes around a route by the spelling. What climbs above the root, holds NUL, or has a broken percent-encoding is
-//! answered with 400. Case matters, and `/admin/*` does not take `/admin`. The query is no part of the path.
+//! one, `.` and `..` are followed. So `/admin/*` takes `/%61dmin/x`, `//admin/x` and `/x/../admin/x` as well, and
+//! nobody comes around a route by the spelling. What climbs above the root, holds NUL, or has a broken percent-encoding
+//! is answered with 400. Case matters, and `/admin/*` does not match `/admin`. The query is not a part of the path.
 //!
 //! A handler gets the target as it came, unless it was rewritten: so it must not take `..` or `%2F` for more than the
-//! router did, which `serow-files` refuses. `OPTIONS *` is routed as `/`; CONNECT to another server is answered with 501.
+//! router did, which `serow-files` refuses. `OPTIONS *` is routed as `/`; CONNECT to another server is answered with
+//! 501.
 //!
 //! # Costs
 //!
-//! Routes are tried in their order. Nothing is allocated on the way of a request that is neither rewritten nor
-//! redirected, except for a path that must be cleaned and has more than 512 bytes, for a 405, and for headers that are
-//! set in the response of a handler.
+//! Routes are tried in their order. Routing does not allocate for a request that is neither rewritten nor redirected,
+//! except for a path that must be cleaned and has more than 512 bytes, for a 405, and for headers that are set in the
+//! response of a handler.
 #![forbid(unsafe_code)]
 
 mod clean_path;

@@ -25,7 +25,7 @@ impl Methods {
     ///
     /// # Errors
     ///
-    /// A name that is no token, a usual one in lower case, or one that was named before.
+    /// A name that is not a token, a standard one in lower case, or a duplicate.
     pub fn new<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> Result<Self, InvalidMethod> {
         let mut methods = Self::default();
         for name in names {
@@ -85,8 +85,8 @@ pub enum InvalidMethod {
 impl fmt::Display for InvalidMethod {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoToken(name) => write!(formatter, "{name:?} is no method: write it as in GET or POST"),
-            Self::LowerCase(name) => write!(formatter, "methods are told apart by case: write {name}"),
+            Self::NoToken(name) => write!(formatter, "{name:?} is not a method: write it as in GET or POST"),
+            Self::LowerCase(name) => write!(formatter, "methods are case-sensitive: write {name}"),
             Self::Twice(method) => write!(formatter, "{method} is named twice: name it once"),
         }
     }

@@ -110,7 +110,7 @@ pub enum InvalidPath {
     WithoutSlash,
     /// The pattern of a path begins with a slash or a star.
     Relative,
-    /// The query and the fragment are no part of the path.
+    /// The query and the fragment are not parts of the path.
     Query,
     /// A request with NUL in its path is refused.
     Nul,
@@ -128,7 +128,7 @@ impl fmt::Display for InvalidPath {
             Self::Relative => {
                 "a path begins with / or *: write / before it, or */ for the same name in every folder, as in \"*/ws\""
             }
-            Self::Query => "the query is no part of the path: leave out ? and #, and what follows",
+            Self::Query => "the query is not a part of the path: leave out ? and #, and what follows",
             Self::Nul => "no path holds NUL: leave it out",
             Self::Encoded => "paths are compared decoded: write the character itself in place of % and two digits",
             Self::NeverClean => "//, /./ and /../ are resolved before paths are compared: write the path without them",

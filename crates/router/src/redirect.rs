@@ -17,9 +17,9 @@ use crate::{
 /// Sends a client elsewhere: to another path of the same host, or to another host.
 ///
 /// In the destination, each `*` is filled with what the `*` of the route's path stood for, in order; `{host}` with the
-/// host that was asked for, without its port; `{path}` with the whole path; and `{query}`, behind a `?`, with the query.
-/// Paths are filled in decoded, cleaned (see [the crate](crate#paths)) and encoded anew. The query of the request is
-/// kept, unless the destination has a `?` of its own.
+/// host that was asked for, without its port; `{path}` with the whole path; and `{query}`, behind a `?`, with the
+/// query. Paths are filled in decoded, cleaned (see [the crate](crate#paths)) and encoded again. The query of the
+/// request is kept, unless the destination has a `?` of its own.
 ///
 /// ```
 /// use serow_router::Redirect;
@@ -30,8 +30,8 @@ use crate::{
 /// # Ok::<(), serow_router::InvalidRedirect>(())
 /// ```
 ///
-/// Nothing that a client asks for leads to another host than the destination says: a path never begins with two slashes,
-/// which would be a host (RFC 3986 §4.2), and no star can be part of a host.
+/// Nothing that a client asks for leads to another host than the destination says: a path never begins with two
+/// slashes, which would be a host (RFC 3986 §4.2), and no star can be part of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Redirect {
     status: StatusCode,
@@ -115,7 +115,7 @@ pub enum InvalidRedirect {
     Character,
     /// Braces around a word that stands for nothing, or without a partner.
     Placeholder,
-    /// A star, a query, or anything else that is no host, where the host stands.
+    /// A star, a query, or another invalid text in place of the host.
     Host,
     /// `{query}` where no query can be.
     Query,

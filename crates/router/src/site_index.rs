@@ -58,7 +58,7 @@ impl SiteIndex {
     }
 }
 
-/// The names that this one lies below, the longest first; none for one with an empty label, which is no name.
+/// The names that this one lies below, the longest first; none for one with an empty label, which is not a name.
 fn parents(name: &[u8]) -> impl Iterator<Item = &[u8]> {
     let is_name = name.split(|&byte| byte == b'.').all(|label| !label.is_empty());
     let dots = name.iter().enumerate().filter(move |&(_, &byte)| is_name && byte == b'.');

@@ -6,7 +6,7 @@ mod support;
 use serow_router::{Route, Router, RouterError, Site};
 use support::{Named, With, handle, redirect, respond, rewrite, site};
 
-/// What is said of a site with these routes, behind another site.
+/// The error of a site with these routes, behind another site.
 fn error(routes: Vec<Route<Named>>) -> Option<RouterError> {
     let sites = vec![site(&["other.example"], vec![handle("/*", "other")]), Site::new(routes)];
     Router::new(sites).err()

@@ -7,8 +7,7 @@ use proptest::prelude::*;
 use serow_router::{InvalidRedirect, Redirect};
 use support::{Answer, Named, With, answer, get, redirect, request, router};
 
-/// What a client is told that posts to a target. (Many of these destinations would be refused for GET: they lead to
-/// themselves.)
+/// The redirect of a POST to a target. (Many of these destinations would be refused for GET: they lead to themselves.)
 fn post(path: &str, to: &str, target: &str, host: Option<&str>) -> Answer {
     let router = router::<Named>(vec![redirect(path, to, 302).methods(&["POST"])]);
     answer(&router, request("POST", target, host))

@@ -10,7 +10,7 @@ fn main() -> Result<(), serow::Error> {
     let workers = arguments.next().and_then(|number| number.parse().ok()).unwrap_or(0);
     let server = Server::new().listen(&address).workers(workers).bind()?;
     for address in server.addresses() {
-        eprintln!("listening at {}", address.url());
+        eprintln!("listening on {}", address.url());
     }
     server.run(|_: Request| async { Response::text("Hello, World!") })
 }

@@ -93,7 +93,7 @@ fn every_end_is_said() {
     assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
 }
 
-/// Whoever has said that it sends no more gets its answer.
+/// A client that has closed its sending side gets its response.
 #[test]
 fn half_a_connection_is_enough() {
     let server = Running::new();

@@ -1,4 +1,4 @@
-//! Telling a supervisor that runs what to do: `--restart` and `--stop`.
+//! Commands to a running supervisor: `--restart` and `--stop`.
 
 use std::{io, path::Path, process, thread::sleep, time::Duration};
 
@@ -6,12 +6,12 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::{SupervisorError, log, pid_file, status_file};
 
-/// Has the supervisor replace its workers, and waits until the old ones are gone.
+/// Makes the supervisor replace its workers, and waits until the old ones have ended.
 ///
 /// # Errors
 ///
-/// When no supervisor runs, when it ends, and when the new workers failed to start five times; the supervisor
-/// goes on trying.
+/// If no supervisor is running, if it ends, or if the new workers failed to start five times; the supervisor goes on
+/// trying.
 pub fn restart(pid_file: &Path, status_file: &Path) -> Result<(), SupervisorError> {
     let (file, pid) = pid_file::open(pid_file)?;
     let generations = || match status_file::read_generations(status_file) {
@@ -40,11 +40,11 @@ pub fn restart(pid_file: &Path, status_file: &Path) -> Result<(), SupervisorErro
     }
 }
 
-/// Has the supervisor stop, and waits until it and its workers have ended.
+/// Stops the supervisor, and waits until it and its workers have ended.
 ///
 /// # Errors
 ///
-/// When no supervisor runs.
+/// If no supervisor is running.
 pub fn stop(pid_file: &Path) -> Result<(), SupervisorError> {
     let (file, pid) = pid_file::open(pid_file)?;
     log::line(&format!("stop_server (pid:{}) stopping now (pid:{pid})...", process::id()));
@@ -57,8 +57,8 @@ fn signal(pid: i32, signal: Signal) -> Result<(), SupervisorError> {
     sent.map_err(|errno| SupervisorError::Signal(pid, errno.into()))
 }
 
-/// A worker may fail because the old one still holds something; one that fails so often will go on to.
+/// A worker may fail because the old one still holds a resource; one that fails this often will not recover.
 const MAX_FAILURES: u64 = 5;
 
-/// Between two looks at the status file.
+/// The interval at which the status file is read.
 const PAUSE: Duration = Duration::from_millis(100);

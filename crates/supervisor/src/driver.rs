@@ -1,4 +1,4 @@
-//! Waits for what happens, tells the machine, and does what it says.
+//! The driver: waits for events, passes them to the machine, and executes its actions.
 
 use std::{
     collections::HashMap,
@@ -25,7 +25,7 @@ use crate::{
     worker,
 };
 
-/// A machine that runs.
+/// The driver of a machine.
 pub(crate) struct Driver<'a> {
     settings: &'a Settings,
     sockets: &'a Sockets,
@@ -33,16 +33,16 @@ pub(crate) struct Driver<'a> {
     status_file: Option<StatusFile>,
     machine: Machine,
     began: Instant,
-    /// What is listened to and asked for each worker.
+    /// The tasks of each worker: its notifications and health checks.
     tasks: HashMap<u32, Tasks>,
-    /// How many workers were spawned.
+    /// The number of workers spawned so far.
     spawned: u64,
     signals: Signals,
     sender: Sender<Event>,
     receiver: Receiver<Event>,
 }
 
-/// The tasks of a worker end with it.
+/// The tasks of a worker, which end when this is dropped.
 #[derive(Default)]
 struct Tasks(Vec<AbortHandle>);
 
@@ -53,7 +53,7 @@ impl Drop for Tasks {
 }
 
 impl<'a> Driver<'a> {
-    /// Nothing runs yet.
+    /// A driver without workers.
     pub(crate) fn new(
         settings: &'a Settings,
         sockets: &'a Sockets,
@@ -78,7 +78,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Runs until it is told to stop and all workers have ended. In a local runtime of tokio.
+    /// Runs until the supervisor is stopped and all workers have ended. Needs a local runtime of tokio.
     pub(crate) async fn run(mut self) {
         let mut next = self.handle(Event::Tick);
         while next == Next::Wait {
@@ -97,13 +97,13 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Tells the machine, and does what it says.
+    /// Passes an event to the machine, and executes its actions.
     fn handle(&mut self, event: Event) -> Next {
         self.machine.handle(self.began.elapsed(), event);
         self.act()
     }
 
-    /// What happens next; nothing where time passes, or children end.
+    /// The next event; `None` if time has passed, or children have ended.
     async fn poll_event(&mut self) -> Option<Event> {
         let pause = self.machine.deadline().map(|deadline| deadline.saturating_sub(self.began.elapsed()));
         let pause = match pause {
@@ -124,7 +124,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Takes all children that have ended. As process 1 of a container this one gets those of others too.
+    /// Reaps all children that have ended. As process 1 of a container this process also reaps orphans.
     fn reap(&mut self) -> Next {
         while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
             let pid = pid.as_raw_nonzero().get().unsigned_abs();
@@ -163,7 +163,7 @@ impl<'a> Driver<'a> {
     fn spawn(&mut self, generation: u64) -> io::Result<Event> {
         self.spawned += 1;
         let notifications = Notifications::bind(self.spawned)
-            .inspect_err(|error| log::line(&format!("workers cannot say that they are ready: {error}")))
+            .inspect_err(|error| log::line(&format!("cannot receive readiness notifications of workers: {error}")))
             .ok();
         let variables = self.environment.variables();
         let address = notifications.as_ref().map(Notifications::address);
@@ -213,7 +213,7 @@ fn machine_settings(settings: &Settings) -> MachineSettings {
     }
 }
 
-/// Whoever has ended already needs no signal.
+/// A process that has already ended does not need a signal.
 fn kill(signal: &str, pids: &[u32]) {
     let Ok(name) = signal.parse::<SignalName>() else { return };
     for pid in pids.iter().filter_map(|pid| Pid::from_raw(i32::try_from(*pid).ok()?)) {
@@ -221,8 +221,8 @@ fn kill(signal: &str, pids: &[u32]) {
     }
 }
 
-/// Events that wait to be taken: workers that say more have to wait.
+/// The maximum number of queued events: workers that send more have to wait.
 const EVENTS_AHEAD: usize = 64;
 
-/// Server::Starter reads the files of variables as often, where there is automatic restart.
+/// Server::Starter reads the environment files at this interval, if automatic restart is on.
 const MAX_PAUSE: Duration = Duration::from_secs(1);

@@ -1,4 +1,4 @@
-//! What workers are told by environment variables, and what stands in files and may change meanwhile.
+//! The environment variables of workers, which come from options and from files that may change at run time.
 
 use std::{
     collections::BTreeMap,
@@ -13,20 +13,20 @@ use std::{
 
 use crate::{Settings, machine::Rules};
 
-/// Variables beside, or in the place of, those that this process has.
+/// Variables in addition to, or in place of, those of this process.
 pub(crate) type Variables = BTreeMap<OsString, OsString>;
 
-/// Where variables come from. A file says more than an option, and that more than what this process was given.
+/// The sources of variables. Files take precedence over options, and those over this process's own environment.
 #[derive(Debug)]
 pub(crate) struct Environment {
-    /// What the options say.
+    /// The variables from options.
     options: Variables,
     /// The folder with a file for each variable.
     folder: Option<PathBuf>,
 }
 
 impl Environment {
-    /// By the options.
+    /// The environment with the variables of the options.
     pub(crate) fn new(settings: &Settings) -> Self {
         let mut options = Variables::new();
         let mut set = |name: &str, value: OsString| drop(options.insert(name.into(), value));
@@ -46,7 +46,7 @@ impl Environment {
         Self { options, folder }
     }
 
-    /// The variables by now. A file that is gone is a variable that is gone.
+    /// The current variables. The variable of a deleted file is not set.
     pub(crate) fn variables(&self) -> Variables {
         let mut variables = self.options.clone();
         variables.extend(self.folder.iter().flat_map(|folder| read_folder(folder)));
@@ -56,13 +56,13 @@ impl Environment {
         variables
     }
 
-    /// Whether what it says may change.
+    /// Whether the variables may change.
     pub(crate) fn may_change(&self) -> bool {
         self.folder.is_some()
     }
 }
 
-/// What these variables say of when old workers go.
+/// The rules for ending old workers that these variables contain.
 pub(crate) fn rules(variables: &Variables) -> Rules {
     let is_on = is_on(variables);
     let kill_old_delay = seconds(variables, KILL_OLD_DELAY);
@@ -73,7 +73,7 @@ pub(crate) fn rules(variables: &Variables) -> Rules {
     }
 }
 
-/// As Perl sees it: neither nothing nor 0.
+/// True as in Perl: neither empty nor 0.
 fn is_on(variables: &Variables) -> bool {
     value(variables, ENABLE_AUTO_RESTART).is_some_and(|value| !value.is_empty() && value != "0")
 }
@@ -87,7 +87,7 @@ fn seconds(variables: &Variables, name: &str) -> Option<Duration> {
     text.to_str()?.trim().parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
 }
 
-/// The first line of each file, but of those whose name begins with a dot. What cannot be read is left out.
+/// The first line of each file, except those whose name begins with a dot. Unreadable files are left out.
 fn read_folder(folder: &Path) -> Variables {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let is_variable = |name: &OsStr| !name.as_bytes().starts_with(b".") && !name.as_bytes().contains(&b'=');
@@ -95,7 +95,7 @@ fn read_folder(folder: &Path) -> Variables {
     named.filter_map(|(name, path)| Some((name, first_line(&path)?))).collect()
 }
 
-/// Nothing where the file is empty: then the variable is not set by it.
+/// `None` if the file is empty: then it does not set the variable.
 fn first_line(path: &Path) -> Option<OsString> {
     let mut line = Vec::new();
     // A pipe would keep the supervisor waiting.

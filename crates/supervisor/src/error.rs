@@ -1,4 +1,4 @@
-//! Why a supervisor does not start, or cannot be told what to do.
+//! The error of a supervisor, or of a command to one.
 
 use std::{
     error::Error,
@@ -6,14 +6,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Why a supervisor does not start, or cannot be told what to do. The message is one line that says what to do.
+/// The error of a supervisor that cannot start, or of a command to one. The message is one line that says what to do.
 #[derive(Debug)]
 pub enum SupervisorError {
-    /// There is no such host.
+    /// The host name cannot be resolved.
     Unknown(String),
-    /// A port cannot be listened at.
+    /// The supervisor cannot listen on a port.
     Bind(String, io::Error),
-    /// A unix socket cannot be listened at.
+    /// The supervisor cannot listen on a unix socket.
     Path(PathBuf, String),
     /// A socket cannot have this number.
     Place(String, i32, io::Error),
@@ -23,17 +23,17 @@ pub enum SupervisorError {
     Running(PathBuf, String),
     /// No supervisor holds the pid file.
     NotRunning(PathBuf),
-    /// The pid file does not say which process it is.
+    /// The pid file does not contain a process id.
     NoProcess(PathBuf),
-    /// The supervisor may not be signalled.
+    /// The supervisor cannot be signalled.
     Signal(i32, io::Error),
     /// The status file names no generation.
     NoGeneration(PathBuf),
-    /// The new generation failed to start so often, the last time with this status of wait(2).
+    /// The new generation failed to start this many times, the last time with this status of wait(2).
     NotStarted(u64, i32),
-    /// The supervisor ended while a new generation was awaited.
+    /// The supervisor ended before the new generation was up.
     Ended(i32),
-    /// The system refuses what every supervisor needs.
+    /// The system refused a resource that every supervisor needs.
     System(&'static str, io::Error),
 }
 
@@ -63,15 +63,17 @@ impl fmt::Display for SupervisorError {
             Self::File(option, path, error) => write!(formatter, "{option} {}: {error}", path.display()),
             Self::Running(path, pid) => write!(
                 formatter,
-                "--pid-file {}: another supervisor runs, process {pid}; stop it with --stop, or name another file",
+                "--pid-file {}: another supervisor is running, process {pid}; stop it with --stop, or name another file",
                 path.display()
             ),
             Self::NotRunning(path) => write!(
                 formatter,
-                "--pid-file {}: no supervisor runs that wrote it; start one, or name the file of one that runs",
+                "--pid-file {}: no running supervisor holds it; start one, or name the file of a running one",
                 path.display()
             ),
-            Self::NoProcess(path) => write!(formatter, "--pid-file {}: there is no process id in it", path.display()),
+            Self::NoProcess(path) => {
+                write!(formatter, "--pid-file {}: it does not contain a process id", path.display())
+            }
             Self::Signal(pid, error) => write!(formatter, "cannot signal the supervisor, process {pid}: {error}"),
             Self::NoGeneration(path) => write!(
                 formatter,

@@ -1,4 +1,4 @@
-//! Asking a new worker whether it is up.
+//! Health checks of new workers.
 
 mod url;
 
@@ -19,7 +19,7 @@ pub use self::url::{HealthUrl, HealthUrlError};
 use self::url::{Place, Question};
 use crate::machine::Event;
 
-/// Asks until the answer has status 200, and says so.
+/// Sends requests until a response has status 200, and reports that.
 pub(crate) async fn wait(question: Question, pid: u32, events: Sender<Event>) {
     loop {
         for dialer in dialers(&question).await {
@@ -33,7 +33,7 @@ pub(crate) async fn wait(question: Question, pid: u32, events: Sender<Event>) {
     }
 }
 
-/// A dialer for each address. What a name stands for may change.
+/// A dialer for each address. The addresses of a name may change.
 async fn dialers(question: &Question) -> Vec<Dialer> {
     let destinations: Vec<_> = match &question.place {
         Place::Unix(path) => vec![Destination::Unix(path.clone())],
@@ -53,11 +53,11 @@ async fn dialers(question: &Question) -> Vec<Dialer> {
     if question.server_name.is_some() && encryption.is_none() {
         return Vec::new();
     }
-    let dialer = |destination| Dialer { destination, encryption: encryption.clone(), patience: PATIENCE };
+    let dialer = |destination| Dialer { destination, encryption: encryption.clone(), timeout: PATIENCE };
     destinations.into_iter().map(dialer).collect()
 }
 
-/// One request on a connection of its own: which worker gets the next connection, the kernel decides.
+/// One request on a connection of its own: the kernel decides which worker gets the next connection.
 async fn is_healthy(dialer: &Dialer, question: &Question) -> bool {
     let buffers: Rc<Buffers> = Rc::default();
     let Ok(wire) = dialer.dial(&buffers).await else { return false };
@@ -84,8 +84,8 @@ fn head(question: &Question) -> Option<RequestHead> {
     Some(RequestHead { method: Method::GET, target, version: Version::HTTP_11, headers })
 }
 
-/// For an answer. A worker that needs longer for such a question is not up.
+/// The timeout of a response. A worker that needs longer for a health check is not up.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Between two questions.
+/// The interval between two checks.
 const PAUSE: Duration = Duration::from_millis(100);

@@ -1,20 +1,20 @@
 //! Keeps a server running, and replaces it without losing a connection: the protocol of Server::Starter.
 //!
-//! The supervisor binds the sockets and starts the server, the *worker*, which inherits them. For a new version it starts
-//! another worker beside the old one, and ends the old one when the new one is up; connections wait in the sockets, which
-//! stay open all the time.
+//! The supervisor binds the sockets and starts the server, the *worker*, which inherits them. For a new version it
+//! starts another worker beside the old one, and ends the old one when the new one is up; connections wait in the
+//! sockets, which stay open all the time.
 //!
 //! | step | file |
 //! | --- | --- |
-//! | what is wanted | `settings.rs`, `port.rs`, `signal_name.rs`, `health/url.rs` |
-//! | sockets are bound, and put where workers expect them | `sockets.rs` |
-//! | the log, the background, the file with the process id | `log.rs`, `supervisor.rs`, `pid_file.rs` |
-//! | what to do when: a state machine without I/O | `machine.rs` |
-//! | events are waited for, and done is what the machine says | `driver.rs` |
-//! | a worker is spawned, says that it is ready, or is asked | `worker.rs`, `notifications.rs`, `health.rs` |
-//! | what workers are told, and what may change meanwhile | `environment.rs` |
-//! | what others can read of it | `status_file.rs` |
-//! | telling a running supervisor to restart or to stop | `control.rs` |
+//! | the settings | `settings.rs`, `port.rs`, `signal_name.rs`, `health/url.rs` |
+//! | sockets are bound, at the descriptors that workers expect | `sockets.rs` |
+//! | the log, daemonizing, the pid file | `log.rs`, `supervisor.rs`, `pid_file.rs` |
+//! | a state machine without I/O decides what to do | `machine.rs` |
+//! | the driver waits for events, and executes the machine's actions | `driver.rs` |
+//! | a worker is spawned, and becomes ready by a notification or a health check | `worker.rs`, `notifications.rs`, `health.rs` |
+//! | the environment of workers, and settings that may change at run time | `environment.rs` |
+//! | the status file | `status_file.rs` |
+//! | restarting and stopping a running supervisor | `control.rs` |
 #![forbid(unsafe_code)]
 
 mod control;

@@ -1,4 +1,4 @@
-//! Where standard output and error go: those of the supervisor and those of its workers.
+//! The destination of standard output and error, of the supervisor and its workers.
 
 use std::{
     fs::File,
@@ -11,17 +11,17 @@ use std::{
 
 use rustix::stdio::{dup2_stderr, dup2_stdout};
 
-/// Where standard output and error go.
+/// The destination of standard output and error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LogDestination {
-    /// They are appended to this file.
+    /// A file, to which they are appended.
     File(PathBuf),
-    /// A shell runs this command, which reads them.
+    /// A command that a shell runs and that reads them.
     Command(String),
 }
 
 impl LogDestination {
-    /// Opens it.
+    /// Opens the destination.
     pub(crate) fn open(&self) -> io::Result<OwnedFd> {
         match self {
             Self::File(path) => File::options().append(true).create(true).open(path).map(OwnedFd::from),
@@ -45,14 +45,14 @@ impl FromStr for LogDestination {
     }
 }
 
-/// From now on standard output and error go there.
+/// Redirects standard output and error to the destination.
 pub(crate) fn redirect(destination: &OwnedFd) -> io::Result<()> {
     dup2_stdout(destination)?;
     dup2_stderr(destination)?;
     Ok(())
 }
 
-/// Writes a line; where that fails, nobody is left to be told.
+/// Writes a line; if that fails, there is no other place to report it.
 pub(crate) fn line(text: &str) {
     let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
 }

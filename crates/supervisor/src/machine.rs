@@ -1,4 +1,4 @@
-//! What a supervisor does when: a state machine without input, output or clock.
+//! The supervisor's state machine, without I/O or clock.
 //!
 //! ```text
 //!            first start                     all are up
@@ -12,8 +12,8 @@
 //!                                  from any of them ─────────▶ Stopping ──▶ Ended, when all workers have
 //! ```
 //!
-//! Events go in by [`Machine::handle`], with the time since some beginning; what is to be done comes out of
-//! [`Machine::poll_action`]. [`Machine::deadline`] says when [`Event::Tick`] is due.
+//! [`Machine::handle`] takes events, with the time since a fixed moment; [`Machine::poll_action`] returns the actions
+//! to execute. [`Machine::deadline`] is the time at which [`Event::Tick`] is due.
 
 mod action;
 mod event;

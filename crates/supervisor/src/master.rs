@@ -1,18 +1,19 @@
-//! Keeps Serow itself running, by a protocol of its own: a tiny process, the master, holds the sockets; *generations*, each a
-//! process with a whole server, serve on them.
+//! Keeps Serow itself running: a small process, the master, holds the sockets; worker *generations*, each a process
+//! with a complete server, serve on them.
 //!
 //! | step | file |
 //! | --- | --- |
 //! | the master starts a generation, with the text of the settings and an end of a channel | `child.rs` |
-//! | what both say to each other | `messages.rs`, `reports.rs` |
-//! | the generation reads its settings, asks for sockets, gets them, says that it is ready, obeys | `generation.rs` |
+//! | the messages between both | `messages.rs`, `reports.rs` |
+//! | the generation reads its settings, requests sockets, reports that it is ready, executes commands | `generation.rs` |
 //! | sockets are opened, kept and closed | `held.rs` |
-//! | what to do when: a state machine without I/O | `generations.rs`, `crashes.rs`, `event.rs`, `action.rs` |
-//! | events are waited for, and done is what the machine says | `driver.rs` |
-//! | others ask for a reload, for the state, for the end, or command something of the generation that serves | `control.rs`, `gathering.rs`, `overrides.rs` |
+//! | a state machine without I/O decides what to do | `generations.rs`, `crashes.rs`, `event.rs`, `action.rs` |
+//! | the driver waits for events, and executes the machine's actions | `driver.rs` |
+//! | requests from outside: reload, status, stop, and commands to the serving generation | `control.rs`, `gathering.rs`, `overrides.rs` |
 //!
-//! The master reads no settings: a new program may have new words, and knows best what is wrong with a file. What a generation
-//! served with is kept, so that one that takes the place of a crashed one does not depend on what the file has become.
+//! The master does not parse settings: a new version of the program may have new ones, and reports the errors of a file
+//! itself. The master keeps the text with which the last generation served, so that the replacement of a crashed
+//! generation does not depend on later changes of the file.
 
 mod action;
 mod child;
@@ -42,24 +43,24 @@ pub use self::{
 };
 use crate::{SupervisorError, pid_file::PidFile, signals::Signals};
 
-/// What a master needs to know.
+/// The settings of a master.
 #[derive(Clone, Debug)]
 pub struct MasterSettings {
-    /// A file for the process id.
+    /// The pid file, if any.
     pub pid_file: Option<PathBuf>,
 }
 
-/// What a master does that depends on the program it is part of.
+/// The part of a master that depends on the program.
 pub trait Duties {
-    /// The text of the settings as it is now, of which the master understands nothing. It must not wait: the master does
-    /// nothing else meanwhile.
+    /// The current text of the settings file, which the master does not interpret. This must not block, since it blocks
+    /// the master.
     ///
     /// # Errors
     ///
-    /// Why there is none.
+    /// Why it cannot be read.
     fn settings(&mut self) -> Result<Vec<u8>, String>;
 
-    /// The command of a generation; its standard input is the master's to give.
+    /// The command of a generation; the master sets its standard input.
     fn command(&mut self) -> Command;
 
     /// Opens the admin socket at this address; without an address, closes it. Over TCP, commands that change something
@@ -67,7 +68,7 @@ pub trait Duties {
     ///
     /// # Errors
     ///
-    /// Why it does not open; the generation does not serve then.
+    /// Why the admin socket cannot be opened; the new generation does not serve then.
     fn open_admin_socket(
         &mut self,
         address: Option<&str>,
@@ -75,35 +76,35 @@ pub trait Duties {
         control: &Control,
     ) -> Result<(), String>;
 
-    /// Says what the first generation has it say when it serves.
+    /// Prints the announcement of the first generation when it serves.
     fn announce(&self, announcement: &str);
 
-    /// Adds a command that was fulfilled and is to persist to those that are remembered, in the place of those that it makes void.
+    /// Adds an executed command that persists to the remembered overrides, and removes those that it supersedes.
     fn remember(&self, remembered: &mut Vec<Value>, command: &Value);
 
-    /// Adds what a generation that has ended reported of itself to what others before it did; to null, in the beginning.
+    /// Adds the last report of an ended generation to the total of the earlier ones, which is null at first.
     fn add(&self, total: &mut Value, report: &Value);
 }
 
-/// Why a master ended.
+/// The error of a master.
 #[derive(Debug)]
 pub enum MasterError {
     /// The first generation did not start, for this reason.
     NotStarted(String),
-    /// The file for the process id.
+    /// The pid file cannot be written.
     PidFile(SupervisorError),
-    /// The system refuses what a master needs.
+    /// The system refused a resource that the master needs.
     System(io::Error),
 }
 
-/// Runs a master until TERM, INT or QUIT, or [`Control::stop`], and until its generations have ended. HUP is a reload, USR1 is
-/// passed on.
+/// Runs a master until TERM, INT or QUIT, or [`Control::stop`], and until its generations have ended. HUP is a reload;
+/// USR1 is passed on.
 ///
 /// # Errors
 ///
-/// When the first generation does not start. Once one serves, the master goes on.
+/// If the first generation does not start. Once one has served, the master keeps running.
 pub fn run(settings: &MasterSettings, duties: impl Duties) -> Result<(), MasterError> {
-    // Whoever started this may have blocked them, and the master lives by them.
+    // The parent may have blocked them, and the master depends on them.
     serow_net::process::unblock_signals()?;
     let runtime = Builder::new_current_thread().enable_all().build_local(LocalOptions::default())?;
     let signals = {
@@ -121,7 +122,7 @@ impl fmt::Display for MasterError {
         match self {
             Self::NotStarted(reason) => formatter.write_str(reason),
             Self::PidFile(error) => error.fmt(formatter),
-            Self::System(error) => write!(formatter, "the system refuses what a master needs: {error}"),
+            Self::System(error) => write!(formatter, "the system refused a resource that the master needs: {error}"),
         }
     }
 }

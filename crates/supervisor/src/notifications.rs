@@ -1,4 +1,4 @@
-//! What workers say of themselves (sd_notify(3)), and what the supervisor says to who started it.
+//! Notifications (sd_notify(3)): those of workers, and the supervisor's to its parent.
 
 use std::{
     env, fs, io,
@@ -17,8 +17,9 @@ use tokio::{io::Interest, net::UnixDatagram, sync::mpsc::Sender};
 
 use crate::machine::Event;
 
-/// A socket for the notifications of one worker. It has a name in Linux's abstract namespace, so that a worker reaches it
-/// as any user and in any folder. Since every user of the machine does, the kernel says who sent each message.
+/// A socket for the notifications of one worker. It has a name in Linux's abstract namespace, so that a worker reaches
+/// it as any user and in any folder. Since every user of the machine can reach it, the kernel attests the sender of
+/// each message.
 #[derive(Debug)]
 pub(crate) struct Notifications {
     socket: UnixDatagram,
@@ -35,12 +36,12 @@ impl Notifications {
         Ok(Self { socket: UnixDatagram::from_std(socket)?, address: format!("@{name}") })
     }
 
-    /// What `NOTIFY_SOCKET` says.
+    /// The value of `NOTIFY_SOCKET`.
     pub(crate) fn address(&self) -> &str {
         &self.address
     }
 
-    /// Waits for READY=1, and passes it on. All else is read and let go: a worker that says that it stops does so anyway.
+    /// Waits for READY=1, and passes it on. Other messages are ignored: a worker that announces its end ends anyway.
     pub(crate) async fn listen(self, pid: u32, events: Sender<Event>) {
         let mut message = vec![0; LONGEST];
         let mut receive = async || {
@@ -51,7 +52,7 @@ impl Notifications {
         while let Ok((message, sender)) = receive().await {
             if !sender.is_some_and(|sender| is_of(pid, sender.user)) {
                 // At debug level: whoever sends it could fill the log.
-                tracing::debug!(pid, ?sender, "a message at NOTIFY_SOCKET is not of the worker's user");
+                tracing::debug!(pid, ?sender, "ignored a message on NOTIFY_SOCKET that the worker's user did not send");
                 continue;
             }
             let mut lines = message.split(|byte| *byte == b'\n');
@@ -62,7 +63,7 @@ impl Notifications {
     }
 }
 
-/// Whether a user may speak for a worker: root, the supervisor's own, or one that the worker has become.
+/// Whether a user may send notifications for a worker: root, the supervisor's own, or a user of the worker's process.
 fn is_of(worker: u32, user: u32) -> bool {
     let own = rustix::process::geteuid().as_raw();
     let status = || fs::read_to_string(format!("/proc/{worker}/status")).unwrap_or_default();
@@ -75,7 +76,7 @@ fn users(status: &str) -> impl Iterator<Item = u32> {
     line.split_ascii_whitespace().filter_map(|number| number.parse().ok())
 }
 
-/// Says this, such as READY=1, to whoever started this process and wants to know: systemd, or a supervisor.
+/// Sends a notification, such as READY=1, to the parent if it expects one: systemd, or a supervisor.
 pub fn tell_parent(message: &str) {
     let Some(address) = env::var_os("NOTIFY_SOCKET") else { return };
     let Ok(socket) = StdDatagram::unbound() else { return };
@@ -90,7 +91,7 @@ pub fn tell_parent(message: &str) {
     });
 }
 
-/// Longer messages are cut; systemd takes no longer ones either (NOTIFY_BUFFER_MAX).
+/// Longer messages are truncated; this is also systemd's limit (NOTIFY_BUFFER_MAX).
 const LONGEST: usize = 4096;
 
 #[cfg(test)]

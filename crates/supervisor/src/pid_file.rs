@@ -50,7 +50,7 @@ impl Drop for PidFile {
     }
 }
 
-/// The pid file of a supervisor that runs, and its process id.
+/// The pid file of a running supervisor, and its process id.
 pub(crate) fn open(path: &Path) -> Result<(File, i32), SupervisorError> {
     let failed = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound => SupervisorError::NotRunning(path.to_owned()),
@@ -67,7 +67,7 @@ pub(crate) fn open(path: &Path) -> Result<(File, i32), SupervisorError> {
     }
 }
 
-/// Whether a supervisor runs that holds it.
+/// Whether a running supervisor holds the file.
 pub(crate) fn is_held(file: &File) -> bool {
     match flock(file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => {
@@ -78,7 +78,7 @@ pub(crate) fn is_held(file: &File) -> bool {
     }
 }
 
-/// Waits until nobody holds it.
+/// Waits until no supervisor holds the file.
 pub(crate) fn wait(file: &File) -> io::Result<()> {
     loop {
         match flock(file, FlockOperation::LockExclusive) {
@@ -118,7 +118,7 @@ mod tests {
         assert_eq!(fs::read_to_string(&path).unwrap(), format!("{own}\n"));
         assert_eq!(open(&path).unwrap().1.unsigned_abs(), own);
         let refused = PidFile::create(&path).unwrap_err().to_string();
-        assert!(refused.contains(&format!("another supervisor runs, process {own};")), "{refused}");
+        assert!(refused.contains(&format!("another supervisor is running, process {own};")), "{refused}");
         assert_eq!(fs::read_to_string(&path).unwrap(), format!("{own}\n"));
         drop(file);
         assert!(!path.exists());

@@ -1,4 +1,4 @@
-//! Where a supervisor listens, as Server::Starter writes it: `8080`, `127.0.0.1:8080`, `[::1]:u53=4`.
+//! The addresses that a supervisor listens on, in Server::Starter's notation: `8080`, `127.0.0.1:8080`, `[::1]:u53=4`.
 
 use std::{
     error::Error,
@@ -8,7 +8,7 @@ use std::{
     str::FromStr,
 };
 
-/// A port of TCP or UDP, and where its socket is found by the worker.
+/// A TCP or UDP port, and the descriptor of its socket in the worker.
 ///
 /// | written | meaning |
 /// | --- | --- |
@@ -22,20 +22,20 @@ pub struct Port {
     host: Host,
     pub(crate) port: u16,
     pub(crate) protocol: Protocol,
-    /// The descriptor it has to have.
+    /// The required descriptor.
     pub(crate) descriptor: Option<RawFd>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Host {
-    /// None was written.
+    /// No address is given.
     All,
-    /// A name or an address of IPv4.
+    /// A name or an IPv4 address.
     Named(String),
     Version6(Ipv6Addr, String),
 }
 
-/// What is spoken at the port.
+/// The transport protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Protocol {
     Tcp,
@@ -43,7 +43,7 @@ pub(crate) enum Protocol {
 }
 
 impl Port {
-    /// What it is called in `SERVER_STARTER_PORT`.
+    /// Its name in `SERVER_STARTER_PORT`.
     #[must_use]
     pub fn name(&self) -> String {
         match &self.host {
@@ -53,7 +53,7 @@ impl Port {
         }
     }
 
-    /// The address; names are looked up, for IPv4.
+    /// The address; names are resolved to IPv4 addresses.
     pub(crate) fn address(&self) -> Option<SocketAddr> {
         match &self.host {
             Host::All => Some((Ipv4Addr::UNSPECIFIED, self.port).into()),
@@ -116,7 +116,7 @@ fn digits(text: &str) -> Option<&str> {
     all.then_some(text)
 }
 
-/// A text that is no [`Port`].
+/// The error for a text that is not a [`Port`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortError {
     text: String,
@@ -128,7 +128,7 @@ impl fmt::Display for PortError {
         let Self { text, problem } = self;
         write!(
             formatter,
-            "{text:?} is no port: {problem}; write 8080, 127.0.0.1:8080, [::1]:8080, u8080 (UDP) or 8080=5"
+            "{text:?} is not a port: {problem}; write 8080, 127.0.0.1:8080, [::1]:8080, u8080 (UDP) or 8080=5"
         )
     }
 }
@@ -172,7 +172,7 @@ mod tests {
                     assert_eq!(port.address().map(|address| address.to_string()).as_deref(), Some(address), "{text}");
                     assert_eq!((port.protocol, port.descriptor), (protocol, descriptor), "{text}");
                 }
-                (Err(error), None) => assert!(error.to_string().starts_with(&format!("{text:?} is no port: "))),
+                (Err(error), None) => assert!(error.to_string().starts_with(&format!("{text:?} is not a port: "))),
                 (found, _) => panic!("{text}: {found:?}"),
             }
         }

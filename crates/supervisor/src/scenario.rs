@@ -1,9 +1,9 @@
-//! Courses of events at made-up times, for the tests of machines.
+//! Scenarios for the tests of the state machines: events at given times.
 
 use std::time::Duration;
 
-/// Plays a course: lines `MILLISECONDS EVENT`, and indented below each, what a machine does about it. `play` tells the
-/// machine and gives what it did; last comes when the machine is due.
+/// Runs a scenario: lines `MILLISECONDS EVENT`, and indented below each the actions of the machine. `play` passes the
+/// event to the machine and returns its actions and its deadline.
 pub(crate) fn check(course: &str, mut play: impl FnMut(Duration, &str) -> (Vec<String>, Option<Duration>)) {
     let mut expected = course.lines().map(str::trim_end).filter(|line| !line.trim().is_empty()).peekable();
     while let Some(line) = expected.next() {

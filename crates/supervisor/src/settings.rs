@@ -1,39 +1,39 @@
-//! What is wanted of a supervisor.
+//! The settings of a supervisor.
 
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 
 use crate::{HealthUrl, LogDestination, Port, SignalName};
 
-/// What is wanted of a supervisor.
+/// The settings of a supervisor.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The command of the worker, and its arguments.
     pub command: Vec<OsString>,
-    /// What stands before the command when it is spawned: a program that ends with [`become_worker`](crate::become_worker).
+    /// The prefix of the command when it is spawned: a program that calls [`become_worker`](crate::become_worker).
     pub launcher: Vec<OsString>,
-    /// How many workers there are at a time.
+    /// The number of workers.
     pub workers: usize,
-    /// Where it listens, TCP and UDP.
+    /// The TCP and UDP ports to listen on.
     pub ports: Vec<Port>,
-    /// Where it listens, unix sockets.
+    /// The unix sockets to listen on.
     pub paths: Vec<PathBuf>,
-    /// How many connections may wait to be accepted, for each socket; the kernel lowers it to `net.core.somaxconn`.
+    /// The backlog of each socket; the kernel limits it to `net.core.somaxconn`.
     pub backlog: u32,
-    /// How long a new worker has to live to count as started.
+    /// How long a new worker has to run before it counts as started.
     pub interval: Duration,
-    /// What a new worker has to answer to count as started, instead.
+    /// Instead: the health check that a new worker has to pass before it counts as started.
     pub health: Option<HealthUrl>,
-    /// How long it may take until it does.
+    /// The timeout of that.
     pub start_timeout: Duration,
-    /// The signal for a worker that was replaced.
+    /// The signal that ends a replaced worker.
     pub signal_on_hup: SignalName,
-    /// The signal for the workers when the supervisor gets TERM.
+    /// The signal that ends the workers when the supervisor receives TERM.
     pub signal_on_term: SignalName,
-    /// How long old workers go on beside the new ones.
+    /// How long old workers keep running beside the new ones.
     pub kill_old_delay: Option<Duration>,
-    /// Whether generations are replaced after some time.
+    /// Whether generations are replaced periodically.
     pub auto_restart: bool,
-    /// After how long.
+    /// The period.
     pub auto_restart_interval: Option<Duration>,
     /// A folder with a file for each environment variable.
     pub environment_folder: Option<PathBuf>,
@@ -41,8 +41,8 @@ pub struct Settings {
     pub pid_file: Option<PathBuf>,
     /// The file with the workers' process ids.
     pub status_file: Option<PathBuf>,
-    /// Where standard output and error go.
+    /// The destination of standard output and error.
     pub log: Option<LogDestination>,
-    /// Whether it goes on in the background.
+    /// Whether the supervisor daemonizes.
     pub daemonize: bool,
 }

@@ -1,10 +1,10 @@
-//! Signals as people write them: `TERM`, `sigusr1`, `12`.
+//! Names of signals: `TERM`, `sigusr1`, `12`.
 
 use std::{error::Error, fmt, str::FromStr};
 
 use rustix::process::Signal;
 
-/// A signal by its name. Case and a leading `SIG` do not matter, and its number will do.
+/// A signal, parsed from its name or number. Case and a leading `SIG` do not matter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignalName {
     name: String,
@@ -41,19 +41,20 @@ impl FromStr for SignalName {
     }
 }
 
-/// A text that is no name of a signal.
+/// The error for a text that is not the name of a signal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignalNameError(String);
 
 impl fmt::Display for SignalNameError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{:?} is no signal: write its name, as in TERM or USR1", self.0)
+        write!(formatter, "unknown signal {:?}: use a name such as TERM or USR1", self.0)
     }
 }
 
 impl Error for SignalNameError {}
 
-/// Those of signal(7) that one process sends another.
+/// The signals of signal(7) that one process sends another. By hand, since rustix has no names, and nix parses only the
+/// full form `SIGTERM`.
 const SIGNALS: [(&str, Signal); 24] = [
     ("HUP", Signal::HUP),
     ("INT", Signal::INT),

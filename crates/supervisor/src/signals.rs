@@ -1,4 +1,4 @@
-//! The signals that mean something to a supervisor.
+//! The signals that a supervisor handles.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use tokio::{
     signal::unix::{Signal, SignalKind, signal},
 };
 
-/// Signals that came, in any order; they end the process no more.
+/// The received signals, in any order; they no longer end the process.
 pub(crate) struct Signals {
     hangup: Signal,
     terminate: Signal,
@@ -18,7 +18,7 @@ pub(crate) struct Signals {
     meaning: Caught,
 }
 
-/// A signal that came.
+/// A received signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Caught {
     /// HUP.
@@ -33,8 +33,8 @@ pub(crate) enum Caught {
     Reopen,
 }
 
-/// From now on, none of the signals that end or reload a server does anything to this process: they are for its parent, and
-/// whoever sends them to a whole group (a terminal, systemd, killall) sends them here too.
+/// Ignores the signals that end or reload a server: they are for the parent, and a terminal, systemd or killall sends
+/// them to all processes of a group.
 pub(crate) fn leave_to_parent() -> io::Result<()> {
     let runtime = Builder::new_current_thread().enable_io().build()?;
     let _context = runtime.enter();
@@ -46,12 +46,12 @@ pub(crate) fn leave_to_parent() -> io::Result<()> {
 }
 
 impl Signals {
-    /// From now on they end the process no more; ALRM with them. In a runtime of tokio.
+    /// Handles the signals, including ALRM, from now on. Needs a runtime of tokio.
     pub(crate) fn with_alarm() -> io::Result<Self> {
         Self::listen(SignalKind::alarm(), Caught::Alarm)
     }
 
-    /// From now on they end the process no more; USR1 with them. In a runtime of tokio.
+    /// Handles the signals, including USR1, from now on. Needs a runtime of tokio.
     pub(crate) fn with_reopen() -> io::Result<Self> {
         Self::listen(SignalKind::user_defined1(), Caught::Reopen)
     }
@@ -68,7 +68,7 @@ impl Signals {
         })
     }
 
-    /// Waits for the next one.
+    /// Waits for the next signal.
     pub(crate) async fn poll(&mut self) -> Caught {
         tokio::select! {
             _ = self.terminate.recv() => Caught::Stop("TERM"),

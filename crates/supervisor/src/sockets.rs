@@ -1,4 +1,4 @@
-//! The sockets that workers inherit, and how they are told of them.
+//! The sockets that workers inherit, and the variables that name them.
 
 use std::{
     fs, io,
@@ -22,14 +22,14 @@ use crate::{Port, Settings, SupervisorError, log, port::Protocol};
 
 /// The sockets, open until this is dropped; then the files of unix sockets are removed.
 ///
-/// They block, and have no options but those that Server::Starter sets: how the worker wants them is its own affair.
+/// They are blocking, and have only the options that Server::Starter sets: the worker can change them.
 #[derive(Debug)]
 pub(crate) struct Sockets {
     sockets: Vec<Bound>,
     files: SocketFiles,
 }
 
-/// One socket, and what it is called.
+/// One socket and its name.
 #[derive(Debug)]
 struct Bound {
     name: String,
@@ -41,8 +41,8 @@ struct Bound {
 struct SocketFiles(Vec<PathBuf>);
 
 impl Sockets {
-    /// Binds all that is wanted, in order, ports before paths. Those that are to have a certain number get it; the others
-    /// get 3 and those behind it, where systemd's protocol has them.
+    /// Binds all sockets, in order, ports before paths. Those with a required number get it; the others get 3 and the
+    /// following numbers, as in systemd's protocol.
     pub(crate) fn bind(settings: &Settings) -> Result<Self, SupervisorError> {
         let (mut sockets, mut wanted, mut files) = (Vec::new(), Vec::new(), SocketFiles::default());
         for port in &settings.ports {
@@ -59,7 +59,7 @@ impl Sockets {
         Ok(Self { sockets, files })
     }
 
-    /// From now on they are inherited.
+    /// Makes the sockets inheritable.
     pub(crate) fn hand_over(&self) -> io::Result<()> {
         for bound in &self.sockets {
             fcntl_setfd(&bound.socket, FdFlags::empty())?;
@@ -67,7 +67,7 @@ impl Sockets {
         Ok(())
     }
 
-    /// The files of unix sockets stay when this process ends: another goes on.
+    /// Keeps the files of unix sockets when this process ends, since another process continues.
     pub(crate) fn keep_files(&mut self) {
         self.files.0.clear();
     }
@@ -77,14 +77,14 @@ impl Sockets {
         self.sockets.iter().any(|bound| bound.socket.as_raw_fd() == 0)
     }
 
-    /// What `SERVER_STARTER_PORT` says.
+    /// The value of `SERVER_STARTER_PORT`.
     pub(crate) fn description(&self) -> String {
         let items = self.sockets.iter().map(|bound| format!("{}={}", bound.name, bound.socket.as_raw_fd()));
         items.collect::<Vec<_>>().join(";")
     }
 
-    /// The names of those from descriptor 3 on, without a gap, as sd_listen_fds_with_names(3) has them: `LISTEN_FDNAMES`
-    /// takes no colons.
+    /// The names of those from descriptor 3 on, without a gap, as sd_listen_fds_with_names(3) has them:
+    /// `LISTEN_FDNAMES` takes no colons.
     pub(crate) fn names_from_three(&self) -> Vec<String> {
         let at = |number: RawFd| self.sockets.iter().find(|bound| bound.socket.as_raw_fd() == number);
         (3..).map_while(at).map(|bound| bound.name.replace(':', "-")).collect()
@@ -125,14 +125,14 @@ fn open_port(address: SocketAddr, protocol: Protocol, backlog: u32) -> Result<Ow
     Ok(socket)
 }
 
-/// Everybody may connect, as with Server::Starter: who may, the folder says.
+/// Every user may connect, as with Server::Starter: the permissions of the folder restrict that.
 fn bind_path(path: &Path, backlog: u32) -> Result<OwnedFd, String> {
     let said = |error: Errno| error.to_string();
     if is_socket(path) {
         log::line(&format!("removing existing socket file:{}", path.display()));
-        fs::remove_file(path).map_err(|error| format!("it is there already, and cannot be removed: {error}"))?;
+        fs::remove_file(path).map_err(|error| format!("it exists already and cannot be removed: {error}"))?;
     } else if fs::symlink_metadata(path).is_ok() {
-        return Err("it is taken by something that is not a socket; remove it or choose another path".to_owned());
+        return Err("there is a file that is not a socket; remove it or choose another path".to_owned());
     }
     let address = SocketAddrUnix::new(path).map_err(said)?;
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).map_err(said)?;

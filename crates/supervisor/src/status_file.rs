@@ -1,4 +1,4 @@
-//! What others can read of a running supervisor: a line `GENERATION:PID` for each worker, and which start failed last.
+//! The status file of a running supervisor: a line `GENERATION:PID` for each worker; and the start that failed last.
 
 use std::{
     ffi::OsString,
@@ -8,8 +8,8 @@ use std::{
     process,
 };
 
-/// The status file, and the one beside it with `.failure` behind its name, which holds `GENERATION:STATUS` of the start
-/// that failed last. They are replaced as a whole, so that nobody ever reads a part, and removed at the end.
+/// The status file, and the file beside it with the suffix `.failure`, which contains `GENERATION:STATUS` of the start
+/// that failed last. They are replaced atomically, so that no reader sees a part, and removed at the end.
 #[derive(Debug)]
 pub(crate) struct StatusFile {
     path: PathBuf,
@@ -17,25 +17,25 @@ pub(crate) struct StatusFile {
 }
 
 impl StatusFile {
-    /// A status file at this path, where nothing is written yet.
+    /// A status file at this path, which is not written yet.
     pub(crate) fn new(path: &Path) -> io::Result<Self> {
         Ok(Self { path: std::path::absolute(path)?, written: false })
     }
 
-    /// Writes the workers that there are.
+    /// Writes the current workers.
     pub(crate) fn write(&mut self, workers: &[(u64, u32)]) -> io::Result<()> {
         let lines: String = workers.iter().map(|(generation, pid)| format!("{generation}:{pid}\n")).collect();
         self.written = true;
         replace(&self.path, &lines)
     }
 
-    /// Writes that a start failed, with this status of wait(2).
+    /// Records a failed start, with this status of wait(2).
     pub(crate) fn write_failure(&mut self, generation: u64, status: i32) -> io::Result<()> {
         self.written = true;
         replace(&failure_path(&self.path), &format!("{generation}:{status}\n"))
     }
 
-    /// No start has failed since the workers that there are were started.
+    /// Removes the record of the failed start.
     pub(crate) fn clear_failure(&self) {
         let _ = fs::remove_file(failure_path(&self.path));
     }
@@ -50,7 +50,7 @@ impl Drop for StatusFile {
     }
 }
 
-/// The generations that run, as a status file says.
+/// The running generations in a status file.
 pub(crate) fn read_generations(path: &Path) -> io::Result<Vec<u64>> {
     let text = fs::read_to_string(path)?;
     Ok(text.lines().filter_map(|line| line.split_once(':')?.0.parse().ok()).collect())

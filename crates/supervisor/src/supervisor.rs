@@ -1,4 +1,4 @@
-//! A supervisor from its beginning to its end.
+//! Running a supervisor.
 
 use std::{fs::File, io, process};
 
@@ -16,12 +16,12 @@ use crate::{
     status_file::StatusFile,
 };
 
-/// Runs a supervisor until it is told to stop and its workers have ended; with [`Settings::daemonize`], this process ends
-/// at once and another goes on.
+/// Runs a supervisor until a signal stops it and its workers have ended; with [`Settings::daemonize`], this process
+/// ends at once and another continues.
 ///
 /// # Errors
 ///
-/// When it cannot start. Once it runs, a worker that cannot is started again and again.
+/// If it cannot start. Once it runs, it restarts workers that fail to start.
 pub fn run(settings: &Settings) -> Result<(), SupervisorError> {
     if let Some(path) = &settings.pid_file
         && let Ok((_, pid)) = pid_file::open(path)
@@ -40,8 +40,8 @@ pub fn run(settings: &Settings) -> Result<(), SupervisorError> {
         sockets.keep_files();
         return Ok(());
     }
-    let (runtime, signals) =
-        prepare().map_err(|error| SupervisorError::System("the system refuses what a supervisor needs", error))?;
+    let (runtime, signals) = prepare()
+        .map_err(|error| SupervisorError::System("the system refused a resource that the supervisor needs", error))?;
     // Not before signals are listened to: whoever finds it may send some.
     let pid_file = settings.pid_file.as_deref().map(PidFile::create).transpose()?;
     let status_file = settings.status_file.as_deref().map(StatusFile::new).transpose();
@@ -61,7 +61,7 @@ fn prepare() -> io::Result<(LocalRuntime, Signals)> {
     Ok((runtime, signals))
 }
 
-/// Forks twice, so that what goes on belongs to no terminal and can get none.
+/// Forks twice, so that the daemon has no controlling terminal and cannot acquire one.
 fn go_into_background(sockets: &Sockets) -> Result<Side, SupervisorError> {
     let detach = || -> io::Result<Side> {
         if fork()? == Side::Parent {

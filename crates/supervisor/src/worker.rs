@@ -13,7 +13,7 @@ use serow_net::inheritance;
 
 use crate::{Settings, environment::Variables, log, sockets::Sockets};
 
-/// Spawns a worker and says its process id.
+/// Spawns a worker and returns its process id.
 pub(crate) fn spawn(
     settings: &Settings,
     sockets: &Sockets,

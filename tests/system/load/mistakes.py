@@ -53,12 +53,12 @@ def servers(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
             "refused": ([f"http://127.0.0.1:{free_port()}/"], "cannot connect to .*: connection refused; is the server running"),
             "no socket": (["-P", folder / "none", "http://a/"], "cannot connect to .*: there is no such socket; is the server"),
             "no host": (["http://nowhere.invalid/"], "cannot find the host nowhere.invalid: .*check its spelling"),
-            "ssh": ([ssh.url], f'the server does not speak HTTP/1.1; its answer begins with "{answer}"'),
+            "ssh": ([ssh.url], f'the server does not speak HTTP/1.1; its response begins with "{answer}"'),
             "ssh, in the warm-up": (["--warmup", "60s", ssh.url], "the server does not speak HTTP/1.1; .*SSH"),
-            "ssh, HTTP/2": (["--http2", ssh.url], f'the server does not speak HTTP/2; its answer begins with "{answer}"'),
+            "ssh, HTTP/2": (["--http2", ssh.url], f'the server does not speak HTTP/2; its response begins with "{answer}"'),
             "ssh, TLS": ([ssh.url.replace("http", "https")], "cannot connect to .*: the peer does not speak TLS"),
             "no TLS there": ([f"https://127.0.0.1:{plain.port}/"], "cannot connect to .*: the peer speaks HTTP, not TLS: use http://"),
-            "no HTTP/2 there": (["--http2", old.url], 'the server does not speak HTTP/2; its answer begins with "HTTP/1.1 400'),
+            "no HTTP/2 there": (["--http2", old.url], 'the server does not speak HTTP/2; its response begins with "HTTP/1.1 400'),
             "HTTP/2 where there is TLS": (["--http2", secure.replace("https", "http")], "the server does not speak HTTP/2"),
             "no HTTP/2 inside TLS": (["-k", "--http2", f"https://127.0.0.1:{without.port}/"],
                                      r"cannot connect to .*: the server did not select HTTP/2 \(ALPN\); leave out --http2"),
@@ -118,7 +118,7 @@ def usage(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
         }, code=2)
         judge(verdict, "usage", {
             "ftp": (["ftp://a/"], "is not one of http:// and https://"),
-            "method": (["-X", "G T", server.url], "is no method; write one"),
+            "method": (["-X", "G T", server.url], "is not a method; write one"),
             "too many": (["-c", "10M", server.url], "10000000 connections are more than the .* ask for fewer, or raise the limit"),
             "no body": (["--body-file", folder / "none", server.url], "--body-file: cannot read .*; name another file"),
         })

@@ -34,7 +34,7 @@ def strangers(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
     """A program that is no generation does not start; one that was taken over gets nothing of the master."""
     with with_a_name(folder) as server:
         before = server.serving()
-        for way, expected in (("ends", "ended before it was ready"), ("garbage", "another language")):
+        for way, expected in (("ends", "ended before it was ready"), ("garbage", "not compatible with this master")):
             replaced_by_stranger(server, folder, way)
             done = server.command("reload")
             verdict.check(done.returncode == 1 and expected in done.stderr, f"{way}: {done}")
@@ -42,7 +42,7 @@ def strangers(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:
         replaced_by_stranger(server, folder, "taken over")
         server.reload()
         stranger = server.serving()
-        server.wait_for("the last word was heard", lambda: "what nobody understands" in server.said().split("has left")[-1])
+        server.wait_for("the last word was heard", lambda: "an invalid message" in server.said().split("has exited")[-1])
         verdict.check(stranger != before and server.serving() == stranger, "a stranger ended the master")
         stolen = [name for name in ("stolen.sock", "stolen-door.sock") if (folder / name).exists()]
         verdict.check(not stolen, f"the master opened {stolen}")

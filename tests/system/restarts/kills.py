@@ -94,7 +94,7 @@ def crashes_in_a_row(verdict: Verdict, folder: pathlib.Path, short: bool) -> Non
         verdict.say("pauses: " + ", ".join(f"{pause * 1000:.0f} ms" for pause in pauses))
         verdict.check(pauses[0] < 1.0, f"the first pause was {pauses[0]:.2f} s")
         verdict.check(all(pause >= least for pause, least in zip(pauses[1:], (0.1, 0.2, 0.4))), f"pauses: {pauses}")
-        verdict.check("ended unexpectedly (signal 6)" in server.said(), f"nobody said why: {server.said()[-300:]}")
+        verdict.check("crashed (signal 6)" in server.said(), f"nobody said why: {server.said()[-300:]}")
 
 
 def new_program(verdict: Verdict, folder: pathlib.Path, short: bool) -> None:

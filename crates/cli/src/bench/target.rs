@@ -39,7 +39,7 @@ pub(crate) fn dialers(
         Scheme::Http => None,
         Scheme::Https => Some(encryption(origin, written, http2)?),
     };
-    let dialer = |destination| Dialer { destination, encryption: encryption.clone(), patience };
+    let dialer = |destination| Dialer { destination, encryption: encryption.clone(), timeout: patience };
     Ok(destinations(origin, written.unix.as_ref())?.into_iter().map(dialer).collect())
 }
 

@@ -114,7 +114,7 @@ fn icon(name: &str) -> String {
     format!("<svg><use href=\"#{name}\"/></svg>")
 }
 
-/// Text as it may stand between tags and in attributes. Names that are no UTF-8 show a replacement character.
+/// Escapes text for elements and attributes. Names that are not UTF-8 show a replacement character.
 fn escape(output: &mut Vec<u8>, text: &[u8]) {
     for character in String::from_utf8_lossy(text).chars() {
         match character {

@@ -54,7 +54,7 @@ impl Order {
     }
 }
 
-/// As people count: `file2` before `file10`, without regard to case; names that are equal so are told apart by bytes.
+/// Natural order: `file2` before `file10`, ignoring case; bytes decide between names that are equal in this order.
 fn natural(one: &[u8], other: &[u8]) -> Ordering {
     let (mut left, mut right) = (one, other);
     loop {

@@ -120,7 +120,7 @@ pub(crate) fn ask(files: &Files, request: &Request) -> Answer {
     Answer { status: response.status, response, body: read(body).unwrap() }
 }
 
-/// Reads a body to its end, however often it wants to be asked.
+/// Reads a body to its end.
 pub(crate) fn read(body: Body) -> Result<Bytes, BoxError> {
     let announced = body.length();
     let mut reading = pin!(body.collect(usize::MAX));

@@ -68,14 +68,19 @@ pub(crate) fn write_request(method: &Method, target: &str, message: &Message) ->
     output
 }
 
-/// The bytes of a response to this request, as the server writes it, behind these interim responses.
-pub(crate) fn write_response(request: &[u8], interim: &[StatusCode], status: StatusCode, message: &Message) -> Vec<u8> {
+/// The bytes of a response to this request, as the server writes it, behind these informational responses.
+pub(crate) fn write_response(
+    request: &[u8],
+    informational: &[StatusCode],
+    status: StatusCode,
+    message: &Message,
+) -> Vec<u8> {
     let (mut server, mut input, mut output) = (Server::new(Limits::default()), request.into(), Vec::new());
     assert!(matches!(server.receive(&mut input), Ok(Some(Event::Head(_)))), "the request has a head");
     let headers = headers(&message.fields);
-    for status in interim {
+    for status in informational {
         let head = ResponseHead { status: *status, version: Version::HTTP_11, headers: headers.clone() };
-        server.send_informational(&head, &mut output).expect("an interim response's turn");
+        server.send_informational(&head, &mut output).expect("an informational response's turn");
     }
     let length = message.body.length();
     if server.send_head(status, &headers, length, b"Date: now\r\n", &mut output).expect("the head's turn") {

@@ -9,7 +9,7 @@ pub(crate) enum Difference {
     Laxer,
     /// Both accept it, as different messages.
     Other,
-    /// It is no case for a server or client of HTTP/1.1.
+    /// The case does not apply to a server or client of HTTP/1.1.
     OutOfScope,
 }
 

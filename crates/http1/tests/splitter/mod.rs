@@ -1,6 +1,7 @@
 //! Reads the same bytes whole and in pieces, and asserts that it makes no difference.
 //!
-//! TCP keeps the order of bytes and nothing else, so what a reader understands must not depend on where a segment ended.
+//! TCP keeps the order of bytes and nothing else, so what a reader understands must not depend on where a segment
+//! ended.
 
 // Each test takes from here what it needs.
 #![allow(dead_code)]
@@ -18,7 +19,7 @@ use serow_message::{Headers, Method, RequestHead, StatusCode, Target, Version};
 pub(crate) struct Seen {
     pub(crate) lines: Vec<String>,
     pub(crate) error: Option<ProtocolError>,
-    /// The bytes not taken. Nothing is said of them behind an error.
+    /// The bytes not consumed; not specified after an error.
     pub(crate) left: Vec<u8>,
     data: Vec<u8>,
     complete: usize,

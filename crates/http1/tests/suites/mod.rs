@@ -1,4 +1,4 @@
-//! Other people's cases, unpacked while the test runs; they are no part of this repository.
+//! Cases of other projects, unpacked while the test runs; this repository does not contain them.
 
 use std::{
     env, fs,

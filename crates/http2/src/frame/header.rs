@@ -111,7 +111,7 @@ impl fmt::Debug for Kind {
     }
 }
 
-/// What a bit of a frame's flags means; which of them a kind has is said with it in RFC 9113 §6.
+/// The flags of frames; RFC 9113 §6 defines which of them each type has.
 pub mod flags {
     /// DATA, HEADERS: the stream's last.
     pub const END_STREAM: u8 = 0x1;

@@ -220,8 +220,8 @@ fn split_number(payload: &mut impl Buf) -> Result<u32, ProtocolError> {
     payload.try_get_u32().map_err(|_| TOO_SHORT)
 }
 
-/// RFC 9113 §4.2. In all frames of a stream that this is said of but DATA it must end the connection, as they carry
-/// field blocks; in DATA it may.
+/// RFC 9113 §4.2. In all frames of a stream except DATA this error must end the connection, as they carry field blocks;
+/// in DATA it may.
 const TOO_SHORT: ProtocolError = refused(ErrorCode::FRAME_SIZE_ERROR, "a frame too short for what it must hold");
 
 /// A stream and a weight (RFC 9113 §6.3).

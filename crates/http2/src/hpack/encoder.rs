@@ -24,7 +24,7 @@ pub struct Encoder {
     update: Option<SizeUpdate>,
 }
 
-/// What the peer is told at the next block (RFC 7541 §4.2).
+/// The size updates to send with the next block (RFC 7541 §4.2).
 #[derive(Clone, Copy, Debug)]
 struct SizeUpdate {
     /// The smallest size since the last block.
@@ -45,8 +45,8 @@ impl Encoder {
         Self { table: DynamicTable::new(DEFAULT_CAPACITY), recent: Recent::new(), inserted: 0, update: None }
     }
 
-    /// The peer's SETTINGS_HEADER_TABLE_SIZE. The table follows it, but is never larger than ours; the peer is told at the
-    /// next block.
+    /// The peer's SETTINGS_HEADER_TABLE_SIZE. The table follows it, but is never larger than ours; the next block
+    /// contains the size update.
     pub fn set_capacity(&mut self, capacity: usize) {
         let last = capacity.min(DEFAULT_CAPACITY);
         if last == self.table.capacity() && self.update.is_none() {
@@ -76,7 +76,8 @@ impl Encoder {
         }
     }
 
-    /// Appends a field; its name is written in lower case (RFC 9113 §8.2.1). `known` is its name's [`KnownHeader`], if it has one.
+    /// Appends a field; its name is written in lower case (RFC 9113 §8.2.1). `known` is its name's [`KnownHeader`], if
+    /// it has one.
     #[inline]
     pub fn encode(&mut self, name: &[u8], known: Option<KnownHeader>, value: &[u8], block: &mut Vec<u8>) {
         self.write_update(block);

@@ -1,8 +1,8 @@
-//! What can be wrong with a field block.
+//! The error of a field block.
 
 use core::fmt;
 
-/// A field block that cannot be decoded; what follows on the connection cannot be either, since the tables differ now.
+/// A field block cannot be decoded; the connection has to end, since the tables of both sides differ now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecodeError {
     /// It ends within a field.
@@ -13,7 +13,8 @@ pub enum DecodeError {
     Index,
     /// Huffman code with the end-of-string symbol in it, or with wrong padding (RFC 7541 §5.2).
     Huffman,
-    /// A size update behind a field, or larger than what was announced, or none where one was due (RFC 7541 §4.2, §6.3).
+    /// A size update behind a field, larger than the announced limit, or missing where it is required (RFC 7541 §4.2,
+    /// §6.3).
     SizeUpdate,
 }
 
@@ -24,9 +25,9 @@ impl DecodeError {
         match self {
             Self::Truncated => "a field block ends within a field",
             Self::Integer => "a number in a field block is too large",
-            Self::Index => "a field block refers to an entry that is not there",
+            Self::Index => "a field block refers to an entry that does not exist",
             Self::Huffman => "a string in a field block has a wrong Huffman code",
-            Self::SizeUpdate => "the size of the header table changes where or as it must not",
+            Self::SizeUpdate => "a size update of the header table is invalid",
         }
     }
 }

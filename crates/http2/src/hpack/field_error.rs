@@ -1,4 +1,4 @@
-//! What must not be in a field (RFC 9113 §8.2.1), looked for once: an entry of a table keeps what was found.
+//! Errors of a field (RFC 9113 §8.2.1), detected once: an entry of a table keeps the result.
 
 use serow_message::is_token_byte;
 
@@ -7,7 +7,8 @@ use super::name::Name;
 /// Why a field makes its message malformed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldError {
-    /// The name is no token, or has a capital. A colon, as unknown pseudo-header fields have it (§8.3), is of no token.
+    /// The name is not a token, or has a capital. A colon, as in unknown pseudo-header fields (§8.3), is not allowed in
+    /// a token.
     Name,
     /// The value has a control character. As in HTTP/1 that is any but the tab: handlers write values to logs.
     Control,

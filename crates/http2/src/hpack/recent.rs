@@ -4,8 +4,8 @@ use alloc::boxed::Box;
 
 use super::name::Name;
 
-/// For hashes of fields and of names, the number of the newest entry that has it. It may be wrong: the entry may be gone,
-/// or another one. Whoever asks compares, and what is not found is sent as if it were not in the table.
+/// For hashes of fields and of names, the number of the newest entry that has it. It may be wrong: the entry may be
+/// gone, or another one. The caller compares, and an entry that is not found is sent as if it were not in the table.
 #[derive(Debug)]
 pub(super) struct Recent {
     slots: Option<Box<Slots>>,
@@ -59,8 +59,8 @@ impl Recent {
     }
 }
 
-/// A number that fields which differ seldom share. It need not withstand an attacker: an entry that is not found costs some
-/// bytes on the attacker's own connection.
+/// A number that fields which differ seldom share. It need not withstand an attacker: an entry that is not found costs
+/// some bytes on the attacker's own connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hash(u32);
 

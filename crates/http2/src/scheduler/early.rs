@@ -10,8 +10,8 @@ use crate::StreamId;
 /// What PRIORITY_UPDATE frames said of streams that are still idle.
 ///
 /// Nothing else may be kept for a stream that is not open, so the number is bounded twice: by what the client may open,
-/// beyond which it is an error (RFC 9218 §7.1), and by [`EarlyPriorities::MOST`]. The attack is a client that names stream
-/// after stream and never opens one.
+/// beyond which it is an error (RFC 9218 §7.1), and by [`EarlyPriorities::MOST`]. The attack is a client that names
+/// stream after stream and never opens one.
 #[derive(Clone, Debug, Default)]
 pub struct EarlyPriorities {
     /// In the order of the streams.
@@ -23,8 +23,8 @@ pub struct EarlyPriorities {
 pub struct TooManyPriorities;
 
 impl EarlyPriorities {
-    /// So many are kept, 1 KiB. Where the client may open more streams, the frames for the lowest ones stay and others are
-    /// passed over, as a server may (RFC 9218 §7).
+    /// So many are kept, 1 KiB. Where the client may open more streams, the frames for the lowest ones stay and others
+    /// are passed over, as a server may (RFC 9218 §7).
     pub const MOST: usize = 128;
 
     /// With nothing kept; allocates nothing.
@@ -33,8 +33,8 @@ impl EarlyPriorities {
         Self { kept: Vec::new() }
     }
 
-    /// Keeps the priority of an idle stream, instead of what was said of it before. `active` streams are open, `maximum`
-    /// may be: SETTINGS_MAX_CONCURRENT_STREAMS.
+    /// Keeps the priority of an idle stream, in place of an earlier one. `active` streams are open, `maximum` may be:
+    /// SETTINGS_MAX_CONCURRENT_STREAMS.
     ///
     /// # Errors
     ///
@@ -62,8 +62,8 @@ impl EarlyPriorities {
         Ok(())
     }
 
-    /// The request has come: what was said of it. Streams below it are idle no more (RFC 9113 §5.1.1), so what was said of
-    /// them is dropped.
+    /// Takes the priority of a stream whose request has arrived. Streams below it are no longer idle (RFC 9113 §5.1.1),
+    /// so their priorities are dropped.
     #[inline]
     pub fn take(&mut self, stream: StreamId) -> Option<Priority> {
         if self.kept.is_empty() {

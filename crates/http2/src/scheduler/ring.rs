@@ -10,8 +10,8 @@ pub(super) struct Ring {
     current: StreamId,
     /// What is left of the turn.
     left: u32,
-    /// Where the round ends: the highest stream when it began. Without it, a client that opens one short stream after the
-    /// other would keep the round from ever coming back to a lower one.
+    /// Where the round ends: the highest stream when it began. Without it, a client that opens one short stream after
+    /// the other would keep the round from ever coming back to a lower one.
     end: StreamId,
 }
 
@@ -19,7 +19,7 @@ impl Ring {
     /// Nobody has had a turn yet.
     pub(super) const NEW: Self = Self { current: StreamId::CONNECTION, left: 0, end: StreamId::CONNECTION };
 
-    /// Who is next: the one whose turn is not over, else the next one of the round, else the first of a new round.
+    /// The next stream: the one whose turn is not over, else the next one of the round, else the first of a new round.
     pub(super) fn next(&self, keys: &Keys, class: Class) -> Option<StreamId> {
         let begin = if self.left > 0 { class.key(self.current) } else { class.key(self.current) + 1 };
         let last = class.key(self.end);

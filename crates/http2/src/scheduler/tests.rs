@@ -1,4 +1,4 @@
-//! Who is served when stands in tests/scheduler.rs.
+//! The order of streams is tested in tests/scheduler.rs.
 
 use super::*;
 

@@ -49,7 +49,7 @@ pub(crate) enum Pieces {
 }
 
 impl Talk {
-    /// Before anything was said.
+    /// Before anything was sent.
     pub(crate) fn new(limits: Limits) -> Self {
         let now = Duration::from_secs(1000);
         Self {

@@ -1,8 +1,8 @@
 //! The report at the end of a run, word for word as wrk prints it.
 //!
 //! There are scripts that read these lines, so none of wrk's is changed. What wrk has no line for stands between the
-//! responses that were no success and the rates at the end, where wrk has lines that come and go as well, and only where
-//! there is something to say.
+//! responses without a success status and the rates at the end, where wrk has lines that come and go as well, and only
+//! where there is something to say.
 
 use std::time::Duration;
 
@@ -51,7 +51,8 @@ fn row(name: &str, figures: &Figures, write: fn(f64) -> String) -> String {
     format!("    {name:<10}{mean}{deviation}{most}{:8.2}%", figures.within * 100.0)
 }
 
-/// wrk's four percentiles; with a planned rate more of them, as wrk2 has it, since only then the rare ones mean something.
+/// wrk's four percentiles; with a planned rate more of them, as wrk2 has it, since only then the rare ones mean
+/// something.
 fn percentiles(results: &Results) -> Vec<String> {
     let rare: &[f64] = if results.planned_rate.is_some() { &[99.9, 99.99, 99.999, 100.0] } else { &[] };
     let line = |percent: &f64| {

@@ -1,4 +1,4 @@
-//! The script in the main thread: it sets the threads up, begins the run, and is told how it went.
+//! The script in the main thread: it sets up the threads, begins the run, and gets the results.
 
 use std::sync::{Arc, mpsc};
 
@@ -46,12 +46,13 @@ impl Conductor {
         (ThreadHandle(Link(sender)), Seat::new(messages, self.script.clone(), Arc::clone(&self.target)))
     }
 
-    /// Has the thread load the script, calls `setup(thread)` here and then `init(args)` there. Waits for all of it, so the
-    /// thread must be running, or about to.
+    /// Has the thread load the script, calls `setup(thread)` here and then `init(args)` there. Waits for all of it, so
+    /// the thread must be running, or about to.
     ///
     /// # Errors
     ///
-    /// What is wrong with the script, here or there. The run cannot take place: drop the conductor, and the threads end.
+    /// What is wrong with the script, here or there. The run cannot take place: drop the conductor, and the threads
+    /// end.
     pub fn set_up(&mut self, handle: ThreadHandle) -> Result<(), ScriptError> {
         let ThreadHandle(link) = handle;
         link.load()?;

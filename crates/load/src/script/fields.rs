@@ -1,4 +1,4 @@
-//! The fields of responses as a table, which is made anew only when they are others than the last time.
+//! The fields of responses as a table, which is made again only when they differ from the last ones.
 
 use mlua::{Lua, Table};
 use serow_message::Headers;

@@ -34,7 +34,7 @@ pub struct ScriptTarget {
     pub body: Option<Bytes>,
     /// What stands behind the URL: `args[1]` and so on.
     pub arguments: Vec<String>,
-    /// Where connections go if the script says nothing else; `None` for what is no TCP address.
+    /// The address of connections unless the script sets another; `None` if it is not a TCP address.
     pub address: Option<SocketAddr>,
 }
 

@@ -1,4 +1,5 @@
-//! Threads as scripts see them: `thread.addr`, `thread:get`, `thread:set` and `thread:stop`, from within and from without.
+//! Threads as scripts see them: `thread.addr`, `thread:get`, `thread:set` and `thread:stop`, from within and from
+//! without.
 
 use std::{cell::Cell, net::SocketAddr, rc::Rc, sync::mpsc};
 
@@ -6,7 +7,7 @@ use mlua::{Lua, LuaString, UserData, UserDataFields, UserDataMethods, Value};
 
 use super::{ScriptError, address::Address, portable::Portable};
 
-/// What a thread is told to do by its script or by the main thread's.
+/// The commands to a thread from its script or from the main thread's.
 #[derive(Debug, Default)]
 pub(super) struct Orders {
     /// Where its connections go.

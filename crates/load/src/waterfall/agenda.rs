@@ -1,4 +1,4 @@
-//! What is to be said to the server, and when.
+//! The timetable of requests and priority changes.
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -6,13 +6,13 @@ use serow_message::Priority;
 
 use super::ResourceSpec;
 
-/// What is to be said, the next thing first.
+/// The steps, the next one first.
 #[derive(Clone, Debug)]
 pub(super) struct Agenda {
     steps: VecDeque<(Duration, Step)>,
 }
 
-/// Something that is to be said of the resource with this number.
+/// A step for the resource with this number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     Ask(usize),

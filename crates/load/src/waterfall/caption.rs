@@ -16,7 +16,7 @@ pub(super) fn summary(recording: &Recording) -> String {
     format!("{resources}, {bytes} in {time}; connected in {connected}{handshake}")
 }
 
-/// What was spoken: `HTTP/2, TLS 1.3`; and in which words priorities were said, where those are the older ones.
+/// The protocol: `HTTP/2, TLS 1.3`; and the priority signals, if they are those of RFC 7540.
 pub(super) fn protocol(recording: &Recording) -> String {
     let version = recording.encryption.as_ref().and_then(|encryption| encryption.split(',').next());
     let encryption = version.map(|version| format!(", {version}")).unwrap_or_default();
@@ -48,7 +48,7 @@ pub(super) fn name(path: &str, most: usize) -> String {
     std::iter::once('…').chain(kept).collect()
 }
 
-/// The priority that was asked for, and those that followed: `u=5 → u=1`; nothing where nothing was said.
+/// The requested priority, and those that followed: `u=5 → u=1`; empty without any.
 pub(super) fn priorities(resource: &Resource) -> String {
     let first = resource.spec.priority.map(|priority| priority.as_str());
     let changes = resource.changes.iter().map(|(_, priority)| priority.as_str());

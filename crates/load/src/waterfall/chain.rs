@@ -1,7 +1,8 @@
 //! Priorities in the words of RFC 7540, for servers that know no other, as Chromium says them.
 //!
-//! Chromium puts every stream exclusively behind the last one that is at least as urgent: so the tree is a chain in the order
-//! of urgencies, which a server that follows it serves from the front. Incremental ones are put there side by side.
+//! Chromium puts every stream exclusively behind the last one that is at least as urgent: so the tree is a chain in the
+//! order of urgencies, which a server that follows it serves from the front. Incremental ones are put there side by
+//! side.
 
 use serow_http2::{StreamId, frame::Dependency};
 use serow_message::Priority;
@@ -13,7 +14,7 @@ pub(super) struct Chain {
 }
 
 impl Chain {
-    /// What is said of the next stream.
+    /// The dependency of the next stream.
     pub(super) fn dependency(&self, priority: Priority) -> Dependency {
         let as_urgent = |open: &Priority| {
             // Those that share are siblings, so none of them is behind another.

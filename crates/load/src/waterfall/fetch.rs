@@ -27,15 +27,15 @@ mod exchanges;
 pub enum FetchError {
     /// A request cannot be sent.
     Request(BatchError),
-    /// The system refuses what is needed.
+    /// The system refused a resource.
     System(io::Error),
     /// There is no connection.
     Connection(DialError),
-    /// What the server says is not HTTP/2; the beginning of it, as far as it can be shown.
+    /// The server does not speak HTTP/2; the first bytes that it sent, as far as they are printable.
     NotHttp2(String),
-    /// The server ended the connection without a word.
+    /// The server closed the connection without sending anything.
     Mute,
-    /// Somebody stopped it before there was a connection.
+    /// It was interrupted before there was a connection.
     Interrupted,
 }
 
@@ -43,7 +43,7 @@ pub enum FetchError {
 ///
 /// # Errors
 ///
-/// Where there is nothing to show, since no HTTP/2 was spoken. What went wrong later is said in the recording.
+/// If there is nothing to show, since the server did not speak HTTP/2. The recording contains later errors.
 ///
 /// # Panics
 ///
@@ -90,7 +90,7 @@ pub async fn fetch(plan: &Plan, interrupted: impl Future<Output = ()>) -> Result
     Ok(Recording { elapsed, ending, ..fetching.exchanges.into_recording() })
 }
 
-/// A connection with what is to be said on it.
+/// A connection with its timetable.
 struct Fetching<'a> {
     plan: &'a Plan,
     agenda: Agenda,
@@ -183,13 +183,15 @@ impl fmt::Display for FetchError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Request(error) => error.fmt(formatter),
-            Self::System(error) => write!(formatter, "the system refuses what a connection needs: {error}"),
+            Self::System(error) => {
+                write!(formatter, "the system refused a resource that the connection needs: {error}")
+            }
             Self::Connection(error) => error.fmt(formatter),
             Self::NotHttp2(beginning) => {
-                write!(formatter, "the server does not speak HTTP/2; its answer begins with \"{beginning}\"")
+                write!(formatter, "the server does not speak HTTP/2; its response begins with \"{beginning}\"")
             }
             Self::Interrupted => formatter.write_str("stopped before there was a connection"),
-            Self::Mute => formatter.write_str("the server closes the connection without an answer in HTTP/2"),
+            Self::Mute => formatter.write_str("the server closes the connection without a response in HTTP/2"),
         }
     }
 }

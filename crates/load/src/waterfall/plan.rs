@@ -17,13 +17,13 @@ pub struct Plan {
     pub specs: Vec<ResourceSpec>,
     /// Header fields of all requests, beside those that follow from the spec.
     pub headers: Vec<(String, String)>,
-    /// In which words priorities are said.
+    /// The signals of priorities.
     pub signals: Signals,
     /// For how long nothing may come of what was asked for.
     pub patience: Duration,
 }
 
-/// In which words priorities are said.
+/// The signals of priorities.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Signals {
     /// The header field `priority`, and PRIORITY_UPDATE for what changes.

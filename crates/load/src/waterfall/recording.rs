@@ -15,7 +15,7 @@ pub struct Recording {
     pub origin: Origin,
     /// The socket the connection went to, where that is not what the URLs say: `unix:/run/app.sock`.
     pub socket: Option<String>,
-    /// In which words priorities were said.
+    /// The signals of priorities.
     pub signals: Signals,
     /// How long the connection took to open, without TLS.
     pub connecting: Duration,
@@ -35,7 +35,7 @@ pub struct Recording {
     pub ending: Ending,
 }
 
-/// What came of a spec.
+/// The result of a resource.
 #[derive(Clone, Debug)]
 pub struct Resource {
     /// What was asked for.
@@ -50,7 +50,7 @@ pub struct Resource {
     pub status: Option<u16>,
     /// The body, as it came.
     pub pieces: Vec<Piece>,
-    /// The priorities that were said later, each with the moment.
+    /// The later priorities, each with its time.
     pub changes: Vec<(Duration, Priority)>,
     /// When there was nothing more to come.
     pub end: Option<Duration>,
@@ -70,7 +70,7 @@ pub struct Piece {
     pub place: u64,
 }
 
-/// What became of a spec.
+/// The result of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It was not asked for: the connection ended before.
@@ -140,7 +140,7 @@ impl Resource {
         Some((self.asked?, self.end.unwrap_or(elapsed)))
     }
 
-    /// How urgent it was, from which moment on: with the request, and what was said later.
+    /// The priorities over time: that of the request, and later ones.
     pub(super) fn urgencies(&self) -> impl Iterator<Item = (Duration, u8)> {
         let first = self.spec.priority.unwrap_or_default().urgency;
         let changes = self.changes.iter().map(|(moment, priority)| (*moment, priority.urgency));

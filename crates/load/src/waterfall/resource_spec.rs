@@ -5,16 +5,16 @@ use std::{error::Error, fmt, time::Duration};
 use serow_client::{Origin, OriginError};
 use serow_message::Priority;
 
-/// A resource, and what is said of it.
+/// A resource to request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResourceSpec {
     /// The path with its query.
     pub path: String,
-    /// How urgent it is; `None` where nothing is said of that.
+    /// Its priority; `None` for the default.
     pub priority: Option<Priority>,
     /// When it is asked for, from the beginning.
     pub after: Duration,
-    /// What is said of it later, in the order of the moments.
+    /// The later changes of its priority, in order.
     pub changes: Vec<Change>,
 }
 
@@ -27,7 +27,7 @@ pub struct Change {
     pub priority: Priority,
 }
 
-/// Why a text is no spec.
+/// The error for a text that is not a resource spec.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ResourceSpecError {
     /// The URL is none.
@@ -54,10 +54,10 @@ pub enum ResourceSpecError {
 ///
 /// | word | what |
 /// | --- | --- |
-/// | `u=0` … `u=7` | how urgent: 0 is the most, 3 what holds where nothing is said (RFC 9218 §4.1) |
+/// | `u=0` … `u=7` | how urgent: 0 is the most, 3 the default (RFC 9218 §4.1) |
 /// | `i` | of use while it comes, so that it may share with others (RFC 9218 §4.2) |
 /// | `after=TIME` | asked for so long after the beginning |
-/// | `at=TIME` | what follows is said at this moment, when it has been asked for |
+/// | `at=TIME` | the following priority is sent at this time, after the request |
 ///
 /// A comma of the URL itself is written `%2C` where what follows it looks like a word.
 ///
@@ -72,7 +72,7 @@ pub enum ResourceSpecError {
 ///
 /// # Errors
 ///
-/// A text that is no URL, or has words that are none; a path before any server; several servers.
+/// A text that is not a URL, or has unknown words; a path before any server; several servers.
 ///
 /// # Panics
 ///
@@ -112,8 +112,8 @@ fn split(text: &str) -> (&str, Vec<&str>) {
     (url, words)
 }
 
-/// Whether a text behind a comma is meant as a word: a name, perhaps with a value. Those that are none of ours are wrong
-/// rather than a part of the URL, so that slips are noticed.
+/// Whether a text behind a comma is meant as a word: a name, perhaps with a value. Those that are none of ours are
+/// wrong rather than a part of the URL, so that slips are noticed.
 fn is_word(text: &str) -> bool {
     let (name, value) = text.split_once('=').unwrap_or((text, ""));
     let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase());
@@ -148,7 +148,7 @@ fn resource_spec(path: String, words: &[&str]) -> Result<ResourceSpec, ResourceS
     Ok(spec)
 }
 
-/// What was said up to here: with the request, or at a moment.
+/// Adds a priority: of the request, or of a later change.
 fn note(spec: &mut ResourceSpec, at: Option<Duration>, priority: Option<Priority>) {
     match (at, priority) {
         (None, _) => spec.priority = priority,

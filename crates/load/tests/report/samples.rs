@@ -137,7 +137,7 @@ pub(crate) fn huge() -> Results {
     results
 }
 
-/// All that can be said of a run.
+/// A run with every kind of result.
 pub(crate) fn everything() -> Results {
     let usual = usual();
     Results {

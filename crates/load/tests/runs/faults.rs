@@ -101,12 +101,15 @@ fn what_is_no_http_ends_the_run() {
         let named = if streams == 1 { "HTTP/1.1" } else { "HTTP/2" };
         assert_eq!(
             line,
-            format!("the server does not speak {named}; its answer begins with \"SSH-2.0-OpenSSH_9.2\\r\\n\"")
+            format!("the server does not speak {named}; its response begins with \"SSH-2.0-OpenSSH_9.2\\r\\n\"")
         );
     }
     let old = raw(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n");
     let line = Run::new(plan(old, http::Version::HTTP_2, 8)).run(|_| {}, |results| results).unwrap_err().to_string();
-    assert!(line.starts_with("the server does not speak HTTP/2; its answer begins with \"HTTP/1.1 400 Bad"), "{line}");
+    assert!(
+        line.starts_with("the server does not speak HTTP/2; its response begins with \"HTTP/1.1 400 Bad"),
+        "{line}"
+    );
     let broken = raw(b"HTTP/1.1 200 OK\r\ncontent-length: many\r\n\r\n");
     let outcome = Run::new(plan(broken, http::Version::HTTP_11, 1)).run(|_| {}, |results| results);
     let Err(failure @ LoadError::NotHttp { .. }) = outcome else { panic!("{outcome:?}") };

@@ -20,7 +20,7 @@ const VERSIONS: [(Version, usize); 2] = [(Version::HTTP_11, 1), (Version::HTTP_2
 fn plan(destination: Destination, version: Version, streams: usize) -> Plan {
     Plan {
         origin: Origin::of_url("http://localhost/").unwrap().0,
-        dialer: Dialer { destination, encryption: None, patience: Duration::from_secs(5) },
+        dialer: Dialer { destination, encryption: None, timeout: Duration::from_secs(5) },
         version,
         requests: Requests::Fixed(vec![(1, batch("GET", "/", ""))]),
         threads: 2,

@@ -6,7 +6,7 @@ use serow_load::script::{Conductor, Script};
 
 use super::stage::{Run, target};
 
-/// Scripts, and what is said of them.
+/// Scripts, and their error messages.
 const CASES: &[(&str, &str)] = &[
     // At the beginning.
     ("\nlocal x = = 1", "script.lua:2: unexpected symbol near '='"),

@@ -16,7 +16,7 @@ fn plan(address: SocketAddr, specs: &[&str]) -> Plan {
     let first = format!("http://{address}{}", specs[0]);
     let texts = [first.as_str()].into_iter().chain(specs[1..].iter().copied());
     let (origin, specs) = read_resource_specs(texts).unwrap();
-    let dialer = Dialer { destination: Destination::Tcp(address), encryption: None, patience: PATIENCE };
+    let dialer = Dialer { destination: Destination::Tcp(address), encryption: None, timeout: PATIENCE };
     Plan { origin, dialer, specs, headers: Vec::new(), signals: Signals::Rfc9218, patience: PATIENCE }
 }
 
@@ -218,7 +218,7 @@ fn somebody_stops_it() {
     let connector = TlsConnector::new(TlsClientSettings { trust: Trust::Unchecked, ..Default::default() }).unwrap();
     let encryption = ClientEncryption { connector, server_name: "localhost".to_owned(), protocol: None };
     let destination = Destination::Tcp(listener.local_addr().unwrap());
-    let plan = Plan { dialer: Dialer { destination, encryption: Some(encryption), patience: PATIENCE }, ..plan };
+    let plan = Plan { dialer: Dialer { destination, encryption: Some(encryption), timeout: PATIENCE }, ..plan };
     let error =
         runtime.block_on(async { fetch(&plan, tokio::time::sleep(Duration::from_millis(50))).await }).unwrap_err();
     assert!(matches!(error, FetchError::Interrupted), "{error:?}");
@@ -234,13 +234,13 @@ fn who_speaks_something_else() {
         });
         let error = record(&plan(address, &[spec])).unwrap_err().to_string();
         server.join().unwrap();
-        assert_eq!(error, "the server does not speak HTTP/2; its answer begins with \"HTTP/1.1 400 Bad Request\"");
+        assert_eq!(error, "the server does not speak HTTP/2; its response begins with \"HTTP/1.1 400 Bad Request\"");
     }
 
     let (address, server) = serve(|peer| peer.leave());
     let error = record(&plan(address, &["/a"])).unwrap_err().to_string();
     server.join().unwrap();
-    assert_eq!(error, "the server closes the connection without an answer in HTTP/2");
+    assert_eq!(error, "the server closes the connection without a response in HTTP/2");
 
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

@@ -72,7 +72,7 @@ fn dialer(server: &Server, upstream: &UpstreamSettings, settings: &CheckSettings
         }
         _ => None,
     };
-    Dialer { destination, encryption, patience: settings.timeout }
+    Dialer { destination, encryption, timeout: settings.timeout }
 }
 
 /// The protocol of the connection: selected by ALPN, or given in the server's address.

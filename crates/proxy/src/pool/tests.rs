@@ -40,7 +40,7 @@ impl Fixture {
     async fn idle(&mut self, response: &str) -> IdleHttp1 {
         let destination = Destination::Tcp(self.listener.local_addr().unwrap());
         let buffers = Rc::new(Buffers::new());
-        let dialer = Dialer { destination, encryption: None, patience: Duration::from_secs(20) };
+        let dialer = Dialer { destination, encryption: None, timeout: Duration::from_secs(20) };
         let wire = dialer.dial(&buffers).await.unwrap();
         let mut connection = Box::new(Http1::new(wire, buffers, Limits::default()));
         let mut end = self.listener.accept().unwrap().0;

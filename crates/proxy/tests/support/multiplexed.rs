@@ -54,7 +54,7 @@ impl Client {
     pub fn connect(address: SocketAddr) -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let buffers = Rc::new(Buffers::new());
-        let dialer = Dialer { destination: Destination::Tcp(address), encryption: None, patience: PATIENCE };
+        let dialer = Dialer { destination: Destination::Tcp(address), encryption: None, timeout: PATIENCE };
         let wire = runtime.block_on(async { dialer.dial(&buffers).await.unwrap() });
         let connection = Http2::new(wire, buffers, Limits::default(), monotonic());
         let state = State { connection, answers: BTreeMap::new(), unread: Vec::new() };

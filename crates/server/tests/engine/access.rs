@@ -1,4 +1,4 @@
-//! What the access log is told, whichever version a request came by.
+//! The calls of the access log, over both versions of HTTP.
 
 use std::time::{Duration, SystemTime};
 

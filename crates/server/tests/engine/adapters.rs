@@ -1,4 +1,4 @@
-//! The front doors for Rust programs: axum routers, tower services and layers.
+//! The adapters for Rust programs: axum routers, tower services and layers.
 
 use std::{convert::Infallible, future::Future, sync::Arc, time::Duration};
 

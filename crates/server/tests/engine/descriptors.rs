@@ -29,7 +29,7 @@ fn clients_wait_for_descriptors_and_cost_no_processor_time() {
     std::thread::sleep(Duration::from_millis(1000));
     let spent = child.processor_time() - before;
     assert!(spent < Duration::from_millis(200), "{spent:?} while it could do nothing");
-    waiting[39].hears_nothing_for(Duration::from_millis(10));
+    waiting[39].receives_nothing_for(Duration::from_millis(10));
     // Each that leaves makes room for another.
     drop(busy);
     for client in &mut waiting {

@@ -1,4 +1,4 @@
-//! `Expect: 100-continue`: the client is told to go on only when somebody wants what it has (RFC 9110 §10.1.1).
+//! `Expect: 100-continue`: the server sends 100 Continue only when the handler reads the body (RFC 9110 §10.1.1).
 
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ fn the_client_is_told_to_go_on_when_the_body_is_read() {
         for target in ["/read", "/read", "/echo", "/echo", "/late"] {
             client.open("POST", target, &expecting("100-continue"));
             if target == "/late" {
-                client.hears_nothing_for(Duration::from_millis(20));
+                client.receives_nothing_for(Duration::from_millis(20));
             }
             assert_eq!(client.informational().status, 100, "{spoken:?} {target}");
             client.send(b"abc");
@@ -94,7 +94,7 @@ fn http_1_0_knows_no_expectations() {
     let server = server();
     let mut client = server.connect();
     client.send("POST /read HTTP/1.0\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n");
-    client.hears_nothing_for(Duration::from_millis(50));
+    client.receives_nothing_for(Duration::from_millis(50));
     client.send("abc");
     assert_eq!(client.answer().text(), "abc");
 }

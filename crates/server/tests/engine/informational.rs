@@ -13,7 +13,7 @@ fn hint(request: &Request, link: &str) {
     request.informational().send(StatusCode::EARLY_HINTS, hints);
 }
 
-/// Gives two hints, and the page when it is told to.
+/// Sends two hints, and the page when the test releases it.
 pub(crate) fn hinting_server() -> (Running, watch::Sender<bool>) {
     let (go, wait) = watch::channel(false);
     let server = Running::new(move |request: Request| {

@@ -164,7 +164,7 @@ fn content_of_a_response_that_has_none_is_not_the_next_response() {
         client.try_answer(true).unwrap();
         let answer = client.answer();
         assert_eq!((answer.status, answer.text()), (200, "/next"), "behind {first}");
-        client.hears_nothing_for(std::time::Duration::from_millis(20));
+        client.receives_nothing_for(std::time::Duration::from_millis(20));
     }
 }
 
@@ -202,7 +202,8 @@ fn late_frames_of_a_stream_over_http_2_never_reach_another() {
         client.send(DATA, 1, 3, b" one");
         let body = client.until(DATA, 3);
         assert_eq!(body.payload, b"good one", "behind /{first}");
-        // A mistake (RFC 9113 §5.1), or passed over where the server has reset the stream before; never the body of another.
+        // A mistake (RFC 9113 §5.1), or passed over where the server has reset the stream before; never the body of
+        // another.
         client.send(DATA, 0, 1, b"evil").send(HEADERS, 0x4, 5, &post("read")).send(DATA, 1, 5, b"good");
         loop {
             match client.next().unwrap() {

@@ -36,7 +36,7 @@ fn a_connection_serves_one_request_after_the_other() {
 }
 
 #[test]
-fn connection_close_is_heard_and_said() {
+fn connection_close_of_either_side_is_honoured() {
     let server = path_server();
     let mut client = server.connect();
     client.send("GET /a HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");

@@ -15,7 +15,7 @@ fn limited(connections: usize) -> Server {
     Server::new().limits(Limits { connections, ..Limits::default() })
 }
 
-/// A server whose `/wait` answers when it is told to, with room for so many connections.
+/// A server whose `/wait` responds when the test releases it, with this limit of connections.
 pub(crate) fn busy(connections: usize, workers: usize) -> (Running, watch::Sender<bool>) {
     let (go, wait) = watch::channel(false);
     let server = limited(connections).timeouts(patient()).listen("127.0.0.1:0").workers(workers);
@@ -44,7 +44,7 @@ fn further_clients_wait_until_one_leaves() {
         client.send("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
     }
     // Longer than an idle connection would be left alone.
-    waiting[0].hears_nothing_for(Duration::from_millis(2500));
+    waiting[0].receives_nothing_for(Duration::from_millis(2500));
     drop(busy.pop());
     for client in &mut waiting {
         assert_eq!(client.answer().text(), "hello");

@@ -26,7 +26,7 @@ fn a_signal_ends_it_in_order() {
         assert_eq!(idle.get("/").text(), "hello");
         let mut slow = child.connect();
         slow.send("GET /slow HTTP/1.1\r\nHost: a\r\n\r\n");
-        slow.hears_nothing_for(Duration::from_millis(100));
+        slow.receives_nothing_for(Duration::from_millis(100));
         signal(&child, which);
         idle.ends();
         let answer = slow.answer();
@@ -41,9 +41,9 @@ fn a_second_signal_means_more_haste() {
     let mut child = Child::start("signals::child");
     let mut client = child.connect();
     client.send("GET /never HTTP/1.1\r\nHost: a\r\n\r\n");
-    client.hears_nothing_for(Duration::from_millis(100));
+    client.receives_nothing_for(Duration::from_millis(100));
     signal(&child, Signal::TERM);
-    client.hears_nothing_for(Duration::from_millis(300));
+    client.receives_nothing_for(Duration::from_millis(300));
     let began = Instant::now();
     signal(&child, Signal::TERM);
     assert_eq!(child.wait().code(), Some(0));
@@ -54,7 +54,7 @@ fn a_second_signal_means_more_haste() {
 #[ignore = "the process that the next test starts"]
 fn told_before_it_runs() {
     let server = Server::new().listen("127.0.0.1:0").bind().unwrap();
-    println!("listening at {}", server.addresses().next().unwrap());
+    println!("listening on {}", server.addresses().next().unwrap());
     kill_process(getpid(), Signal::TERM).unwrap();
     server.run(|_: Request| async { "hello" }).unwrap();
 }

@@ -7,7 +7,7 @@ use tokio::{io::AsyncReadExt, sync::watch};
 
 use crate::support::{Asked, BOTH, Client, Pieces, Running, eventually, patient};
 
-/// A server whose `/wait` answers when it is told to.
+/// A server whose `/wait` responds when the test releases it.
 pub(crate) fn server(timeouts: Timeouts) -> (Running, watch::Sender<bool>) {
     let (go, wait) = watch::channel(false);
     let server = Running::with(Server::new().timeouts(timeouts), move |request: Request| {
@@ -27,7 +27,7 @@ pub(crate) fn server(timeouts: Timeouts) -> (Running, watch::Sender<bool>) {
     (server, go)
 }
 
-/// Waits until a handler waits to be told.
+/// Waits until a handler waits for its release.
 pub(crate) fn wait_for_handler(go: &watch::Sender<bool>) {
     // The server has one receiver, and each handler another one.
     eventually("a handler is at work", || go.receiver_count() > 1);
@@ -87,7 +87,7 @@ fn what_runs_is_finished_and_says_that_the_connection_ends() {
     server.stopper.stop();
     idle.ends();
     eventually("the listener is closed", || server.is_refusing());
-    running.hears_nothing_for(Duration::from_millis(50));
+    running.receives_nothing_for(Duration::from_millis(50));
     go.send(true).unwrap();
     let answer = running.answer();
     assert_eq!((answer.text(), answer.closes()), ("hello", true));
@@ -178,7 +178,7 @@ fn a_second_stop_cuts_at_once() {
         client.begin(&Asked::get("/wait"));
         wait_for_handler(&go);
         server.stopper.stop();
-        client.hears_nothing_for(GRACE);
+        client.receives_nothing_for(GRACE);
         server.stopper.stop();
         assert!(server.wait() < AT_ONCE);
         client.try_answer().unwrap_err();
@@ -193,7 +193,7 @@ fn the_time_for_what_still_runs_can_change() {
         client.begin(&Asked::get("/wait"));
         wait_for_handler(&go);
         server.stopper.stop_within(patient().grace);
-        client.hears_nothing_for(GRACE);
+        client.receives_nothing_for(GRACE);
         let began = Instant::now();
         server.stopper.stop_within(GRACE);
         assert!(server.wait() < AT_ONCE);
@@ -236,7 +236,7 @@ fn tunnels_are_waited_for() {
     assert_eq!(client.answer().status, 101);
     server.stopper.stop();
     eventually("the listener is closed", || server.is_refusing());
-    client.hears_nothing_for(Duration::from_millis(200));
+    client.receives_nothing_for(Duration::from_millis(200));
     client.send("still there");
     client.finish_sending();
     assert!(server.wait() < AT_ONCE);

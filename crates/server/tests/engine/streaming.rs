@@ -120,7 +120,7 @@ pub(crate) fn failing_server() -> Running {
 /// The source of the body fails.
 pub(crate) const FAILING: [&str; 3] = ["/fails", "/fails-of-known", "/fails-large"];
 
-/// The body is not as long as it was said to be.
+/// The body is not as long as announced.
 pub(crate) const BREAKING_THEIR_WORD: [&str; 3] = ["/fewer", "/none", "/more"];
 
 #[test]

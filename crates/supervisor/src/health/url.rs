@@ -1,28 +1,28 @@
-//! What a new worker is asked: a URL.
+//! The URL of a health check.
 
 use std::{error::Error, fmt, path::PathBuf, str::FromStr};
 
 use serow_client::Origin;
 
-/// The URL that a new worker has to answer with 200.
+/// The URL of the health check: a new worker has to respond with 200.
 ///
-/// `{generation}` and `{pid}` stand for those of the worker: where old and new workers listen at one address, either may
-/// be the one that answers, and the application can tell by that whether it is the one that is meant. A unix socket is
-/// written as `http://unix:/run/app.sock:/path`.
+/// `{generation}` and `{pid}` stand for those of the worker: if old and new workers listen on one address, either may
+/// get the request, and the application can tell from these whether the check is meant for it. A unix socket is written
+/// as `http://unix:/run/app.sock:/path`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HealthUrl(String);
 
-/// A question to one worker.
+/// The health check of one worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Question {
     pub(crate) place: Place,
-    /// With TLS, for this name.
+    /// The server name for TLS; `None` without TLS.
     pub(crate) server_name: Option<String>,
     pub(crate) authority: String,
     pub(crate) path: String,
 }
 
-/// Where it is asked.
+/// The address of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     Tcp(String, u16),
@@ -30,7 +30,7 @@ pub(crate) enum Place {
 }
 
 impl HealthUrl {
-    /// The question to this worker.
+    /// The check of this worker.
     pub(crate) fn question(&self, generation: u64, pid: u32) -> Result<Question, HealthUrlError> {
         let text = self.0.replace("{generation}", &generation.to_string()).replace("{pid}", &pid.to_string());
         if let Some(rest) = text.strip_prefix("http://unix:").or_else(|| text.strip_prefix("unix:")) {
@@ -58,7 +58,7 @@ impl FromStr for HealthUrl {
     }
 }
 
-/// A text that is no [`HealthUrl`].
+/// The error for a text that is not a [`HealthUrl`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HealthUrlError(String);
 

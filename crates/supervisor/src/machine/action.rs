@@ -1,21 +1,21 @@
-//! What a machine says.
+//! The actions of a supervisor's machine.
 
-/// What is to be done.
+/// An action for the driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// A worker is to be spawned; [`Event::Spawned`](super::Event::Spawned) or
-    /// [`Event::NotSpawned`](super::Event::NotSpawned) is to follow before anything else.
+    /// Spawn a worker; the next event must be [`Event::Spawned`](super::Event::Spawned) or
+    /// [`Event::NotSpawned`](super::Event::NotSpawned).
     Spawn(u64),
-    /// These processes are to get this signal.
+    /// Send this signal to these processes.
     Kill(String, Vec<u32>),
-    /// This is to be written into the log.
+    /// Write this line to the log.
     Log(String),
-    /// These workers are the ones that count, in the order of the status file.
+    /// Write these workers to the status file, in this order.
     WriteStatus(Vec<(u64, u32)>),
-    /// The start of this generation failed, with this status of wait(2).
+    /// Record that the start of this generation failed, with this status of wait(2).
     WriteFailure(u64, i32),
-    /// All workers that are wanted are up.
+    /// Report that all workers are up.
     Ready,
-    /// The supervisor is to end.
+    /// End the supervisor.
     Exit,
 }

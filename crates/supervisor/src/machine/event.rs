@@ -1,6 +1,6 @@
-//! What a machine is told.
+//! The events of a supervisor's machine.
 
-/// What happened.
+/// An event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A worker that [`Action::Spawn`](super::Action::Spawn) asked for has this process id.
@@ -12,15 +12,15 @@ pub enum Event {
     },
     /// A worker could not be spawned, for this reason.
     NotSpawned(String),
-    /// A worker said READY=1.
+    /// A worker sent READY=1.
     Notified(u32),
-    /// A worker answered as it should.
+    /// A worker passed its health check.
     Healthy(u32),
     /// A process ended, with the status of wait(2).
     Exited(u32, i32),
-    /// A new generation is wanted.
+    /// A restart was requested.
     Hangup,
-    /// The end is wanted, by the signal of this name.
+    /// The signal of this name stops the supervisor.
     Stop(&'static str),
     /// Time passed.
     Tick,

@@ -1,15 +1,15 @@
-//! What a machine is to keep to.
+//! The settings of a supervisor's machine.
 
 use std::time::Duration;
 
-/// What does not change while the supervisor runs.
+/// The settings that do not change while the supervisor runs.
 #[derive(Clone, Debug)]
 pub struct MachineSettings {
-    /// How many workers there are at a time.
+    /// The number of workers.
     pub workers: usize,
-    /// How long a new worker has to live to count as started, and how far apart two starts are at least.
+    /// How long a new worker has to run before it counts as started, and the minimum interval between two starts.
     pub interval: Duration,
-    /// By what a worker counts as started.
+    /// The condition under which a worker counts as started.
     pub readiness: Readiness,
     /// The signal that ends a worker that was replaced, without `SIG`.
     pub signal_on_hup: String,
@@ -17,20 +17,20 @@ pub struct MachineSettings {
     pub signal_on_term: String,
 }
 
-/// By what a worker counts as started.
+/// The condition under which a worker counts as started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Readiness {
-    /// It lives for the interval, or says before that it is ready.
+    /// It runs for the interval, or reports earlier that it is ready.
     Interval,
-    /// It answers as it should, within this time; otherwise it is killed.
+    /// It passes the health check within this time; otherwise it is killed.
     Health(Duration),
 }
 
-/// What may change at any time, since it stands in environment files.
+/// The settings that may change at any time, since they are in environment files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
-    /// How long a generation lives, if that is limited.
+    /// The period after which a generation is replaced, if any.
     pub auto_restart: Option<Duration>,
-    /// How long the old workers go on beside the new ones.
+    /// How long the old workers keep running beside the new ones.
     pub kill_old_delay: Duration,
 }

@@ -7,28 +7,28 @@ use super::{
     worker::{LEAST_INTERVAL, Worker},
 };
 
-/// Workers that are being started together. Each is started again until it is up.
+/// Workers that are being started together. Each is restarted until it is up.
 #[derive(Debug, Default)]
 pub(super) struct Start {
     places: Vec<Place>,
 }
 
-/// The place of one worker.
+/// The slot of one worker.
 #[derive(Debug)]
 enum Place {
-    /// The next try is at this time.
+    /// The next attempt is at this time.
     Waiting(Duration),
     /// It is being spawned.
     Spawning,
-    /// It runs, and has yet to show that it goes on to.
+    /// It runs, and is not up yet.
     Trying(Worker),
-    /// It took too long, and was killed.
+    /// It was not up in time, and was killed.
     Killed(Worker),
     Up(Worker),
 }
 
 impl Start {
-    /// Spawns so many.
+    /// Spawns this many.
     pub(super) fn new(generation: u64, count: usize, actions: &mut VecDeque<Action>) -> Self {
         actions.extend((0..count).map(|_| Action::Spawn(generation)));
         Self { places: (0..count).map(|_| Place::Spawning).collect() }
@@ -58,12 +58,12 @@ impl Start {
         })
     }
 
-    /// When something is due.
+    /// The time of the next deadline.
     pub(super) fn deadline(&self, settings: &MachineSettings) -> Option<Duration> {
         self.places.iter().filter_map(|place| place.deadline(settings)).min()
     }
 
-    /// What concerns a single worker.
+    /// Handles an event of a single worker.
     pub(super) fn handle(
         &mut self,
         now: Duration,
@@ -93,7 +93,8 @@ impl Start {
         }
     }
 
-    /// Time passed: some are up, some are late, some get another try, all of those as one generation.
+    /// Handles the passing of time: some workers are up, some are late, some are started again, those as one
+    /// generation.
     pub(super) fn handle_time(
         &mut self,
         now: Duration,
@@ -123,7 +124,7 @@ impl Start {
         }
     }
 
-    /// A process ended: if it is one of these, it is started again.
+    /// Handles the end of a process: if it is one of these, it is started again.
     pub(super) fn handle_exit(
         &mut self,
         now: Duration,
@@ -154,7 +155,7 @@ impl Place {
         }
     }
 
-    /// It showed that it goes on.
+    /// Marks a worker as up.
     fn rise(&mut self) {
         if let Self::Trying(worker) = self {
             *self = Self::Up(worker.clone());

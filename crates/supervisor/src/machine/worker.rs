@@ -1,8 +1,8 @@
-//! A process that the supervisor started.
+//! A worker process.
 
 use std::time::Duration;
 
-/// A process that was started.
+/// A process that the supervisor started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Worker {
     /// The number of its start.

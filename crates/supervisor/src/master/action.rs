@@ -1,51 +1,51 @@
-//! What the generations' machine says.
+//! The actions of the generations' machine.
 
 use super::ending::Ending;
 
-/// What is to be done.
+/// An action for the driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
-    /// A generation of this number is to be spawned; [`Event::Spawned`](super::event::Event::Spawned) or
-    /// [`Event::NotSpawned`](super::event::Event::NotSpawned) is to follow before anything else.
+    /// Spawn the generation with this number; [`Event::Spawned`](super::event::Event::Spawned) or
+    /// [`Event::NotSpawned`](super::event::Event::NotSpawned) must be the next event.
     Spawn(u64, Source),
     /// A reload has begun.
     Reloading,
     /// This generation, with this process id, serves from now on.
     Serving(u64, u32),
-    /// The process is to be told to leave.
+    /// Tell the process to drain and exit.
     Leave(u32, Way),
-    /// The process is to be killed.
+    /// Kill the process.
     Kill(u32),
-    /// This generation has left.
+    /// This generation has exited.
     Left(u64, u32, Ending),
-    /// The generation that served is gone.
+    /// The serving generation has crashed.
     Crashed(u64, u32, Ending),
     /// This generation could not start, for this reason.
     NotStarted(u64, String),
-    /// Who asked for a reload is to know what became of it: the number of the generation that serves now, or what is wrong.
+    /// Answer a reload request with its outcome: the number of the generation that serves now, or the error.
     Answer(u64, Result<u64, String>),
-    /// Nobody is to connect any more.
+    /// Close the sockets.
     Close,
-    /// The master is to end.
+    /// End the master.
     Exit,
 }
 
-/// Where a generation's settings come from.
+/// The source of a generation's settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
-    /// The file, as it is now.
+    /// The current file.
     File,
-    /// What the generation had that served last: the file may have become wrong in the meantime.
+    /// The settings of the last serving generation: the file may have become invalid since.
     Accepted,
 }
 
-/// How a generation is to leave.
+/// How a generation has to exit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// Another one serves.
+    /// Gracefully: another one serves.
     Replaced,
-    /// The server ends.
+    /// Gracefully: the server ends.
     Stopped,
-    /// The server ends, and nothing is finished.
+    /// At once, without finishing requests.
     AtOnce,
 }

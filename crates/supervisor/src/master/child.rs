@@ -1,4 +1,4 @@
-//! A generation's process, as the master sees it.
+//! The process of a generation, on the master's side.
 
 use std::{
     fs::File,
@@ -30,19 +30,19 @@ pub(super) struct Child {
     pub(super) number: u64,
     channel: Rc<AsyncChannel>,
     listening: AbortHandle,
-    /// What it said of itself last.
+    /// Its last report.
     pub(super) report: Option<Value>,
-    /// Whether it was asked and has not answered. One that hangs is not asked again: what it has not taken yet fills the
-    /// channel, and it would not hear that it is to leave.
+    /// Whether a report was requested and is not received yet. A hanging process does not get a second request: unread
+    /// messages fill the channel, and the command to drain would not fit.
     is_asked: bool,
 }
 
-/// A word of the process with this id.
+/// A message of the process with this id.
 pub(super) type ReceivedMessage = (u32, FromGeneration);
 
 impl Child {
-    /// Spawns a process, with the text of its settings and what is remembered of overrides; what it says goes to `received`. In a
-    /// local runtime of tokio.
+    /// Spawns a process with the text of its settings and the remembered overrides; its messages go to `received`.
+    /// Needs a local runtime of tokio.
     pub(super) fn spawn(
         mut command: Command,
         number: u64,
@@ -52,11 +52,11 @@ impl Child {
     ) -> io::Result<(u32, Self)> {
         let (ours, theirs) = Channel::pair()?;
         command.stdin(Stdio::from(OwnedFd::from(theirs)));
-        // Ctrl-C is the master's, which tells the generations.
+        // Ctrl-C goes to the master, which stops the generations.
         command.process_group(0);
         let mut settings = File::from(memfd_create("serow-settings", MemfdFlags::CLOEXEC)?);
         settings.write_all(text)?;
-        // It is read when the process comes to it.
+        // The process reads it when it is ready to.
         let begin = ToGeneration::Begin { overrides: overrides.to_vec() };
         ours.send(&serde_json::to_vec(&begin)?, &[settings.as_fd()])?;
         let pid = command.spawn()?.id();
@@ -65,28 +65,28 @@ impl Child {
         Ok((pid, Self { number, channel, listening, report: None, is_asked: false }))
     }
 
-    /// Tells it something. One that does not listen is about to end, or will be killed.
+    /// Sends it a message. If that fails, the process is about to end, or will be killed.
     pub(super) fn tell(&self, word: &ToGeneration) {
         let said = serde_json::to_vec(word).map_err(io::Error::from).and_then(|word| self.channel.send(&word, &[]));
         if let Err(error) = said {
-            tracing::debug!(generation = self.number, %error, "a generation does not listen");
+            tracing::debug!(generation = self.number, %error, "cannot send a message to a generation");
         }
     }
 
-    /// Asks it how it is.
+    /// Requests a report.
     pub(super) fn ask_for_report(&mut self) {
         if !std::mem::replace(&mut self.is_asked, true) {
             self.tell(&ToGeneration::Report);
         }
     }
 
-    /// It says how it is.
+    /// Stores its report.
     pub(super) fn take_report(&mut self, report: Value) {
         self.report = Some(report);
         self.is_asked = false;
     }
 
-    /// Hands over the sockets of all listeners, in as few messages as possible: the channel has room for some 250.
+    /// Passes the sockets of all listeners, in as few messages as possible: the channel has room for some 250.
     pub(super) fn hand_over(&self, sockets: &[Vec<BorrowedFd<'_>>]) -> io::Result<()> {
         let numbered = sockets.iter().enumerate();
         let (listeners, sockets): (Vec<_>, Vec<_>) =
@@ -99,7 +99,7 @@ impl Child {
         Ok(())
     }
 
-    /// What it said and nobody has heard yet, once it has ended.
+    /// The messages that were not received yet; for a process that has ended.
     pub(super) fn remaining_messages(&self) -> Vec<FromGeneration> {
         self.listening.abort();
         let messages = std::iter::from_fn(|| self.channel.try_receive().ok().flatten());
@@ -113,7 +113,7 @@ impl Drop for Child {
     }
 }
 
-/// Passes on what a process says, until it has ended or says what nobody understands.
+/// Passes on the messages of a process, until it ends or sends an invalid one.
 async fn listen(channel: Rc<AsyncChannel>, pid: u32, received: Sender<ReceivedMessage>) {
     while let Ok(Some(message)) = channel.receive().await {
         let message = understood(message);

@@ -1,17 +1,17 @@
-//! What others ask of a running master, from any thread.
+//! Requests to a running master, from any thread.
 
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
 use super::generations::Stage;
 
-/// Asks a master; see [`run`](super::run).
+/// A handle that sends requests to a master; see [`run`](super::run).
 #[derive(Clone, Debug)]
 pub struct Control {
     requests: mpsc::Sender<Request>,
 }
 
-/// What is asked, and who is answered.
+/// A request, and the channel of its answer.
 #[derive(Debug)]
 pub(super) enum Request {
     Reload(oneshot::Sender<Result<u64, String>>),
@@ -20,44 +20,44 @@ pub(super) enum Request {
     Stop,
 }
 
-/// How a server and its generations are.
+/// The status of a server and its generations.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// All that run.
+    /// The running generations.
     pub generations: Vec<GenerationReport>,
-    /// What those counted that have ended, added up; nothing before the first has.
+    /// The total of the ended generations' reports; `None` before the first has ended.
     pub ended: Option<Value>,
-    /// What happened so far.
+    /// The events so far.
     pub events: Events,
-    /// The overrides that later generations are told.
+    /// The overrides that later generations get.
     pub remembered: Vec<Value>,
 }
 
-/// How a generation is.
+/// The status of a generation.
 #[derive(Clone, Debug)]
 pub struct GenerationReport {
     /// Its number; the first is 1.
     pub number: u64,
-    /// Its process.
+    /// Its process id.
     pub pid: u32,
     /// `starting`, `serving` or `leaving`.
     pub stage: &'static str,
-    /// What it said of itself last.
+    /// Its last report.
     pub report: Option<Value>,
-    /// Whether it said that just now; otherwise it hangs, or has just begun.
+    /// Whether it answered this request; otherwise it hangs, or has just started.
     pub answers: bool,
 }
 
-/// What happened to a server since it began.
+/// Events since the server started.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Events {
     /// Reloads after which another generation served.
     pub reloads: u64,
-    /// Reloads after which all was as before.
+    /// Reloads that failed, after which the old generation kept serving.
     pub failed_reloads: u64,
-    /// Generations that ended without being told to.
+    /// Generations that ended unexpectedly.
     pub crashes: u64,
-    /// What was wrong the last time that a generation could not start; nothing after one that could.
+    /// Why the last generation could not start; `None` after one that could.
     pub last_failure: Option<String>,
 }
 
@@ -67,11 +67,11 @@ impl Control {
         (Self { requests }, receiver)
     }
 
-    /// Starts a generation with the settings as they are in the file now; gives its number once it serves.
+    /// Starts a generation with the current settings file; returns its number once it serves.
     ///
     /// # Errors
     ///
-    /// What is wrong; all is as before then.
+    /// Why it cannot serve; the old generation keeps serving then.
     pub async fn reload(&self) -> Result<u64, String> {
         let (answer, answered) = oneshot::channel();
         let stopping = || "the server is stopping".to_owned();
@@ -79,19 +79,19 @@ impl Control {
         answered.await.unwrap_or_else(|_| Err(stopping()))
     }
 
-    /// How all generations are; nothing where the server is stopping.
+    /// The status of all generations; `None` if the server is stopping.
     pub async fn report(&self) -> Option<Report> {
         let (answer, answered) = oneshot::channel();
         self.requests.send(Request::Report(answer)).await.ok()?;
         answered.await.ok()
     }
 
-    /// Has the generation that serves do what somebody overrides, and those too that leave; gives what it says of it. The master
-    /// understands nothing of a command. One that is to persist is told to later generations as well.
+    /// Sends a command to the serving generation and to the draining ones; returns the answer of the serving one. The
+    /// master does not interpret the command. If it persists, later generations get it as well.
     ///
     /// # Errors
     ///
-    /// Why nothing was done.
+    /// Why the command was not executed.
     pub async fn command(&self, command: Value, persist: bool) -> Result<String, String> {
         let (answer, answered) = oneshot::channel();
         let stopping = || "the server is stopping".to_owned();
@@ -101,7 +101,7 @@ impl Control {
 
     /// Stops the server gracefully, as TERM does. Nothing happens if it is stopping already.
     pub async fn stop(&self) {
-        // One that has ended is ended.
+        // A master that has ended does not need the request.
         let _ = self.requests.send(Request::Stop).await;
     }
 }
@@ -116,5 +116,5 @@ impl Stage {
     }
 }
 
-/// Who asks more has to wait.
+/// The maximum number of queued requests.
 const REQUESTS_AHEAD: usize = 32;

@@ -1,13 +1,13 @@
-//! How soon a generation takes the place of one that crashed.
+//! The pause before the replacement of a crashed generation.
 
 use std::time::Duration;
 
-/// Crashes in a row.
+/// The number of crashes in a row.
 #[derive(Debug, Default)]
 pub(super) struct Crashes(u32);
 
 impl Crashes {
-    /// How long to wait after one more, of a generation that lived so long.
+    /// The pause after another crash, of a generation that lived this long.
     pub(super) fn pause(&mut self, lived: Duration) -> Duration {
         self.0 = if lived >= STEADY { 1 } else { self.0.saturating_add(1) };
         match self.0 {
@@ -17,11 +17,11 @@ impl Crashes {
     }
 }
 
-/// One that lived so long does not crash for what made it: the next one starts at once.
+/// A generation that lived this long did not crash at its start: the next one starts at once.
 const STEADY: Duration = Duration::from_secs(10);
 
-/// Before the second of several in a row; then twice as long each time.
+/// The pause after the second crash in a row; it doubles each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 
-/// A server that crashes again and again is tried as often as that.
+/// The maximum pause between the starts of a server that crashes again and again.
 const MAX_PAUSE: Duration = Duration::from_secs(10);

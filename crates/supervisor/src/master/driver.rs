@@ -1,4 +1,4 @@
-//! Waits for what happens, tells the machine, and does what it says.
+//! The driver: waits for events, passes them to the machine, and executes its actions.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -34,26 +34,26 @@ use crate::{
     signals::{Caught, Signals},
 };
 
-/// A master that runs.
+/// The driver of a master.
 pub(super) struct Driver<D> {
     duties: D,
     began: Instant,
     machine: Generations,
     held: HeldSockets,
     children: HashMap<u32, Child>,
-    /// The settings of the generation that starts, and of the one that serves.
+    /// The settings of the starting generation, and of the serving one.
     text: Vec<u8>,
     accepted: Vec<u8>,
     control: Control,
     requests: Receiver<Request>,
-    /// Who asked for a reload, by number.
+    /// The reload requests, by number.
     asking: HashMap<u64, oneshot::Sender<Result<u64, String>>>,
     asked: u64,
     gathering: Option<Gathering>,
     overrides: Overrides,
     ended: Option<Value>,
     events: Events,
-    /// Whether what starts is a reload.
+    /// Whether the starting generation is a reload.
     reloading: bool,
     received: (Sender<ReceivedMessage>, Receiver<ReceivedMessage>),
     signals: Signals,
@@ -84,7 +84,7 @@ impl<D: Duties> Driver<D> {
         }
     }
 
-    /// Runs until it is told to stop and all generations have ended. In a local runtime of tokio.
+    /// Runs until the server is stopped and all generations have ended. Needs a local runtime of tokio.
     pub(super) async fn run(mut self) -> Result<(), MasterError> {
         loop {
             if let Some(outcome) = self.act() {
@@ -104,7 +104,7 @@ impl<D: Duties> Driver<D> {
         self.machine.handle(self.began.elapsed(), event);
     }
 
-    /// Waits until something happens, and tells the machine what.
+    /// Waits for an event, and passes it to the machine.
     async fn wait(&mut self) {
         let machine = self.machine.deadline().map(|deadline| deadline.saturating_sub(self.began.elapsed()));
         let report = self.gathering.as_ref().map(Gathering::remaining);
@@ -144,12 +144,12 @@ impl<D: Duties> Driver<D> {
         }
     }
 
-    /// Tells the generation that serves what somebody overrides, and those as well that leave.
+    /// Sends a command to the serving generation and to the draining ones.
     fn pass_on(&mut self, command: Value, persist: bool, answer: oneshot::Sender<Result<String, String>>) {
         let all: Vec<_> = self.machine.list().map(|(_, pid, stage)| (pid, stage)).collect();
         let Some((serving, _)) = all.iter().find(|(_, stage)| *stage == Stage::Serving) else {
-            // Who asked may have gone.
-            let _ = answer.send(Err("no generation serves just now: ask again".to_owned()));
+            // The asker may have gone.
+            let _ = answer.send(Err("no generation is serving at present: try again".to_owned()));
             return;
         };
         let number = self.overrides.begin(*serving, command.clone(), persist, answer);
@@ -165,7 +165,7 @@ impl<D: Duties> Driver<D> {
         }
     }
 
-    /// Asks those who serve and those who leave how they are; one that starts does not answer yet.
+    /// Requests the reports of the serving and draining generations; a starting one does not answer yet.
     fn gather(&mut self, answer: oneshot::Sender<Report>) {
         let started = self.machine.list().filter(|(_, _, stage)| *stage != Stage::Starting);
         let asked: HashSet<_> = started.map(|(_, pid, _)| pid).collect();
@@ -180,7 +180,7 @@ impl<D: Duties> Driver<D> {
     fn handle_message(&mut self, (pid, message): ReceivedMessage) {
         match message {
             FromGeneration::Listen { .. } | FromGeneration::Ready { .. } if !self.machine.awaits(pid) => {
-                tracing::warn!(pid, "a generation asks for what it may ask for only while it starts");
+                tracing::warn!(pid, "ignored a request of a generation that only a starting one may send");
             }
             FromGeneration::Listen { listeners } => self.hand_over(pid, &listeners),
             FromGeneration::Ready { admin, admin_token, announcement, replaced_ms, stopped_ms } => {
@@ -209,9 +209,9 @@ impl<D: Duties> Driver<D> {
                 self.overrides.answer(pid, number, outcome, remember);
             }
             FromGeneration::Nonsense { error } => {
-                tracing::error!(pid, error, "a generation says what nobody understands");
+                tracing::error!(pid, error, "received an invalid message from a generation");
                 if self.machine.awaits(pid) {
-                    self.give_up(pid, format!("it speaks another language than the master ({error}); start anew"));
+                    self.give_up(pid, format!("its messages are not compatible with this master ({error}); restart"));
                 }
             }
             // One without its file.
@@ -219,27 +219,27 @@ impl<D: Duties> Driver<D> {
         }
     }
 
-    /// Gives sockets to a generation that starts.
+    /// Passes sockets to a starting generation.
     fn hand_over(&mut self, pid: u32, listeners: &[WantedListener]) {
         let Some(child) = self.children.get(&pid) else { return };
         let timeout = if child.number == 1 { BIND_TIMEOUT } else { Duration::ZERO };
         match self.held.provide(listeners, timeout) {
             Ok(sockets) => {
                 if let Err(error) = child.hand_over(&sockets) {
-                    self.give_up(pid, format!("its sockets cannot be handed over: {error}"));
+                    self.give_up(pid, format!("cannot pass on its sockets: {error}"));
                 }
             }
             Err(reason) => child.tell(&ToGeneration::Refused { reason }),
         }
     }
 
-    /// One that starts cannot serve, for this reason.
+    /// Fails the starting generation, for this reason.
     fn give_up(&mut self, pid: u32, reason: String) {
         self.handle(Event::Failed(pid, reason));
         kill(pid);
     }
 
-    /// Takes all children that have ended. As process 1 of a container this one gets those of others too.
+    /// Reaps all children that have ended. As process 1 of a container this process also reaps orphans.
     fn reap(&mut self) {
         while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
             let pid = pid.as_raw_nonzero().get().unsigned_abs();
@@ -258,7 +258,7 @@ impl<D: Duties> Driver<D> {
         }
     }
 
-    /// Does what the machine says; gives the outcome at the end.
+    /// Executes the machine's actions; returns the outcome at the end.
     fn act(&mut self) -> Option<Result<(), MasterError>> {
         while let Some(action) = self.machine.poll_action() {
             match action {
@@ -274,21 +274,18 @@ impl<D: Duties> Driver<D> {
                 Action::Serving(number, pid) => self.begin_serving(number, pid),
                 Action::Leave(pid, way) => self.tell_to_stop(pid, way),
                 Action::Kill(pid) => kill(pid),
-                Action::Left(number, pid, Ending::Done) => tracing::info!(pid, "generation {number} has left"),
+                Action::Left(number, pid, Ending::Done) => tracing::info!(pid, "generation {number} has exited"),
                 Action::Left(number, pid, ending) => {
-                    tracing::warn!(pid, "generation {number} has left before it was done ({ending})");
+                    tracing::warn!(pid, "generation {number} exited abnormally while draining ({ending})");
                 }
                 Action::Crashed(number, pid, ending) => {
                     self.events.crashes += 1;
-                    tracing::error!(
-                        pid,
-                        "generation {number} ended unexpectedly ({ending}); another one takes its place"
-                    );
+                    tracing::error!(pid, "generation {number} crashed ({ending}); starting another one");
                 }
                 Action::NotStarted(number, failure) => self.note_failure(number, failure),
                 Action::Answer(id, outcome) => {
                     if let Some(answer) = self.asking.remove(&id) {
-                        // Who asked may have gone.
+                        // The asker may have gone.
                         let _ = answer.send(outcome);
                     }
                 }
@@ -321,7 +318,7 @@ impl<D: Duties> Driver<D> {
     fn begin_serving(&mut self, number: u64, pid: u32) {
         self.accepted = mem::take(&mut self.text);
         if let Some(child) = self.children.get(&pid) {
-            // What was wished while it started, it does not know.
+            // It did not get the commands that were executed while it started.
             let remembered = self.overrides.remembered.iter().cloned();
             remembered.for_each(|command| child.tell(&ToGeneration::Command { number: NOBODY, command }));
         }
@@ -329,14 +326,16 @@ impl<D: Duties> Driver<D> {
         self.events.reloads += u64::from(mem::take(&mut self.reloading));
         self.events.last_failure = None;
         tell_parent("READY=1");
-        tracing::info!(pid, "generation {number} serves");
+        tracing::info!(pid, "generation {number} is serving");
     }
 
     fn note_failure(&mut self, number: u64, failure: String) {
         self.held.give_up();
         if mem::take(&mut self.reloading) {
             self.events.failed_reloads += 1;
-            tracing::error!("the settings stay as they are, since generation {number} did not start: {failure}");
+            tracing::error!(
+                "reload failed, the old settings stay in effect: generation {number} did not start: {failure}"
+            );
             tell_parent("READY=1");
         } else if number > 1 {
             tracing::error!("generation {number} did not start: {failure}");
@@ -355,7 +354,7 @@ impl<D: Duties> Driver<D> {
         }
     }
 
-    /// Gives the report, once all have said how they are, or have had the time to.
+    /// Sends the status report, once all generations have answered, or the time is over.
     fn answer_report(&mut self) {
         let Some(gathering) = self.gathering.take_if(|gathering| gathering.is_complete()) else { return };
         let generations = self.machine.list().map(|(number, pid, stage)| GenerationReport {
@@ -375,15 +374,15 @@ impl<D: Duties> Driver<D> {
     }
 }
 
-/// Whoever has ended already needs no signal.
+/// A process that has already ended does not need a signal.
 fn kill(pid: u32) {
     if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
         let _ = kill_process(pid, Signal::KILL);
     }
 }
 
-/// Words that wait to be heard: generations that say more have to wait.
+/// The maximum number of queued messages: generations that send more have to wait.
 const MESSAGES_AHEAD: usize = 64;
 
-/// The generation of a master that was killed lets go of its addresses as soon as it notices.
+/// The generation of a killed master closes its sockets as soon as it notices.
 const BIND_TIMEOUT: Duration = Duration::from_secs(2);

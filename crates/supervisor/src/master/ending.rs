@@ -7,13 +7,13 @@ use rustix::process::WaitStatus;
 /// How a process ended (waitpid(2)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
-    /// It has done what it was to do: exit status 0.
+    /// Success: exit status 0.
     Done,
-    /// By itself, with this exit status.
+    /// It exited with this status.
     Status(i32),
-    /// By this signal.
+    /// This signal ended it.
     Signal(i32),
-    /// The kernel says something else.
+    /// Another wait status.
     Unknown(i32),
 }
 

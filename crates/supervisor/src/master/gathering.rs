@@ -1,4 +1,4 @@
-//! A report that is being put together: all generations are asked how they are.
+//! Collecting a status report: the master requests a report of every generation.
 
 use std::{
     collections::HashSet,
@@ -9,54 +9,54 @@ use tokio::sync::oneshot;
 
 use super::control::Report;
 
-/// A report that is being put together.
+/// A status report that is being collected.
 #[derive(Debug)]
 pub(super) struct Gathering {
     askers: Vec<oneshot::Sender<Report>>,
-    /// Who has not said yet how it is.
+    /// The generations whose reports are missing.
     missing: HashSet<u32>,
     until: Instant,
 }
 
 impl Gathering {
-    /// These were asked; somebody wants to know.
+    /// Starts collecting, for the first asker.
     pub(super) fn begin(asked: HashSet<u32>, asker: oneshot::Sender<Report>) -> Self {
         Self { askers: vec![asker], missing: asked, until: Instant::now() + LONGEST }
     }
 
-    /// Somebody else wants to know.
+    /// Adds an asker.
     pub(super) fn add(&mut self, asker: oneshot::Sender<Report>) {
         self.askers.push(asker);
     }
 
-    /// This one has said how it is, or will never.
+    /// This generation has reported, or has ended.
     pub(super) fn note(&mut self, pid: u32) {
         self.missing.remove(&pid);
     }
 
-    /// Whether this one has not said how it is.
+    /// Whether the report of this generation is missing.
     pub(super) fn misses(&self, pid: u32) -> bool {
         self.missing.contains(&pid)
     }
 
-    /// How much longer is waited for those who are missing.
+    /// The time left for the missing reports.
     pub(super) fn remaining(&self) -> Duration {
         self.until.saturating_duration_since(Instant::now())
     }
 
-    /// Whether all have said how they are, or have had the time to.
+    /// Whether all have reported, or the time is over.
     pub(super) fn is_complete(&self) -> bool {
         self.missing.is_empty() || self.remaining().is_zero()
     }
 
-    /// Gives the report to who wants it.
+    /// Sends the report to all askers.
     pub(super) fn answer(self, report: &Report) {
         for asker in self.askers {
-            // Who asked may have gone.
+            // The asker may have gone.
             let _ = asker.send(report.clone());
         }
     }
 }
 
-/// A generation that hangs is not waited for by who asks for the status.
+/// The maximum wait for a generation that hangs.
 const LONGEST: Duration = Duration::from_millis(500);

@@ -1,4 +1,4 @@
-//! A generation's side: what a process does that a master started.
+//! The generation's side of the channel to the master.
 
 use std::{
     fs::File,
@@ -24,66 +24,66 @@ pub struct Parent {
     channel: Channel,
 }
 
-/// How a generation serves, as far as its master has to know.
+/// The properties of a generation that its master has to know.
 #[derive(Clone, Debug)]
 pub struct Terms {
-    /// Where the master is to answer those who run the server.
+    /// The address of the admin socket, which the master opens.
     pub admin: Option<String>,
-    /// What those show who change something there over TCP.
+    /// The token for commands over TCP that change something.
     pub admin_token: Option<String>,
-    /// What the first generation has the master say when it serves: what is served, and where.
+    /// The text that the master prints when the first generation serves: what it serves, and the addresses.
     pub announcement: String,
-    /// How long leaving takes at most when another generation serves.
+    /// The maximum duration of draining when another generation serves.
     pub replaced: Duration,
-    /// And when the server ends.
+    /// The same when the server ends.
     pub stopped: Duration,
 }
 
-/// What a generation begins with.
+/// The data with which a generation starts.
 #[derive(Clone, Debug)]
 pub struct GenerationSetup {
     /// The text of the settings.
     pub text: Vec<u8>,
-    /// What others wished of earlier generations that is to be so in this one, too.
+    /// The overrides: persistent commands to earlier generations.
     pub overrides: Vec<Value>,
 }
 
-/// What a generation is told while it serves.
+/// The master's commands to a serving generation.
 pub trait Orders: Send + 'static {
-    /// Finish what runs, and end; within the time that was named in [`Parent::ready`].
+    /// Drain and end, within the time given to [`Parent::ready`].
     fn leave(&mut self, reason: StopReason);
     /// End at once.
     fn end(&mut self);
-    /// Open the logs anew.
+    /// Reopen the logs.
     fn reopen(&mut self);
-    /// How it is, in JSON.
+    /// Return the status, in JSON.
     fn report(&mut self) -> Value;
-    /// Do what somebody overrides; says what was done.
+    /// Execute a command from the admin socket; returns what was done.
     ///
     /// # Errors
     ///
-    /// Why nothing was.
+    /// Why it was not executed.
     fn command(&mut self, command: &Value) -> Result<String, String>;
 }
 
-/// Why a generation is to leave.
+/// Why a generation has to drain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopReason {
     /// Another one serves in its place.
     Replaced,
     /// The server ends.
     Stopped,
-    /// The master is gone.
+    /// The master has ended.
     Orphaned,
 }
 
 impl Parent {
-    /// The master that started this process, and the settings it handed over. Standard input, which it used for
-    /// that, becomes /dev/null; HUP, TERM, INT and QUIT are left to the master.
+    /// Connects to the master that started this process, and receives the settings. Standard input, which is the
+    /// channel, becomes /dev/null; this process ignores HUP, TERM, INT and QUIT, which the master handles.
     ///
     /// # Errors
     ///
-    /// When this process was started by somebody else, or its master is gone.
+    /// If the parent is not a master, or has ended.
     pub fn meet() -> io::Result<(Self, GenerationSetup)> {
         let channel = Channel::inherited(stdin())?;
         dup2_stdin(File::open("/dev/null")?)?;
@@ -101,11 +101,11 @@ impl Parent {
         }
     }
 
-    /// Asks for sockets that listen; gives those of each listener.
+    /// Requests listening sockets; returns those of each listener.
     ///
     /// # Errors
     ///
-    /// What is wrong with an address, in one line; or the master is gone.
+    /// The error of an address, in one line; or the master has ended.
     pub fn listen(&self, listeners: Vec<WantedListener>) -> io::Result<Vec<Vec<OwnedFd>>> {
         let mut sockets: Vec<Vec<OwnedFd>> = listeners.iter().map(|_| Vec::new()).collect();
         let mut complete = listeners.is_empty();
@@ -127,21 +127,21 @@ impl Parent {
         Ok(sockets)
     }
 
-    /// Says why this process cannot serve. It is to end now.
+    /// Reports why this process cannot serve. It has to end then.
     pub fn fail(&self, reason: &str) {
         let mut end = reason.len().min(MAX_REASON_LENGTH);
         while !reason.is_char_boundary(end) {
             end -= 1;
         }
-        // A master that is gone need not know.
+        // A master that has ended does not need the reason.
         let _ = send(&self.channel, &FromGeneration::Failed { reason: reason[..end].to_owned() });
     }
 
-    /// Says that this process serves, and does what the master says from now on, on a thread of its own.
+    /// Reports that this process serves, and executes the master's commands from now on, on a thread of its own.
     ///
     /// # Errors
     ///
-    /// When the master is gone, or the system refuses a thread.
+    /// If the master has ended, or the system refuses a thread.
     pub fn ready(self, terms: Terms, orders: impl Orders) -> io::Result<FinalReport> {
         let Terms { admin, admin_token, announcement, replaced, stopped } = terms;
         let milliseconds = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
@@ -161,7 +161,7 @@ impl Parent {
                 Ok((ToGeneration::End, _)) => orders.end(),
                 Ok((ToGeneration::Reopen, _)) => orders.reopen(),
                 Ok((ToGeneration::Report, _)) => {
-                    // A master that does not take it does not need it any more.
+                    // If this fails, the master has ended.
                     let _ = reports::send(&self.channel, orders.report());
                 }
                 Ok((ToGeneration::Command { number, command }, _)) => {
@@ -174,25 +174,25 @@ impl Parent {
         }
     }
 
-    /// The next word; an error once the master is gone.
+    /// Receives the next message; an error once the master has ended.
     fn receive(&self) -> io::Result<(ToGeneration, Vec<OwnedFd>)> {
-        let message = self.channel.receive()?.ok_or_else(|| io::Error::other("the master is gone"))?;
+        let message = self.channel.receive()?.ok_or_else(|| io::Error::other("the master has ended"))?;
         Ok((read(&message)?, message.descriptors))
     }
 }
 
-/// The way to the master, for a last word.
+/// The channel to the master for the final report.
 #[derive(Debug)]
 pub struct FinalReport {
     channel: Channel,
 }
 
 impl FinalReport {
-    /// Says how this process was in the end, so that nothing it counted is lost.
+    /// Sends the final report, so that the counters are not lost.
     pub fn send(&self, report: Value) {
         let _ = reports::send(&self.channel, report);
     }
 }
 
-/// Bytes of a reason that fit into a message in any case.
+/// The maximum length of a reason, which fits into a message with any escapes.
 const MAX_REASON_LENGTH: usize = 60_000;

@@ -1,16 +1,16 @@
-//! What the master does when: a state machine without input, output or clock.
+//! The master's state machine, without I/O or clock.
 //!
 //! ```text
 //!                      ready                    reload: another starts
 //!  Starting (first) ──────────▶ one serves ──────────────────────────▶ one serves, one starts
-//!        │ fails                 ▲  ▲ │ it crashes                          │ ready: the old one leaves
-//!        ▼                 ready │  └─┼──────────────────────────────────── │ fails: that is said, nothing else happens
+//!        │ fails                 ▲  ▲ │ it crashes                          │ ready: the old one drains
+//!        ▼                 ready │  └─┼──────────────────────────────────── │ fails: only reported
 //!   the master ends              │    ▼                                     ▼
 //!                               one starts in its place                one serves
 //! ```
 //!
-//! Events go in by [`Generations::handle`], with the time since some beginning; what is to be done comes out of
-//! [`Generations::poll_action`]. [`Generations::deadline`] says when [`Event::Tick`] is due.
+//! [`Generations::handle`] takes events, with the time since a fixed moment; [`Generations::poll_action`] returns the
+//! actions to execute. [`Generations::deadline`] is the time at which [`Event::Tick`] is due.
 
 use std::{collections::VecDeque, mem, time::Duration};
 
@@ -21,32 +21,32 @@ use super::{
     event::Event,
 };
 
-/// All generations, and what is wanted of them.
+/// All generations, and the pending requests.
 #[derive(Debug, Default)]
 pub(crate) struct Generations {
-    /// The number of the latest.
+    /// The number of the latest generation.
     number: u64,
     starting: Option<Attempt>,
     serving: Option<Running>,
     draining: Vec<Draining>,
-    /// Those who want to know what becomes of the next reload; a reload is wanted where there is any.
+    /// The requests for the next reload; if there are any, a reload is due.
     asking: Vec<Option<u64>>,
     crashes: Crashes,
-    /// When one starts in the place of one that crashed.
+    /// When the replacement of a crashed generation starts.
     next_start: Option<Duration>,
     stop: Stop,
     actions: VecDeque<Action>,
 }
 
-/// A generation that is to serve.
+/// A generation that is starting.
 #[derive(Debug)]
 struct Attempt {
     number: u64,
-    /// Nothing as long as it is being spawned.
+    /// `None` until it is spawned.
     pid: Option<u32>,
     since: Duration,
     reason: Reason,
-    /// What it said is wrong, or why it was killed.
+    /// The error that it reported, or why it was killed.
     failure: Option<String>,
 }
 
@@ -54,9 +54,9 @@ struct Attempt {
 enum Reason {
     /// It is the first.
     First,
-    /// These asked for it.
+    /// A reload, for these requests.
     Reload(Vec<Option<u64>>),
-    /// The one that served crashed.
+    /// The serving one crashed.
     Crash,
 }
 
@@ -75,29 +75,29 @@ struct Draining {
     until: Option<Duration>,
 }
 
-/// How long a generation takes at most to leave, as it says itself.
+/// The maximum duration of draining, which the generation reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StopTimeouts {
-    /// When it was replaced.
+    /// After it was replaced.
     pub(crate) replaced: Duration,
-    /// When all ends.
+    /// When the server stops.
     pub(crate) stopped: Duration,
 }
 
-/// How far the end has come.
+/// The progress of stopping.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Stop {
-    /// It is not wanted.
+    /// Not stopping.
     #[default]
     No,
-    /// What runs is finished.
+    /// Gracefully.
     InOrder,
     /// At once.
     Hasty,
     Over,
 }
 
-/// Which of its times a generation is in.
+/// The stage of a generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     Starting,
@@ -113,7 +113,7 @@ impl Generations {
         generations
     }
 
-    /// What is to be done next, if anything.
+    /// The next action, if any.
     pub(crate) fn poll_action(&mut self) -> Option<Action> {
         self.actions.pop_front()
     }
@@ -122,12 +122,12 @@ impl Generations {
     pub(crate) fn deadline(&self) -> Option<Duration> {
         let starting = self.starting.as_ref().and_then(Attempt::deadline);
         let draining = self.draining.iter().filter_map(|draining| draining.until);
-        // What starts already may make another one needless.
+        // A generation that is already starting may make another one unnecessary.
         let next = self.next_start.filter(|_| self.starting.is_none());
         draining.chain(starting).chain(next).min()
     }
 
-    /// All that run: number, process id, and how far they are.
+    /// The running generations: number, process id, and stage.
     pub(crate) fn list(&self) -> impl Iterator<Item = (u64, u32, Stage)> {
         let starting = self.starting.iter().filter_map(|attempt| Some((attempt.number, attempt.pid?, Stage::Starting)));
         let serving = self.serving.iter().map(|running| (running.number, running.pid, Stage::Serving));
@@ -141,13 +141,13 @@ impl Generations {
         self.stop != Stop::No
     }
 
-    /// Whether the process is one that starts, and may ask for what it needs: one that serves talks with strangers, and
-    /// may be theirs by now.
+    /// Whether the process is starting, and may request sockets: a serving generation talks to untrusted clients, and
+    /// may be compromised.
     pub(crate) fn awaits(&self, pid: u32) -> bool {
         self.starting.as_ref().is_some_and(|attempt| attempt.pid == Some(pid) && attempt.failure.is_none())
     }
 
-    /// Takes notice of what happened.
+    /// Handles an event.
     pub(crate) fn handle(&mut self, now: Duration, event: Event) {
         match event {
             Event::Spawned(pid) => {
@@ -171,7 +171,7 @@ impl Generations {
         self.go_on(now);
     }
 
-    /// Whatever the state allows by now.
+    /// Starts or ends what the state allows now.
     fn go_on(&mut self, now: Duration) {
         match self.stop {
             Stop::No if self.starting.is_none() => {
@@ -205,7 +205,7 @@ impl Generations {
     }
 
     fn handle_ready(&mut self, now: Duration, pid: u32, timeouts: StopTimeouts) {
-        // One that is being killed is not ready, whatever it has still said.
+        // A process that is being killed is not ready, even if it reported so before.
         if !self.awaits(pid) {
             return;
         }
@@ -245,16 +245,16 @@ impl Generations {
         }
     }
 
-    /// One that served for so long is gone.
+    /// Schedules the replacement of a generation that crashed after serving for this long.
     fn replace_crashed(&mut self, now: Duration, lived: Duration) {
         if self.stop == Stop::No {
             let pause = self.crashes.pause(lived);
-            // One that starts already takes its place; if it does not, another one has to.
+            // A generation that is already starting takes its place; if it fails, another one has to.
             self.next_start = Some(now.saturating_add(pause));
         }
     }
 
-    /// What starts cannot.
+    /// Handles the failure of the starting generation.
     fn fail(&mut self, now: Duration, failure: String) {
         let Some(attempt) = self.starting.take() else { return };
         if self.stop == Stop::No {
@@ -265,7 +265,7 @@ impl Generations {
             Reason::First => {}
             Reason::Reload(asking) => {
                 self.answer(asking, &Err(failure));
-                // It came in the place of one that was to take that of a crashed one.
+                // It had replaced the start of a crashed generation's replacement.
                 if self.serving.is_none() && self.next_start.is_none() {
                     self.replace_crashed(now, Duration::ZERO);
                 }
@@ -328,11 +328,11 @@ impl Attempt {
     }
 }
 
-/// Reading settings, certificates and folders takes milliseconds; a disk or a name server that hangs is not waited for
-/// longer than that.
+/// The maximum duration of a start. Reading settings, certificates and folders takes milliseconds; this allows for a
+/// disk or name server that hangs.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A generation that does not leave when it said it would is stuck.
+/// The time after which a generation that exceeds its own stop timeout is killed.
 const EXTRA: Duration = Duration::from_secs(5);
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The sockets that the master holds: they stay open whichever generation serves, so that no connection is lost.
+//! The sockets that the master holds. They stay open across generations, so that no connection is lost.
 
 use std::{
     fs::{self, Permissions},
@@ -28,18 +28,18 @@ struct Held {
     /// How they were opened.
     opened: WantedListener,
     listeners: Vec<Listener>,
-    /// How the generation that starts wants them, if it does.
+    /// The options that the starting generation requested, if any.
     next: Option<WantedListener>,
-    /// Whether the generation that serves wants them.
+    /// Whether the serving generation uses them.
     serving: bool,
 }
 
 impl HeldSockets {
-    /// Opens what is not open yet, for a generation that starts; gives the sockets of each listener, in their order. An
-    /// address that is in use may be about to become free: it is tried again for a while.
+    /// Opens the missing sockets of a starting generation; returns the sockets of each listener, in order. An address
+    /// in use may be about to become free: binding is retried for a while.
     ///
-    /// As many sockets as there were at first stay open, however many are wanted now: what waits in one that is closed is
-    /// lost.
+    /// The number of sockets of an address does not change, whatever the generation requests: closing one would lose
+    /// the connections in its queue.
     pub(super) fn provide(
         &mut self,
         wanted: &[WantedListener],
@@ -65,7 +65,7 @@ impl HeldSockets {
         Ok(self.held.len() - 1)
     }
 
-    /// Why an address cannot be listened at.
+    /// The error of an address that cannot be listened on.
     fn explain(&self, address: &Address, error: &BindError) -> String {
         let port = |address: &Address| match address {
             Address::Tcp(address) => Some(address.port()),
@@ -75,34 +75,35 @@ impl HeldSockets {
         let mut own = self.held.iter().flat_map(|held| held.listeners.first()).map(Listener::local_address);
         match own.find(|other| error.is_in_use() && is_same_port(other)) {
             Some(own) => format!(
-                "{address} cannot be opened beside {own}, at which this server listens: take that one out, reload, and \
-                 reload with this one, or start anew"
+                "{address} cannot be opened beside {own}, on which this server listens: take that one out, reload, and \
+                 reload with this one, or restart"
             ),
             // It is not from the command line that this one comes.
             None => error.to_string().replace(" with --listen", ""),
         }
     }
 
-    /// The generation that started serves now: what it does not want is closed. Gives what could not be changed.
+    /// The starting generation serves now: closes the sockets that it does not use. Returns warnings about options that
+    /// could not be changed.
     pub(super) fn keep(&mut self) -> Vec<String> {
         self.held.retain(|held| held.next.is_some());
         self.held.iter_mut().filter_map(|held| held.adapt().err()).collect()
     }
 
-    /// The generation that started does not serve after all: what only it wanted is closed.
+    /// The starting generation failed: closes the sockets that only it requested.
     pub(super) fn give_up(&mut self) {
         self.held.retain(|held| held.serving);
         self.held.iter_mut().for_each(|held| held.next = None);
     }
 
-    /// Nobody is to connect any more.
+    /// Closes all sockets.
     pub(super) fn close(&mut self) {
         self.held.clear();
     }
 }
 
 impl Held {
-    /// What was opened for another generation is made as this one wants it.
+    /// Changes the options of existing sockets to those that this generation requested.
     fn adapt(&mut self) -> Result<(), String> {
         self.serving = true;
         let Some(next) = self.next.take() else { return Ok(()) };
@@ -129,13 +130,13 @@ impl Held {
     }
 }
 
-/// Whether the file of a unix socket is gone.
+/// Whether the file of a unix socket was removed.
 fn is_removed(address: &str) -> bool {
     let path = address.strip_prefix("unix:").filter(|path| !path.starts_with('@'));
     path.is_some_and(|path| fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound))
 }
 
-/// Binds, and tries again while the address is in use.
+/// Binds, and retries while the address is in use.
 fn bind_within<T>(timeout: Duration, bind: impl Fn() -> Result<T, BindError>) -> Result<T, BindError> {
     let began = Instant::now();
     loop {
@@ -146,7 +147,7 @@ fn bind_within<T>(timeout: Duration, bind: impl Fn() -> Result<T, BindError>) ->
     }
 }
 
-/// Who leaves is gone within milliseconds.
+/// The interval of retries: a process that is ending frees the address within milliseconds.
 const PAUSE: Duration = Duration::from_millis(5);
 
 #[cfg(test)]
@@ -183,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_socket_whose_file_was_removed_is_opened_anew() {
+    fn a_socket_whose_file_was_removed_is_opened_again() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
         let address = format!("unix:{}", path.display());
@@ -198,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_opened_is_said() {
+    fn addresses_that_cannot_be_opened_are_reported() {
         let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = taken.local_addr().unwrap().to_string();
         let mut held = HeldSockets::default();
@@ -208,7 +209,7 @@ mod tests {
         held.provide(&[wanted(own, 1), wanted("127.0.0.1:0", 1)], Duration::ZERO).unwrap();
         let port = held.held[1].listeners[0].local_address().to_string().split_off("127.0.0.1:".len());
         let error = held.provide(&[wanted(&format!("[::]:{port}"), 1)], Duration::ZERO).unwrap_err();
-        assert!(error.contains(&format!("beside 127.0.0.1:{port}, at which this server listens")), "{error}");
+        assert!(error.contains(&format!("beside 127.0.0.1:{port}, on which this server listens")), "{error}");
         assert!(held.provide(&[wanted("nowhere", 1)], Duration::ZERO).is_err());
     }
 }

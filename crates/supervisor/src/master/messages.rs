@@ -1,5 +1,5 @@
-//! What master and generations say to each other: JSON, a message each. Words that one of them does not know, since it is
-//! older, it passes over.
+//! The messages between master and generations, in JSON. Unknown ones, of a newer version, are ignored; the names on
+//! the wire stay the same, so that a master can start a generation of another version.
 
 use std::{io, time::Duration};
 
@@ -9,28 +9,28 @@ use serow_net::channel::{Channel, Message};
 
 use super::generations::StopTimeouts;
 
-/// What the master says.
+/// A message of the master.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "word")]
 pub(super) enum ToGeneration {
-    /// Begin. The text of the settings comes along, as a file; and what others wished that is remembered.
+    /// Start. The text of the settings is attached as a file; the remembered overrides are included.
     Begin {
         #[serde(default, rename = "wishes")]
         overrides: Vec<Value>,
     },
-    /// Sockets come along, each of the listener with the number in its place; `complete` where these are the last.
+    /// Sockets are attached; `listeners` has the number of the listener for each; `complete`: these are the last.
     Sockets { listeners: Vec<usize>, complete: bool },
-    /// This is wrong with what was asked for.
+    /// The requested sockets cannot be opened, for this reason.
     Refused { reason: String },
-    /// Finish what runs, and end.
+    /// Drain and end.
     Leave { replaced: bool },
     /// End at once.
     End,
-    /// Open the logs anew.
+    /// Reopen the logs.
     Reopen,
-    /// Say how you are.
+    /// Send a report.
     Report,
-    /// Do what somebody overrides, and say what came of it, with this number.
+    /// Execute this command, and send the outcome with this number.
     #[serde(rename = "Wish")]
     Command {
         number: u64,
@@ -41,15 +41,14 @@ pub(super) enum ToGeneration {
     Unknown,
 }
 
-/// What a generation says.
+/// A message of a generation.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "word")]
 pub(super) enum FromGeneration {
-    /// It wants to listen at these addresses.
+    /// It requests sockets for these addresses.
     Listen { listeners: Vec<WantedListener> },
-    /// It serves. `admin` is where the master is to answer those who run the server, `admin_token` what those show who change
-    /// something there over TCP; `announcement` is what the first one has
-    /// to say.
+    /// It serves. `admin` is the address of the admin socket, `admin_token` the token for commands over TCP that change
+    /// something; `announcement` is printed for the first generation.
     Ready {
         admin: Option<String>,
         #[serde(default)]
@@ -58,50 +57,50 @@ pub(super) enum FromGeneration {
         replaced_ms: u64,
         stopped_ms: u64,
     },
-    /// It cannot, for this reason.
+    /// It cannot serve, for this reason.
     Failed { reason: String },
-    /// How it is.
+    /// Its report.
     Report { report: Value },
-    /// How it is, as a file that comes along.
+    /// Its report, as an attached file.
     LongReport,
-    /// What came of the command with this number: what was done, or why nothing was.
+    /// The outcome of the command with this number.
     #[serde(rename = "Wished")]
     CommandDone { number: u64, outcome: Result<String, String> },
-    /// What it said is none of these, for this reason.
+    /// An invalid message, for this reason.
     #[serde(skip)]
     Nonsense { error: String },
     #[serde(other)]
     Unknown,
 }
 
-/// Where a generation wants to listen, and how.
+/// A listener that a generation requests.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 pub struct WantedListener {
-    /// The address as it is written, such as `127.0.0.1:8080` or `unix:/run/app.sock`.
+    /// The address, such as `127.0.0.1:8080` or `unix:/run/app.sock`.
     pub address: String,
-    /// How many connections may wait to be accepted, for each socket.
+    /// The backlog of each socket.
     pub backlog: u32,
     /// Permissions of the file of a unix socket.
     pub unix_mode: Option<u32>,
-    /// Whether others may listen at the same port (SO_REUSEPORT).
+    /// Whether other processes may listen on the same port (SO_REUSEPORT).
     pub share: bool,
-    /// How many sockets, one for each thread.
+    /// The number of sockets, one per thread.
     pub sockets: usize,
 }
 
 impl FromGeneration {
-    /// How long it takes to leave, where it says so.
+    /// The stop timeouts of a `Ready` message.
     pub(super) fn stop_timeouts(replaced_ms: u64, stopped_ms: u64) -> StopTimeouts {
         StopTimeouts { replaced: Duration::from_millis(replaced_ms), stopped: Duration::from_millis(stopped_ms) }
     }
 }
 
-/// Sends a word.
+/// Sends a message.
 pub(super) fn send(channel: &Channel, word: &impl Serialize) -> io::Result<()> {
     channel.send(&serde_json::to_vec(word)?, &[])
 }
 
-/// What a message says.
+/// Parses a message.
 pub(super) fn read<W: DeserializeOwned>(message: &Message) -> io::Result<W> {
     serde_json::from_slice(&message.bytes).map_err(io::Error::from)
 }
@@ -115,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_a_newer_version_are_passed_over() {
+    fn messages_of_a_newer_version_are_ignored() {
         for text in [r#"{"word":"New"}"#, r#"{"word":"New","a":[1]}"#, r#"{"a":{},"word":"New"}"#] {
             assert!(matches!(parsed(text), Ok(ToGeneration::Unknown)), "{text}");
             assert!(matches!(parsed(text), Ok(FromGeneration::Unknown)), "{text}");

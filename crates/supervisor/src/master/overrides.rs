@@ -1,20 +1,20 @@
-//! What others command of the generation that serves: who waits for an answer, and what is remembered.
+//! Commands to the serving generation: those that wait for an answer, and the overrides that are remembered.
 
 use std::collections::HashMap;
 
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-/// The overrides that are under way, and those that are remembered.
+/// The commands in progress, and the remembered overrides.
 #[derive(Debug, Default)]
 pub(super) struct Overrides {
     asked: u64,
     waiting: HashMap<u64, Waiting>,
-    /// What later generations are told.
+    /// The overrides that later generations get.
     pub(super) remembered: Vec<Value>,
 }
 
-/// A command that a generation was told.
+/// A command that was sent to a generation.
 #[derive(Debug)]
 struct Waiting {
     pid: u32,
@@ -24,7 +24,7 @@ struct Waiting {
 }
 
 impl Overrides {
-    /// The generation with this process is told a command; gives its number.
+    /// Registers a command to the generation with this process id; returns its number.
     pub(super) fn begin(
         &mut self,
         pid: u32,
@@ -37,7 +37,7 @@ impl Overrides {
         self.asked
     }
 
-    /// A generation says what came of a command. One that was fulfilled and is to persist is given to `remember`.
+    /// Handles the outcome of a command. Calls `remember` for an executed one that persists.
     pub(super) fn answer(
         &mut self,
         pid: u32,
@@ -45,7 +45,7 @@ impl Overrides {
         outcome: Result<String, String>,
         remember: impl FnOnce(&mut Vec<Value>, &Value),
     ) {
-        // Those that were not waited for were told to generations that leave, or by way of reminding.
+        // Draining generations, and new ones that got remembered overrides, answer as well.
         if self.waiting.get(&number).is_none_or(|waiting| waiting.pid != pid) {
             return;
         }
@@ -53,19 +53,19 @@ impl Overrides {
         if persist && outcome.is_ok() {
             remember(&mut self.remembered, &command);
         }
-        // Who asked may have gone.
+        // The asker may have gone.
         let _ = answer.send(outcome);
     }
 
-    /// A process has ended: it answers no more.
+    /// Fails the commands to a process that has ended.
     pub(super) fn end(&mut self, pid: u32) {
         for (_, waiting) in self.waiting.extract_if(|_, waiting| waiting.pid == pid) {
-            let _ = waiting.answer.send(Err("the generation that was asked has ended: ask again".to_owned()));
+            let _ = waiting.answer.send(Err("the generation ended before it answered: try again".to_owned()));
         }
     }
 }
 
-/// The number of overrides that nobody waits for.
+/// The number of commands whose outcome is ignored.
 pub(super) const NOBODY: u64 = 0;
 
 #[cfg(test)]
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_come_from_those_who_were_asked() {
+    fn only_the_generation_that_got_the_command_can_answer_it() {
         let mut overrides = Overrides::default();
         let remember = |remembered: &mut Vec<Value>, command: &Value| remembered.push(command.clone());
         let (first, mut first_answer) = oneshot::channel();

@@ -1,4 +1,4 @@
-//! How a generation's report gets to the master: in a message, or where it is too long for that, as a file in memory.
+//! Reports of generations to the master: in a message or, if too long for that, as a file in memory.
 
 use std::{
     fs::File,
@@ -27,9 +27,10 @@ pub(super) fn send(channel: &Channel, report: Value) -> io::Result<()> {
 ///
 /// # Errors
 ///
-/// It is no file in memory, or larger than reports are: a generation talks with strangers, and may be theirs by now.
+/// If it is not a file in memory, or larger than a report can be: a generation talks to untrusted clients, and may be
+/// compromised.
 pub(super) fn read(descriptor: OwnedFd) -> io::Result<Value> {
-    // Only files in memory have seals (fcntl(2)): reading them never waits.
+    // Only files in memory have seals (fcntl(2)): reading them never blocks.
     fcntl_get_seals(&descriptor)?;
     if fstat(&descriptor)?.st_size > LARGEST {
         return Err(io::ErrorKind::FileTooLarge.into());
@@ -41,10 +42,10 @@ pub(super) fn read(descriptor: OwnedFd) -> io::Result<Value> {
     serde_json::from_slice(&text).map_err(io::Error::from)
 }
 
-/// The channel has room for some 200 KB, and other words may wait in it.
+/// The channel has room for some 200 KB, and may contain other messages.
 const MAX_IN_MESSAGE: usize = 50_000;
 
-/// Ten thousand servers take 5 MB.
+/// The maximum size of a report. Ten thousand upstream servers take 5 MB.
 const LARGEST: i64 = 16 << 20;
 
 #[cfg(test)]
@@ -68,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_are_no_reports() {
+    fn files_that_are_not_in_memory_or_too_large_are_refused() {
         let (end, _other) = io::pipe().unwrap();
         assert!(read(end.into()).is_err());
         assert!(read(File::open("/dev/zero").unwrap().into()).is_err());

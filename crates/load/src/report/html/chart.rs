@@ -43,5 +43,5 @@ fn nothing(what: &str) -> String {
     format!("<p class=\"nothing\">{what}</p>")
 }
 
-/// More than that cannot be told apart on the width of a page.
+/// More cannot be distinguished on the width of a page.
 const MAX_COLUMNS: usize = 240;

@@ -1,4 +1,4 @@
-//! The time series of a run in as many pieces as can be told apart in a drawing.
+//! The time series of a run in as many columns as can be distinguished in a chart.
 
 use crate::Interval;
 
@@ -92,7 +92,8 @@ impl Latencies {
 }
 
 impl Columns {
-    /// The time series in at most so many columns; a last interval that is much shorter than the others is put to the one before.
+    /// The time series in at most so many columns; a last interval that is much shorter than the others is put to the
+    /// one before.
     pub(super) fn of(time_series: &[Interval], most: usize) -> Self {
         let whole = match time_series {
             [first, .., last] if last.length < first.length / 2 => time_series.len() - 1,

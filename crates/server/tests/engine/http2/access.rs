@@ -1,4 +1,4 @@
-//! What the access log is told of streams that are over before their end.
+//! The access log entries of aborted streams.
 
 use serow_http2::ErrorCode;
 

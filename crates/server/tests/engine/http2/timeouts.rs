@@ -91,7 +91,7 @@ fn a_client_that_opens_no_window_is_cut_off() {
 }
 
 #[test]
-fn a_window_opened_by_the_byte_is_no_more_patience() {
+fn a_window_opened_byte_by_byte_does_not_extend_the_timeout() {
     let server = with_timeouts(Timeouts { body: SHORT, ..patient() });
     for first in [0, 1] {
         let mut client = server.connect_frames(&[(INITIAL_WINDOW_SIZE, first)]);

@@ -31,7 +31,7 @@ impl Child {
         let address = output
             .by_ref()
             .map_while(Result::ok)
-            .find_map(|line| line.split_once("listening at ").and_then(|(_, address)| address.parse().ok()))
+            .find_map(|line| line.split_once("listening on ").and_then(|(_, address)| address.parse().ok()))
             .expect("the child says where it listens");
         Self { process, _output: output, address }
     }
@@ -77,7 +77,7 @@ pub(crate) fn hello_in_a_child(descriptors: Option<u64>) {
     }
     let timeouts = Timeouts { grace: Duration::from_secs(15), ..patient() };
     let server = Server::new().listen("127.0.0.1:0").workers(1).timeouts(timeouts).bind().unwrap();
-    println!("\nlistening at {}", server.addresses().next().unwrap());
+    println!("\nlistening on {}", server.addresses().next().unwrap());
     let outcome = server.run(|request: Request| async move {
         match request.target.path() {
             "/slow" => {

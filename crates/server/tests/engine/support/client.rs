@@ -209,14 +209,14 @@ impl Client {
 
     /// Asserts that nothing arrives for a moment.
     #[track_caller]
-    pub(crate) fn hears_nothing_for(&mut self, time: Duration) {
+    pub(crate) fn receives_nothing_for(&mut self, time: Duration) {
         assert!(self.received.is_empty(), "{}", self.received.escape_ascii());
         self.set_read_timeout(time);
-        let heard = self.receive_some();
+        let received = self.receive_some();
         self.set_read_timeout(PATIENCE);
-        match heard {
+        match received {
             Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {}
-            Ok(()) => panic!("heard {}", self.received.escape_ascii()),
+            Ok(()) => panic!("received {}", self.received.escape_ascii()),
             Err(error) => panic!("{error}"),
         }
     }

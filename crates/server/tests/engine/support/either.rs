@@ -233,9 +233,9 @@ impl Either {
 
     /// Asserts that no answer comes for a moment, not even an informational one.
     #[track_caller]
-    pub(crate) fn hears_nothing_for(&mut self, time: Duration) {
+    pub(crate) fn receives_nothing_for(&mut self, time: Duration) {
         match self {
-            Self::Http1(client) => client.client.hears_nothing_for(time),
+            Self::Http1(client) => client.client.receives_nothing_for(time),
             Self::Http2(client, stream) => {
                 client.go_on_for(time);
                 let stream = current(*stream);

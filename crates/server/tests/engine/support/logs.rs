@@ -34,7 +34,7 @@ pub(crate) fn logged_since(text: &str) -> Vec<String> {
     String::from_utf8_lossy(&lines).lines().filter(|line| line.contains(text)).map(str::to_owned).collect()
 }
 
-/// What an access log was told, and kept.
+/// The entries that an access log has recorded.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub(crate) peer: serow::Peer,

@@ -80,7 +80,7 @@ impl Running {
         TcpStream::connect(self.address()).is_err()
     }
 
-    /// Waits until the server has ended by itself or was told to; says how long that took.
+    /// Waits until the server has ended, by itself or by a stop; returns how long that took.
     pub(crate) fn wait(&mut self) -> Duration {
         let began = Instant::now();
         let thread = self.thread.take().expect("waited for once");

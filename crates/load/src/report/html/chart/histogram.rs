@@ -44,7 +44,7 @@ fn drawing(latencies: &Distribution, bins: &[Bin]) -> String {
     plot.finish("tall marked", &summary)
 }
 
-/// As many ranges as can be told apart.
+/// The number of ranges that can be distinguished.
 fn bins(latencies: &Distribution) -> Vec<Bin> {
     let finest = STEPS.into_iter().map(|steps| histogram(latencies, steps)).find(|bins| bins.len() <= MAX_BARS);
     finest.unwrap_or_else(|| histogram(latencies, 1))

@@ -8,8 +8,8 @@ use super::{
 };
 use crate::Distribution;
 
-/// The latencies as a line: which part of all of them does not exceed which. The scale has as much room for the tenth part
-/// that is slowest as for the tenth part of that, and so on.
+/// The latencies as a line: which part of all of them does not exceed which. The scale has as much room for the tenth
+/// part that is slowest as for the tenth part of that, and so on.
 pub(super) fn chart(latencies: &Distribution) -> String {
     let explanation = "How long the fastest half, 90\u{a0}%, 99\u{a0}% and so on of the responses took at most.";
     figure("Percentiles", explanation, &[], &drawing(latencies))
@@ -39,8 +39,8 @@ fn drawing(latencies: &Distribution) -> String {
     plot.finish("tall marked", &summary)
 }
 
-/// Latencies, each from the part of the responses that took less to the part that took at most as long. What is too narrow
-/// to be seen is put to what comes next.
+/// Latencies, each from the part of the responses that took less to the part that took at most as long. What is too
+/// narrow to be seen is put to what comes next.
 fn steps(latencies: &Distribution, end: f64) -> Vec<Step> {
     let total = latencies.count() as f64;
     let (mut steps, mut from, mut counted) = (Vec::new(), 0.0, 0);
@@ -71,7 +71,7 @@ fn ticks(end: f64) -> Vec<(f64, String)> {
     [half].into_iter().chain(nines).map(|(place, percent)| (place, quantity::round_percent(percent))).collect()
 }
 
-/// Steps that can be told apart on the width of a page.
+/// Steps that can be distinguished on the width of a page.
 const MAX_STEPS: f64 = 200.0;
 
 const VERTICAL_TICKS: usize = 10;

@@ -61,7 +61,8 @@ impl<'a> Plot<'a> {
         );
     }
 
-    /// A line through the upper ends of the steps. Where one does not begin at the end of the one before, there is a gap.
+    /// A line through the upper ends of the steps. Where one does not begin at the end of the one before, there is a
+    /// gap.
     pub(super) fn line(&mut self, class: &str, steps: &[Step]) {
         let mut data = String::new();
         for piece in pieces(steps) {
@@ -107,7 +108,7 @@ impl<'a> Plot<'a> {
         }
     }
 
-    /// What is said of a part of the horizontal scale when it is pointed at.
+    /// The tooltip of a part of the horizontal scale.
     pub(super) fn answer(&mut self, from: f64, to: f64, answer: &str) {
         let (left, right) = (self.horizontal.place(from), self.horizontal.place(to));
         add(
@@ -136,7 +137,8 @@ impl<'a> Plot<'a> {
         )
     }
 
-    /// Lines across at the numbers of the vertical scale, a short one below at those of the horizontal, and the numbers.
+    /// Lines across at the numbers of the vertical scale, a short one below at those of the horizontal, and the
+    /// numbers.
     fn grid(&self) -> String {
         let mut grid = String::from("<g class=\"grid\">");
         for tick in &self.vertical.ticks {
