@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# What a pure crate may depend on: buffers, the types of `http`, a short list, and our own types without the feature `std`.
+# What a pure crate may depend on: buffers, the types of `http`, a short list, and our types without the feature `std`.
 allowed=" bytes http itoa smallvec serow-message "
 pure=(serow-http1 serow-http2 serow-pacing serow-proxy-protocol)
 
