@@ -46,7 +46,7 @@ pub struct Workers {
     watching: Option<FileWatcher>,
 }
 
-/// Loads an application anew, wherever it runs.
+/// Reloads an application.
 #[derive(Clone, Debug)]
 pub struct Reloader {
     keeper: WorkerManagerHandle,
@@ -68,7 +68,7 @@ impl Application {
     ///
     /// # Errors
     ///
-    /// Why it cannot be loaded, in its own words where it has some.
+    /// Why it cannot be loaded, with the error of the application if there is one.
     pub fn run(&self) -> Result<Workers, String> {
         let start = || worker_manager::start::<BridgedGeneration>(Arc::clone(self.shared()));
         let (keeper, thread) = start().or_else(|why| match self.shared().settings.for_asgi(&why) {
@@ -86,7 +86,7 @@ impl Application {
         Ok(workers)
     }
 
-    /// What answers requests.
+    /// The handler for requests to this application.
     #[must_use]
     pub fn handler(&self) -> ApplicationHandler {
         ApplicationHandler::new(Arc::clone(&self.state))
@@ -98,7 +98,7 @@ impl Application {
         self.shared().stop();
     }
 
-    /// What it is.
+    /// Its settings.
     #[must_use]
     pub fn settings(&self) -> &ApplicationSettings {
         &self.shared().settings
@@ -118,12 +118,12 @@ impl Application {
 }
 
 impl Workers {
-    /// The workers of this keeper, who has this thread.
+    /// The workers of this worker manager, which runs in this thread.
     pub(crate) fn new(keeper: WorkerManagerHandle, thread: JoinHandle<()>) -> Self {
         Self { keeper, thread: Some(thread), watching: None }
     }
 
-    /// What loads the application anew.
+    /// The handle that reloads the application.
     #[must_use]
     pub fn reloader(&self) -> Reloader {
         Reloader { keeper: self.keeper.clone() }
@@ -131,11 +131,12 @@ impl Workers {
 }
 
 impl Reloader {
-    /// Loads the application anew. New workers take over when all of them are ready; where they cannot be, the old ones stay.
+    /// Reloads the application. New workers take over when all of them are ready; if the application cannot be loaded,
+    /// the old ones stay.
     ///
     /// # Errors
     ///
-    /// Why it cannot be loaded, in its own words where it has some.
+    /// Why it cannot be loaded, with the error of the application if there is one.
     pub async fn reload(&self) -> Result<(), String> {
         self.keeper.reload().await.unwrap_or_else(|_| Err(ENDED.to_owned()))
     }
@@ -151,7 +152,7 @@ impl Drop for Workers {
         drop(self.watching.take());
         self.keeper.stop(LAST_GRACE);
         if let Some(thread) = self.thread.take() {
-            // What it panicked with is in the log.
+            // A panic of the thread is in the log.
             let _ = thread.join();
         }
     }

@@ -1,5 +1,5 @@
-//! Bodies that an application has put into chunks itself (RFC 9112 §7.1), since it says so in Transfer-Encoding. How a body is
-//! sent is the server's business: it may well be HTTP/2.
+//! Bodies that an application has chunked itself (RFC 9112 §7.1), as its Transfer-Encoding shows. The server decides
+//! how a body is sent: it may well be HTTP/2.
 
 use std::{
     pin::Pin,
@@ -60,7 +60,7 @@ impl Place {
         Ok(data.into())
     }
 
-    /// Where it is behind this byte, which is no data.
+    /// The state after this byte, which is not data.
     fn step(self, byte: u8) -> Option<Self> {
         match (self, byte) {
             (Self::Size(Some(size)) | Self::Line(size), b'\n') => {

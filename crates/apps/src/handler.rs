@@ -1,4 +1,4 @@
-//! The handler: a request becomes a packet, and what a worker says of it a response.
+//! The handler: encodes a request as a packet, and turns the messages of a worker into the response.
 
 use std::{
     future::poll_fn,
@@ -31,7 +31,7 @@ use crate::{
     websocket::{self, Handshake},
 };
 
-/// Answers requests with what an application answers; see [`Application`](crate::Application).
+/// Passes requests to an application; see [`Application`](crate::Application).
 #[derive(Clone, Debug)]
 pub struct ApplicationHandler {
     state: Arc<State>,
@@ -122,18 +122,18 @@ async fn asked(shared: &Arc<Shared>, request: &mut Request) -> Result<Response, 
     }
 }
 
-/// Whether a body that is there as a whole has the length that the application says. HEAD's is that of GET (RFC 9110 §8.6).
+/// Whether a complete body has the length that the application announced. HEAD announces that of GET (RFC 9110 §8.6).
 fn keeps_length(method: &Method, status: StatusCode, headers: &Headers, body: &Body) -> bool {
     let is_none = *method == Method::HEAD || !content::is_possible(status);
     is_none || announced(headers).is_none_or(|length| body.length() == Some(length))
 }
 
-/// Somebody who waits for a response. When this is dropped, nobody does.
+/// A pending response. Dropping it cancels the request.
 pub(crate) struct PendingResponse {
     shared: Arc<Shared>,
     pub(crate) ticket: Ticket,
     pub(crate) exchange: Arc<Exchange>,
-    /// What hands the body over.
+    /// The task that forwards the request body.
     uploading: Option<AbortHandle>,
     is_over: bool,
 }
@@ -147,7 +147,7 @@ impl PendingResponse {
 }
 
 impl PendingResponse {
-    /// The client has taken so many bytes; the worker is told when it is worth it.
+    /// The client has read so many bytes; sends the worker a window update when it is worth it.
     pub(crate) fn give_room(&self, taken: &mut usize) {
         if *taken >= ROOM_STEP
             && let Some(link) = self.exchange.link()
@@ -157,14 +157,14 @@ impl PendingResponse {
         }
     }
 
-    /// Waits no more, and tells the worker code and reason of a WebSocket's end.
+    /// Cancels the request; a WebSocket's worker gets the close code and reason.
     pub(crate) fn leave(&mut self, content: &[u8]) {
         if !mem::replace(&mut self.is_over, true) {
             self.shared.forget(self.ticket, &self.exchange, content);
         }
     }
 
-    /// Where it is told that the server stops.
+    /// Notifies when the server stops.
     pub(crate) fn stopping(&self) -> watch::Receiver<bool> {
         self.shared.stopping()
     }
@@ -258,6 +258,6 @@ impl http_body::Body for Pieces {
     }
 }
 
-/// Bytes that a client takes before the worker is told: a packet for each piece would be many, and with four to a window the
-/// worker need not wait.
+/// Bytes between window updates: one for each piece would be many packets, and with four per window the worker need not
+/// wait.
 const ROOM_STEP: usize = 64 * 1024;

@@ -28,11 +28,11 @@ use tokio::{
 
 use crate::request_error::RequestError;
 
-/// A socket to which an application writes its response, or what is behind its head.
+/// A socket to which an application writes its response, or the part after the head.
 #[derive(Debug)]
 pub(crate) struct Hijack {
     pub(crate) socket: OwnedFd,
-    /// What the application has said already; otherwise it writes all of the response, as of HTTP/1.1.
+    /// The head, if the application has sent it; otherwise it writes a complete HTTP/1.1 response.
     pub(crate) head: Option<(StatusCode, Headers)>,
 }
 
@@ -53,7 +53,7 @@ impl Hijack {
     }
 }
 
-/// Behind a head comes what the application writes until it closes the socket, or another protocol.
+/// After the head, the application writes the body until it closes the socket, or another protocol.
 fn go_on(
     status: StatusCode,
     headers: Headers,
@@ -84,7 +84,7 @@ fn join(client: OnUpgrade, mut socket: impl UpgradedIo + 'static) {
 /// Reads a response that is written as HTTP/1.1.
 async fn written(wire: Wire, request: &mut Request) -> Result<Response, RequestError> {
     let mut connection = Http1::new(wire, std::rc::Rc::default(), Limits::default());
-    // The machine has to know what was asked; nothing of this is sent.
+    // The state machine needs the request; nothing of it is sent.
     let (method, target) = (request.method.clone(), request.target.clone());
     let mut asked = Headers::new();
     if let Some(protocol) = request.headers.get(Known::Upgrade) {
@@ -120,7 +120,7 @@ async fn written(wire: Wire, request: &mut Request) -> Result<Response, RequestE
     Ok(response)
 }
 
-/// Hands a body over as it is asked for.
+/// Forwards a body as the client reads it.
 async fn feed(mut connection: Http1, feeder: Feeder) {
     loop {
         if poll_fn(|context| feeder.poll_wanted(context)).await == Wanted::Nothing {
@@ -176,7 +176,7 @@ impl http_body::Body for Written {
         if piece.is_empty() {
             return Poll::Ready(Some(Err("the body is shorter than announced".into())));
         }
-        // What is more than was announced stays here.
+        // Bytes beyond the announced length are dropped.
         let length = usize::try_from(*bytes).unwrap_or(usize::MAX).min(piece.len());
         *bytes -= length as u64;
         Poll::Ready(Some(Ok(Frame::data(Bytes::copy_from_slice(&piece[..length])))))

@@ -1,4 +1,4 @@
-//! Which interpreter runs an application, by what stands in its folder.
+//! The interpreter of an application, determined by the files in its folder.
 
 use std::{
     borrow::Cow,
@@ -32,9 +32,9 @@ pub struct Interpreter {
 /// Why it is this one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Reason {
-    /// Somebody chose it.
+    /// It is configured.
     Configured,
-    /// Nothing says otherwise: the one of that name in PATH, which may be a shim of rbenv, plenv or pyenv.
+    /// By default: the one in PATH, which may be a shim of rbenv, plenv or pyenv.
     Path,
     /// These stand in the folder.
     Files(&'static str),
@@ -50,7 +50,7 @@ impl Interpreter {
         Self::in_environment(interface, folder, env::var_os(VIRTUAL_ENV).filter(|path| !path.is_empty()))
     }
 
-    /// This command, which somebody chose: the interpreter, and what is to stand before it, as in `bundle exec ruby`.
+    /// This configured command: the interpreter, perhaps with a prefix as in `bundle exec ruby`.
     #[must_use]
     pub fn from_command(command: impl IntoIterator<Item = impl Into<OsString>>) -> Self {
         Self { command: command.into_iter().map(Into::into).collect(), reason: Reason::Configured }
@@ -76,12 +76,12 @@ impl Interpreter {
         Self { command, reason }
     }
 
-    /// The first word of its command.
+    /// The first part of its command.
     pub(crate) fn name(&self) -> Cow<'_, str> {
         self.command.first().map(|word| word.to_string_lossy()).unwrap_or_default()
     }
 
-    /// What starts it; more arguments may follow.
+    /// The command without further arguments.
     fn command(&self) -> Command {
         let mut words = self.command.iter();
         // That of nothing is refused by the system.
@@ -92,7 +92,7 @@ impl Interpreter {
 }
 
 impl ApplicationSettings {
-    /// What starts the interpreter as workers have it.
+    /// The command that starts the interpreter in the environment of workers.
     pub(crate) fn interpreter_command(&self) -> Command {
         let RunSettings { folder, environment, .. } = &self.run;
         let mut command = self.program.interpreter.command();
@@ -105,7 +105,7 @@ impl ApplicationSettings {
     ///
     /// # Errors
     ///
-    /// Why it cannot be started, and what to do; in its own words where it has some.
+    /// Why it cannot be started, and the remedy; with the error of the interpreter if there is one.
     pub fn interpreter_version(&self) -> Result<String, String> {
         let interpreter = &self.program.interpreter;
         let mut command = self.interpreter_command();

@@ -1,4 +1,4 @@
-//! Reading what a worker replies to a thread.
+//! Receives a worker's replies to a thread.
 
 use std::{
     cell::{Cell, RefCell},
@@ -172,7 +172,7 @@ fn head(reply: &Reply<'_>, descriptor: Option<OwnedFd>) -> Result<Event, Invalid
     Ok(Event::Head { status, headers, body, is_whole: reply.kind != ReplyKind::Head })
 }
 
-/// The file that an application gave as the body, from the byte on whose number is said, and as long as was announced.
+/// The file that an application passed as the body, from this offset on and as long as announced.
 fn file(offset: &[u8], descriptor: Option<OwnedFd>, announced: Option<u64>) -> Result<Body, InvalidReplyError> {
     let offset = std::str::from_utf8(offset).ok().and_then(|digits| digits.parse().ok()).unwrap_or(0);
     let file = File::from(descriptor.ok_or(InvalidReplyError("the file of the body was not passed along"))?);
@@ -191,10 +191,10 @@ fn send_body_file(sent: Option<&Sent>, link: &WorkerLink, thread: usize, reply: 
     let body = sent.filter(|sent| !sent.exchange.is_settled()).and_then(|sent| sent.body.as_ref());
     let descriptors: Vec<_> = body.map(|body| body.file().as_fd()).into_iter().collect();
     if let Err(error) = link.replies[thread].send(&ticket, &descriptors) {
-        // It has asked for so many that there is no room, or is about to end.
+        // It has sent so many requests for files that there is no room, or is about to exit.
         tracing::debug!(worker = link.place, %error, "cannot pass a request body to a worker");
     }
 }
 
-/// More than a packet can be: what the socket's buffer takes (net.core.wmem_default, 208 KiB) bounds it.
+/// The limit is the socket's buffer (net.core.wmem_default, 208 KiB), so no packet is longer.
 const MAX_PACKET: usize = 512 * 1024;

@@ -1,4 +1,4 @@
-//! An application: what its threads, its workers and their keeper share.
+//! The state that an application's threads and its worker manager share.
 
 mod crashes;
 
@@ -32,7 +32,7 @@ use crate::{
     worker_link::WorkerLink,
 };
 
-/// What a request is for the pool: what is sent, and who waits.
+/// The content of a request in the pool: the packet, and the task that waits for the response.
 #[derive(Debug)]
 pub(crate) struct Sent {
     pub(crate) packet: Vec<u8>,
@@ -42,27 +42,27 @@ pub(crate) struct Sent {
     pub(crate) line: RequestLine,
 }
 
-/// What is shared.
+/// The shared state of an application.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) settings: ApplicationSettings,
-    /// The one lock on the way of a request: one queue for all threads and workers is what makes balancing exact. It is held
-    /// for as long as it takes to find a place in a short list.
+    /// The only lock in the path of a request: one queue for all threads and workers makes balancing exact. It is held
+    /// only to find a place in a short list.
     pool: Mutex<Pool<Arc<Sent>, Arc<WorkerLink>>>,
     /// Requests that crashed two workers each. Looked at when one crashes only.
     crashing: Mutex<CrashingRequests>,
     /// How many have been given.
     tickets: AtomicU64,
-    /// What makes numbers of these.
+    /// Turns the counter into unpredictable numbers.
     numbering: TicketSequence,
     pub(crate) changes: Changes,
     threads: Threads,
-    /// Whether the server stops, for those who would otherwise go on for ever.
+    /// Notifies long-lived connections that the server stops.
     stopping: watch::Sender<bool>,
 }
 
 impl Shared {
-    /// What is shared of an application that so many threads ask.
+    /// The state of an application with this number of threads.
     pub(crate) fn new(settings: ApplicationSettings, threads: usize) -> Self {
         let ahead = if settings.program.interface.is_concurrent() { SendAhead::None } else { SendAhead::Some };
         // Python and Perl count references, and have little to collect.
@@ -84,7 +84,7 @@ impl Shared {
         self.threads.count()
     }
 
-    /// Which thread this is. With its first request it begins to read what workers reply to it.
+    /// The index of this thread. With its first request, the thread starts to receive the replies of workers.
     pub(crate) fn thread(self: &Arc<Self>) -> Result<usize, RequestError> {
         match self.threads.this()? {
             ThisThread::Known(thread) => Ok(thread),
@@ -113,7 +113,7 @@ impl Shared {
             pool.join(link.number, Arc::clone(link), concurrency, lifetime);
             pool.release()
         };
-        // Some may have shown meanwhile that it is them who crash workers.
+        // Meanwhile, some of them may have proved to crash workers.
         let (crashing, again): (Vec<_>, Vec<_>) =
             held.into_iter().partition(|request| self.is_crashing(&request.content.line));
         crashing.iter().for_each(|request| request.content.exchange.push(Event::Failed(RequestError::WorkerCrashed)));
@@ -133,7 +133,7 @@ impl Shared {
         }
     }
 
-    /// What follows when a worker has finished a request.
+    /// Carries out the next steps after a worker has finished a request.
     pub(crate) fn take_turn(&self, link: &Arc<WorkerLink>, turn: NextSteps<Arc<Sent>, Arc<WorkerLink>>) {
         if let Some(sent) = turn.send {
             send(link, &sent);
@@ -152,14 +152,14 @@ impl Shared {
         }
     }
 
-    /// Sends what waits in the queue, as far as there is room for it.
+    /// Sends queued requests as far as workers have room.
     fn send_queued(&self) {
         while let Some((link, sent)) = { self.pool().next(monotonic()) } {
             send(&link, &sent);
         }
     }
 
-    /// Takes the first request back that a worker has not taken yet and that somebody waits for.
+    /// Takes back the first request that a worker has not begun and that a client still waits for.
     fn take_back(&self, link: &WorkerLink) -> Option<PoolRequest<Arc<Sent>>> {
         while let Some(ticket) = untaken(link) {
             let request = self.pool().taken_back(link.number, ticket, monotonic());
@@ -180,7 +180,7 @@ impl Shared {
         placed.iter().for_each(|(link, sent)| send(link, sent));
     }
 
-    /// Nobody waits for this response any more; of a WebSocket, the worker is told code and reason.
+    /// Nobody waits for this response any more; a WebSocket's worker gets the close code and reason.
     pub(crate) fn forget(&self, ticket: Ticket, exchange: &Exchange, content: &[u8]) {
         let has_begun = exchange.has_begun();
         exchange.abandon();
@@ -191,7 +191,8 @@ impl Shared {
             Cancelled::InFlight(link) if self.settings.program.interface.is_concurrent() => {
                 link.tell(messages::CANCEL, ticket, content);
             }
-            // A worker that sends a long response is told; what stands before that in its socket is put behind it.
+            // A worker that sends a long response is notified; requests in its socket are moved behind the
+            // notification.
             Cancelled::InFlight(link) if has_begun => {
                 let others = self.take_all_back(&link);
                 link.tell(messages::CANCEL, ticket, b"");
@@ -201,7 +202,8 @@ impl Shared {
         }
     }
 
-    /// Fails what has waited for too long; says which workers take too long, after their requests have failed.
+    /// Fails requests that have exceeded their time limits; returns the workers that have, after failing their
+    /// requests.
     pub(crate) fn look_at_clock(&self) -> Vec<Arc<WorkerLink>> {
         let now = monotonic();
         let mut pool = self.pool();
@@ -245,12 +247,12 @@ impl Shared {
         self.stopping.send_replace(true);
     }
 
-    /// Where it is told that the server stops.
+    /// Notifies when the server stops.
     pub(crate) fn stopping(&self) -> watch::Receiver<bool> {
         self.stopping.subscribe()
     }
 
-    /// This worker takes nothing more; what was sent ahead to it goes to others.
+    /// This worker accepts no more requests; those that were sent ahead go to others.
     pub(crate) fn leave(&self, link: &WorkerLink) {
         self.pool().retire(link.number);
         self.ask_again(self.take_all_back(link));
@@ -261,7 +263,7 @@ impl Shared {
         self.pool().has(link.number)
     }
 
-    /// Whether this worker has a request that anybody waits for.
+    /// Whether anybody waits for a request of this worker.
     pub(crate) fn has_awaited_request(&self, link: &WorkerLink) -> bool {
         self.pool().has_awaited_request(link.number)
     }
@@ -271,7 +273,7 @@ impl Shared {
         self.pool().aged()
     }
 
-    /// The worker that has had most requests, where those are so many at min_requests.
+    /// The worker that has handled the most requests, if at least this many.
     pub(crate) fn warmest(&self, min_requests: u64) -> Option<u64> {
         self.pool().warmest(min_requests)
     }
@@ -287,7 +289,7 @@ impl Shared {
     }
 }
 
-/// Reads what each worker that comes replies to this thread.
+/// Receives the replies of each new worker to this thread.
 async fn receive_links(shared: Arc<Shared>, thread: usize, mut links: UnboundedReceiver<Arc<WorkerLink>>) {
     while let Some(link) = links.recv().await {
         let shared = Arc::clone(&shared);
@@ -300,7 +302,7 @@ async fn receive_links(shared: Arc<Shared>, thread: usize, mut links: UnboundedR
     }
 }
 
-/// Takes the first request that a worker has not taken. Word of clients that are gone stays where it is.
+/// Takes back the first request that a worker has not read. Cancellations stay in its socket.
 fn untaken(link: &WorkerLink) -> Option<Ticket> {
     let mut words = Vec::new();
     let mut ticket = None;
@@ -311,12 +313,12 @@ fn untaken(link: &WorkerLink) -> Option<Ticket> {
         }
         words.push(message.bytes);
     }
-    // One that is gone need not be told.
+    // A worker that is gone needs no cancellations.
     words.iter().for_each(|word| drop(link.requests.send(word, &[])));
     ticket
 }
 
-/// Hands a request to a worker.
+/// Sends a request to a worker.
 fn send(link: &WorkerLink, sent: &Sent) {
     link.send(&sent.packet);
 }

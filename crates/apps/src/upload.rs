@@ -21,7 +21,7 @@ pub(crate) enum Upload {
     File(SpooledFile),
     /// It follows when the application asks for it.
     Later,
-    /// None, but messages in both directions.
+    /// None: a WebSocket with messages in both directions.
     WebSocket,
 }
 

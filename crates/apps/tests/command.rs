@@ -171,7 +171,9 @@ fn a_path_has_to_be_answered_where_that_is_said() {
         let outcome = CommandApplication::new(settings).run();
         match outcome {
             Ok(_) => assert!(is_well, "{path}"),
-            Err(error) => assert!(error.contains("does not answer /missing well") && !is_well, "{path}: {error}"),
+            Err(error) => {
+                assert!(error.contains("does not answer /missing successfully") && !is_well, "{path}: {error}")
+            }
         }
     }
 }

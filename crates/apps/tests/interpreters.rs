@@ -28,7 +28,7 @@ fn those_that_are_not_there_or_lack_something_say_so() {
         (&["no-such-ruby"][..], "no-such-ruby cannot be started: No such file or directory"),
         (
             &["ruby", "-e", "abort 'no gem'"],
-            "ruby -e abort 'no gem' (as configured) cannot run it (exit status: 1):\nno gem",
+            "ruby -e abort 'no gem' (as configured) cannot run the application (exit status: 1):\nno gem",
         ),
         (&[], " cannot be started: "),
     ] {

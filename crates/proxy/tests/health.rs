@@ -177,7 +177,7 @@ fn requests_and_what_is_looked_at() {
         (with_body(ask("/agent"), "serow-check"), None),
         (with_body(HttpCheck { host: Some("a.example".to_owned()), ..ask("/host") }, "a.example"), None),
         (with_body(ask("/host"), "127.0.0.1:"), None),
-        (ask("no path"), Some("the check's request cannot be sent")),
+        (ask("no path"), Some("the request of the check is invalid")),
         (with_header(written("HEAD /head HTTP/1.1\r\nhost: a\r\n\r\n"), "well"), None),
         (with_body(written("HEAD /head HTTP/1.1\r\nhost: a\r\n\r\n"), "none"), Some("the body does not contain")),
         (with_body(written("GET /state HTTP/1.0\r\n\r\n"), "well"), None),

@@ -1,4 +1,4 @@
-//! Where copies are reached, and how they are told.
+//! The sockets on which copies of a program listen, and how they learn about them.
 
 use std::{
     collections::hash_map::RandomState,
@@ -48,7 +48,7 @@ pub(super) enum ProgramSocket {
 pub(super) struct PrivateFolder(PathBuf);
 
 impl ProgramSockets {
-    /// What copies that are reached in this way need.
+    /// The sockets for this kind of binding.
     pub(super) fn new(binding: Binding) -> io::Result<Self> {
         Ok(match binding {
             Binding::Port => Self::Ports,
@@ -70,7 +70,7 @@ impl ProgramSockets {
         })
     }
 
-    /// Gives the command what it inherits, as the generation with this number.
+    /// Passes the inherited socket to the command, as the generation with this number.
     pub(super) fn hand_over(&self, command: &mut Command, generation: u64) -> io::Result<()> {
         match self {
             Self::Ports | Self::Folder(_) => drop(command.stdin(Stdio::null())),
@@ -103,7 +103,7 @@ impl ProgramSocket {
         ServerAddress { location: place, scheme: Scheme::Http, protocol: Some(Protocol::Http1) }
     }
 
-    /// Says it in the command's environment.
+    /// Sets the environment variable of the command.
     pub(super) fn tell(&self, command: &mut Command) {
         match self {
             Self::Port(port) => command.env(PORT, port.to_string()),
@@ -112,7 +112,7 @@ impl ProgramSocket {
         };
     }
 
-    /// An argument of the command, with what `{port}` and `{socket}` stand for.
+    /// An argument of the command, with `{port}` and `{socket}` replaced.
     pub(super) fn insert(&self, argument: &OsStr) -> OsString {
         let (placeholder, value) = match self {
             Self::Port(port) => ("{port}", OsString::from(port.to_string())),
@@ -130,7 +130,7 @@ impl ProgramSocket {
     }
 }
 
-/// Where a program is awaited, and what says so to it.
+/// The address on which the program should listen, and where it finds it.
 impl fmt::Display for ProgramSocket {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -191,7 +191,7 @@ fn random(number: u64) -> u64 {
     RandomState::new().hash_one(number)
 }
 
-/// What the variables are called: PORT is what Heroku made usual.
+/// The names of the variables; PORT is Heroku's convention.
 const PORT: &str = "PORT";
 const SOCKET: &str = "SOCKET";
 

@@ -4,7 +4,7 @@ use super::*;
 
 const NOW: Duration = Duration::from_secs(100);
 
-/// Asks for something named by a letter, and says where it goes.
+/// Submits a request named by a letter, and returns its placement.
 fn ask(pool: &mut Pool<char, WorkerNumber>, name: char) -> (Ticket, Option<WorkerNumber>) {
     let ticket = name as Ticket;
     let request = PoolRequest { ticket, since: NOW, crashes: 0, content: name };
@@ -39,7 +39,7 @@ fn idle_workers_first_then_one_ahead_of_each_then_the_queue() {
     ask(&mut pool, 'f');
     let full = PoolRequest { ticket: 99, since: NOW, crashes: 0, content: 'g' };
     assert!(matches!(pool.ask(full, NOW), Placement::Full('g')));
-    // What was ahead is under way, and the queue moves on, in order.
+    // The request ahead begins, and the queue advances in order.
     let turn = pool.finished(1, a, NOW);
     assert_eq!((turn.send, turn.relieve, turn.dismiss), (Some('e'), None, false));
     assert_eq!(pool.in_flight(1, c), Some('c'));
@@ -128,7 +128,7 @@ fn those_that_are_asked_again_keep_their_order() {
     let _: Vec<_> = ('a'..='f').map(|name| ask(&mut pool, name)).collect();
     let again: Vec<_> = ('b'..='e').filter_map(|name| pool.taken_back(1, name as Ticket, NOW)).collect();
     assert_eq!(again.len(), 4);
-    // The one under way is slow by now, so one is sent ahead again, and the others wait before the one that waited before.
+    // The current request is slow by now, so one is sent ahead again, and the others wait in front of the earlier one.
     let later = NOW + Duration::from_millis(50);
     assert_eq!(pool.ask_again(again, later), [(1, 'b')]);
     let order = ['a', 'b', 'c', 'd'].map(|name| pool.finished(1, name as Ticket, later).send);
@@ -205,7 +205,7 @@ fn those_who_wait_too_long_and_those_who_take_too_long_are_found() {
     let gone: Vec<_> =
         pool.queue_timed_out(Duration::from_secs(5), later).iter().map(|request| request.ticket).collect();
     assert_eq!(gone, [c]);
-    // The time of what was sent ahead begins when it is begun.
+    // The time of a request sent ahead starts when the worker begins it.
     pool.finished(1, a, later);
     assert!(pool.overdue(Duration::from_secs(5), later).is_empty());
 }
@@ -225,7 +225,7 @@ fn the_time_until_the_next_request_is_overdue() {
     ask(&mut pool, 'b');
     ask(&mut pool, 'c');
     assert_eq!((left(&pool, 100), left(&pool, 299)), (200, 1));
-    // Who is overdue is not waited for.
+    // Requests whose time is up are not waited for.
     assert_eq!((left(&pool, 300), left(&pool, 499), left(&pool, 500)), (200, 1, 300));
     pool.finished(1, a, NOW + milliseconds(100));
     assert_eq!((left(&pool, 301), left(&pool, 599)), (299, 1));

@@ -1,10 +1,11 @@
-//! Whether a client that says nothing is still there.
+//! Pings that detect dead clients.
 
 use std::time::{Duration, Instant};
 
 /// Asks a client that has said nothing for a while whether it is there (RFC 6455 §5.5.2), and gives it as long to say anything.
 ///
-/// One that has lost its network says nothing of that, and its application would keep it for as long as it sends nothing.
+/// A client that has lost its network cannot report it, and the application would keep the connection until it sends
+/// something.
 #[derive(Debug)]
 pub(super) struct Heartbeat {
     interval: Duration,
@@ -12,12 +13,12 @@ pub(super) struct Heartbeat {
     asked: Option<Instant>,
 }
 
-/// What is to be done.
+/// The next action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HeartbeatAction {
     /// Nothing until then.
     Wait(Instant),
-    /// It is to be asked; then nothing until then.
+    /// Send a ping, then wait until this time.
     Ask(Instant),
     /// The client is gone.
     Gone,

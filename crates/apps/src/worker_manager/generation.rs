@@ -28,7 +28,7 @@ pub(crate) struct BridgedGeneration {
     started: Instant,
 }
 
-/// What is messages of a generation.
+/// Messages about a generation.
 #[derive(Debug)]
 pub(crate) enum GenerationMessage {
     /// A template process said something.
@@ -44,7 +44,7 @@ enum Phase {
     Loading,
     /// Its workers take requests; those that end are replaced.
     Serving,
-    /// Its workers finish what they have.
+    /// Its workers finish their requests.
     Retired,
 }
 
@@ -169,7 +169,7 @@ impl BridgedGeneration {
             TemplateMessage::Exited { pid, how } => {
                 if let Some(worker) = self.workers.iter_mut().find(|worker| worker.pid == Some(pid)) {
                     worker.read_last_message();
-                    // Behind what else it said, which may not have been messages before its template process was.
+                    // Queued after its other messages, which may arrive later than those of its template process.
                     self.messages.send(GenerationMessage::Worker {
                         number: worker.link.number,
                         message: WorkerMessage::Ended(how),
