@@ -40,16 +40,16 @@ impl State {
 /// The workers of an application, until this is dropped.
 #[derive(Debug)]
 pub struct Workers {
-    keeper: WorkerManagerHandle,
+    manager: WorkerManagerHandle,
     thread: Option<JoinHandle<()>>,
     /// In development.
-    watching: Option<FileWatcher>,
+    file_watcher: Option<FileWatcher>,
 }
 
 /// Reloads an application.
 #[derive(Clone, Debug)]
 pub struct Reloader {
-    keeper: WorkerManagerHandle,
+    manager: WorkerManagerHandle,
 }
 
 impl Application {
@@ -71,17 +71,17 @@ impl Application {
     /// Why it cannot be loaded, with the error of the application if there is one.
     pub fn run(&self) -> Result<Workers, String> {
         let start = || worker_manager::start::<BridgedGeneration>(Arc::clone(self.shared()));
-        let (keeper, thread) = start().or_else(|why| match self.shared().settings.for_asgi(&why) {
+        let (manager, thread) = start().or_else(|why| match self.shared().settings.for_asgi(&why) {
             Some(settings) => {
                 self.state.found.get_or_init(|| Arc::new(Shared::new(settings, self.state.threads)));
                 start()
             }
             None => Err(why),
         })?;
-        let mut workers = Workers::new(keeper, thread);
+        let mut workers = Workers::new(manager, thread);
         let settings = self.settings();
         if settings.development {
-            workers.watching = Some(FileWatcher::start(&settings.run, workers.reloader())?);
+            workers.file_watcher = Some(FileWatcher::start(&settings.run, workers.reloader())?);
         }
         Ok(workers)
     }
@@ -119,14 +119,14 @@ impl Application {
 
 impl Workers {
     /// The workers of this worker manager, which runs in this thread.
-    pub(crate) fn new(keeper: WorkerManagerHandle, thread: JoinHandle<()>) -> Self {
-        Self { keeper, thread: Some(thread), watching: None }
+    pub(crate) fn new(manager: WorkerManagerHandle, thread: JoinHandle<()>) -> Self {
+        Self { manager, thread: Some(thread), file_watcher: None }
     }
 
     /// The handle that reloads the application.
     #[must_use]
     pub fn reloader(&self) -> Reloader {
-        Reloader { keeper: self.keeper.clone() }
+        Reloader { manager: self.manager.clone() }
     }
 }
 
@@ -138,19 +138,19 @@ impl Reloader {
     ///
     /// Why it cannot be loaded, with the error of the application if there is one.
     pub async fn reload(&self) -> Result<(), String> {
-        self.keeper.reload().await.unwrap_or_else(|_| Err(ENDED.to_owned()))
+        self.manager.reload().await.unwrap_or_else(|_| Err(ENDED.to_owned()))
     }
 
     /// The same, for a thread without a runtime.
     pub(crate) fn reload_now(&self) -> Result<(), String> {
-        self.keeper.reload().blocking_recv().unwrap_or_else(|_| Err(ENDED.to_owned()))
+        self.manager.reload().blocking_recv().unwrap_or_else(|_| Err(ENDED.to_owned()))
     }
 }
 
 impl Drop for Workers {
     fn drop(&mut self) {
-        drop(self.watching.take());
-        self.keeper.stop(LAST_GRACE);
+        drop(self.file_watcher.take());
+        self.manager.stop(LAST_GRACE);
         if let Some(thread) = self.thread.take() {
             // A panic of the thread is in the log.
             let _ = thread.join();

@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn chunks_are_taken_apart_wherever_pieces_end() {
+    fn chunked_bodies_are_decoded_at_every_split() {
         let chunked = b"3\r\nabc\r\n00a;x=y\r\n0123456789\r\n1 \r\n\n\r\n0\r\nX: y\r\n\r\n";
         for length in 1..=chunked.len() {
             let mut place = Place::START;
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_in_chunks_is_refused() {
+    fn malformed_chunked_bodies_are_refused() {
         for wrong in ["Hello", "\r\n", "3\r\nabcd", "-1\r\n", "11111111111111111\r\n"] {
             let mut place = Place::START;
             assert!(place.take(wrong.as_bytes()).is_err(), "{wrong}");

@@ -64,8 +64,8 @@ impl CommandApplication {
     ///
     /// Why they cannot, with the last lines that they wrote.
     pub fn run(&self) -> Result<Workers, String> {
-        let (keeper, thread) = worker_manager::start::<CommandGeneration>(Arc::clone(&self.shared))?;
-        Ok(Workers::new(keeper, thread))
+        let (manager, thread) = worker_manager::start::<CommandGeneration>(Arc::clone(&self.shared))?;
+        Ok(Workers::new(manager, thread))
     }
 
     /// The handler for requests to this program; request bodies are buffered first.

@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_changes_comes_and_goes_is_noticed() {
+    fn changed_added_and_removed_files_are_detected() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         for name in ["lib", "node_modules", ".git"] {

@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_folder_says_which() {
+    fn files_in_the_folder_select_the_interpreter() {
         let cases: [(Interface, &[&str], Option<&str>, &str); 10] = [
             (Interface::Rack, &[], None, "ruby (as found in PATH)"),
             (Interface::Rack, &["Gemfile"], None, "bundle exec ruby (Gemfile in the folder)"),

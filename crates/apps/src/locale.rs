@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_says_nothing() {
+    fn default_locales_are_detected() {
         let cases: [(&[(&str, &str)], bool); 7] = [
             (&[], true),
             (&[("LANG", "C")], true),

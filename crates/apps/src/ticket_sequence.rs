@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_number_repeats_and_none_tells_the_next() {
+    fn numbers_are_unique_and_unpredictable() {
         let numbering = TicketSequence::random();
         let numbers: Vec<_> = (0..100_000).map(|count| numbering.ticket(count)).collect();
         assert_eq!(numbers.iter().collect::<HashSet<_>>().len(), numbers.len());

@@ -107,7 +107,7 @@ pub(crate) fn start<G: Generation>(
         }
     };
     let thread =
-        thread::Builder::new().name("serow-keeper".to_owned()).spawn(run_thread).map_err(|error| error.to_string())?;
+        thread::Builder::new().name("serow-workers".to_owned()).spawn(run_thread).map_err(|error| error.to_string())?;
     match loaded.blocking_recv() {
         Ok(Ok(())) => Ok((handle, thread)),
         Ok(Err(why)) => {

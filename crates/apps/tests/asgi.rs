@@ -139,7 +139,7 @@ async def trailers(scope, receive, send):
 }
 
 #[test]
-fn what_makes_no_response_is_a_failure_and_the_worker_goes_on() {
+fn invalid_responses_are_errors_and_the_worker_continues() {
     let running = run_alone(
         r"
 async def raised(scope, receive, send):
@@ -201,7 +201,7 @@ async def pid(scope, receive, send):
 }
 
 #[test]
-fn mistakes_are_told_with_what_is_wrong() {
+fn errors_of_the_application_name_the_fault() {
     let running = run_alone(
         r"
 WRONG = [
@@ -261,7 +261,7 @@ async def together(scope, receive, send):
 }
 
 #[test]
-fn who_reads_slowly_holds_up_neither_others_nor_memory() {
+fn slow_clients_block_neither_others_nor_memory() {
     let running = run_alone(
         r"
 sent = 0
@@ -341,7 +341,7 @@ async def next(scope, receive, send):
 }
 
 #[test]
-fn what_takes_too_long_is_cancelled_and_others_go_on() {
+fn timed_out_requests_are_cancelled_and_others_continue() {
     let (mut settings, folder) = settings(
         Interface::Asgi,
         "application.py",
@@ -383,7 +383,7 @@ async def list(scope, receive, send):
 }
 
 #[test]
-fn workers_that_end_are_replaced_with_what_was_loaded_before() {
+fn exiting_workers_are_replaced_with_the_loaded_code() {
     for preload in [false, true] {
         let code = format!(
             "{BEGIN}{}",
@@ -420,7 +420,7 @@ async def well(scope, receive, send):
 }
 
 #[test]
-fn lifespan() {
+fn lifespan_startup_and_shutdown_run() {
     let code = r"
 async def app(scope, receive, send):
     if scope['type'] == 'lifespan':

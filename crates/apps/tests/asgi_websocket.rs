@@ -189,7 +189,7 @@ const PONG: u8 = 0x8a;
 const MORE: u8 = 0x7f;
 
 #[test]
-fn what_is_agreed_upon() {
+fn handshakes_select_subprotocols() {
     let running = run();
     let fields = "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: a, b\r\nSec-WebSocket-Protocol: c\r\n";
     let (_client, head) = Client::ask(&running, "/", fields);
@@ -246,7 +246,7 @@ fn messages_go_there_and_back() {
 }
 
 #[test]
-fn what_is_no_websocket_is_closed_with_its_code() {
+fn invalid_frames_close_with_their_code() {
     let running = run();
     let cases: [(&str, Frames<'_>, u16); 9] = [
         ("a reserved bit", &[(TEXT | 0x40, b"")], 1002),
@@ -293,7 +293,7 @@ fn both_sides_may_close() {
 }
 
 #[test]
-fn who_does_not_read_is_not_sent_without_end() {
+fn the_window_limits_messages_to_slow_clients() {
     let running = run();
     let client = Client::open(&running, "/flood");
     std::thread::sleep(Duration::from_millis(300));
@@ -302,7 +302,7 @@ fn who_does_not_read_is_not_sent_without_end() {
 }
 
 #[test]
-fn who_is_silent_is_asked_and_who_does_not_answer_given_up() {
+fn silent_clients_get_a_ping_and_then_time_out() {
     let running = run_impatient();
     let mut client = Client::open(&running, "/");
     for answer in [PONG, PONG, TEXT] {
@@ -317,7 +317,7 @@ fn who_is_silent_is_asked_and_who_does_not_answer_given_up() {
 }
 
 #[test]
-fn who_reads_nothing_for_long_is_given_up() {
+fn clients_that_do_not_read_time_out() {
     let running = run_impatient();
     let _client = Client::open(&running, "/flood");
     assert_eq!(support::content(&running.get("/")), "True");
@@ -337,7 +337,7 @@ fn messages_may_be_as_long_as_is_set() {
 }
 
 #[test]
-fn a_worker_that_is_replaced_tells_its_clients() {
+fn a_replaced_worker_closes_its_websockets() {
     let running = run();
     let mut client = Client::open(&running, "/");
     running.reload().unwrap();

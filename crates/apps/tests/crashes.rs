@@ -57,7 +57,7 @@ fn the_only_worker_is_crashed_once() {
 
 /// With two workers, of which one needs seconds to start again.
 #[test]
-fn the_last_worker_is_not_risked_and_others_are_answered_meanwhile() {
+fn crashing_requests_do_not_reach_the_last_worker() {
     let (mut settings, folder) = workers(2);
     let slow_start = "sleep 2 if File.exist?('started-2') && !File.write('started-3', '')\n\
         File.exist?('started-1') ? (File.write('started-2', ''); sleep 2 if File.exist?('crashed')) : File.write('started-1', '')\n";

@@ -41,7 +41,7 @@ def app(environ, start_response):
 ";
 
 #[test]
-fn what_cannot_be_forked_is_forked_later() {
+fn failed_forks_are_repeated() {
     for (interface, file, code) in [(Interface::Rack, "config.ru", RUBY), (Interface::Wsgi, "application.py", PYTHON)] {
         let (mut settings, folder) = settings(interface, file, code);
         settings.preload = true;

@@ -7,7 +7,7 @@ use serow_apps::{Interface, Interpreter};
 use support::settings;
 
 #[test]
-fn interpreters_say_which_version_they_are() {
+fn interpreters_report_their_version() {
     for (interface, expected) in [
         (Interface::Rack, "ruby "),
         (Interface::Psgi, "perl 5."),
@@ -22,7 +22,7 @@ fn interpreters_say_which_version_they_are() {
 }
 
 #[test]
-fn those_that_are_not_there_or_lack_something_say_so() {
+fn missing_interpreters_and_libraries_are_reported() {
     let (mut settings, folder) = settings(Interface::Rack, "config.ru", "");
     for (words, expected) in [
         (&["no-such-ruby"][..], "no-such-ruby cannot be started: No such file or directory"),

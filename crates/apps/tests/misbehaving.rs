@@ -107,7 +107,7 @@ const PATHS: [&str; 15] = [
 ];
 
 #[test]
-fn what_a_worker_says_beyond_its_reply_answers_no_other_request_and_nobody_waits_for_ever() {
+fn surplus_replies_answer_no_other_request() {
     let running = Running::new(settings(Interface::Wsgi, "app.py", MISBEHAVING));
     for path in PATHS {
         let is_over = AtomicBool::new(false);

@@ -42,7 +42,7 @@ async def app(scope, receive, send):
 ";
 
 #[test]
-fn what_an_application_is_told_of_its_root() {
+fn mounted_applications_get_their_root_path() {
     let applications = [
         (Interface::Rack, "config.ru", RACK),
         (Interface::Psgi, "app.psgi", PSGI),

@@ -84,7 +84,7 @@ fn clients_behind_servers_that_are_trusted() {
 }
 
 #[test]
-fn nobody_is_believed_who_is_not_trusted() {
+fn forwarded_fields_of_untrusted_peers_are_dropped() {
     for (interface, file, code) in APPLICATIONS {
         let (mut settings, folder) = settings(interface, file, code);
         settings.run.trusted = TrustedProxies::default();

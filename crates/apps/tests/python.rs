@@ -7,7 +7,7 @@ use serow_apps::{Application, Interface};
 use support::{Answering, Running, content, settings};
 
 #[test]
-fn what_is_for_the_other_interface_is_told_when_it_is_loaded() {
+fn the_wrong_interface_is_reported_at_load() {
     let cases = [
         (Interface::Wsgi, "async def app(scope, receive, send): pass"),
         (Interface::Wsgi, "class App:\n    async def __call__(self, scope, receive, send): pass\napp = App()"),
@@ -36,7 +36,7 @@ fn what_is_for_the_other_interface_is_told_when_it_is_loaded() {
 }
 
 #[test]
-fn what_may_be_for_an_interface_is_run_by_it() {
+fn ambiguous_callables_run_by_the_given_interface() {
     let wsgi = "start_response('200 OK', [])\n    return [b'well']";
     let cases = [
         (Interface::Wsgi, format!("def app(*arguments):\n    environ, start_response = arguments\n    {wsgi}")),

@@ -26,7 +26,7 @@ fn idle_workers_collect_after_so_many_requests() {
 }
 
 #[test]
-fn nobody_collects_where_that_is_not_wished_or_all_would_wait() {
+fn collections_run_only_if_set_and_while_another_worker_is_idle() {
     assert_eq!(counts(None, 2), [0; 60]);
     assert_eq!(counts(Some(3), 1), [0; 60]);
 }
@@ -47,7 +47,7 @@ end
 "#;
 
 #[test]
-fn what_ruby_leaves_to_the_bridge_is_done_behind_responses() {
+fn major_collections_run_after_responses() {
     let (mut settings, folder) = settings(Interface::Rack, "config.ru", OF_LATER_RUBY);
     settings.out_of_band_gc = Some(1000);
     settings.run.processes = std::num::NonZero::<usize>::MIN;

@@ -96,7 +96,7 @@ end
 }
 
 #[test]
-fn what_is_said_before_and_done_after() {
+fn early_hints_precede_and_callbacks_follow_responses() {
     let running = run(r##"
 run ->(env) do
   case env['PATH_INFO']

@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn configurations() {
+    fn resolv_conf_is_parsed() {
         let read = |text: &str| Configuration::parse(text, |name| (name == "eth0").then_some(7));
         assert_eq!(read(""), Configuration::default());
         assert_eq!(

@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn any_number_of_targets_takes_bounded_memory() {
+    fn unlimited_targets_take_bounded_memory() {
         let mut crashing = CrashingRequests::default();
         for number in 0..10 * MAX_LINES {
             crashing.note(&line("GET", &format!("/{number}")), Duration::ZERO);

@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn forms() {
+    fn accept_selects_the_format() {
         let cases = [
             ("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", Form::Html),
             ("application/json", Form::Json),
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn pages() {
+    fn pages_have_status_and_format() {
         let answer = unchanged(StatusCode::BAD_GATEWAY.into(), &accept("text/html"));
         assert_eq!(answer.status, StatusCode::BAD_GATEWAY);
         assert_eq!(answer.headers.get_str(Known::ContentType), Some("text/html; charset=utf-8"));

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_that_is_set_has_no_look_alikes() {
+    fn look_alikes_of_set_fields_are_removed() {
         let mut headers = Headers::new();
         for name in ["x_user", "X-User", "x.USER", "x_user_id"] {
             headers.append(name, "1").unwrap();

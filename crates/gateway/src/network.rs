@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts() {
+    fn networks_are_parsed() {
         let cases = [
             ("10.0.0.0/8", Ok("10.0.0.0/8")),
             ("192.0.2.1", Ok("192.0.2.1/32")),
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses() {
+    fn networks_contain_their_addresses() {
         let cases = [
             ("10.0.0.0/8", "10.255.0.1", true),
             ("10.0.0.0/8", "11.0.0.0", false),

@@ -132,7 +132,7 @@ mod tests {
     const TEN: &[&str] = &["10.0.0.0/8", "unix"];
 
     #[test]
-    fn clients() {
+    fn client_addresses_follow_trusted_proxies() {
         let cases = [
             // trusted, peer, X-Forwarded-For, the client
             (NONE, "192.0.2.1", "192.0.2.2", Some("192.0.2.1")),

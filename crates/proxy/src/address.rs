@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses() {
+    fn server_addresses_are_parsed() {
         let cases = [
             ("127.0.0.1:9000", Some("127.0.0.1:9000")),
             ("http://127.0.0.1", Some("127.0.0.1:80")),

@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wanted_is_so() {
+    fn administrative_state_and_weight_are_set() {
         let upstream = upstream();
         let version = upstream.version();
         upstream.administrate("b", Administration::Draining).unwrap();
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn servers_come_and_go() {
+    fn servers_are_added_and_removed() {
         let upstream = upstream();
         let names = || upstream.servers().iter().map(|server| server.name().to_owned()).collect::<Vec<_>>();
         assert!(matches!(upstream.add_server(server("http://127.0.0.1:80")), Err(ControlError::Known(_))));
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn other_servers_take_over() {
+    fn servers_are_replaced() {
         let upstream = upstream();
         let names = || upstream.servers().iter().map(|server| server.name().to_owned()).collect::<Vec<_>>();
         let first = upstream.servers()[0].number();

@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn connections() {
+    fn proxy_headers_describe_the_connection() {
         let (source, destination) = ("192.0.2.1:1234".parse().unwrap(), "192.0.2.2:80".parse().unwrap());
         let proxied = Header::Proxied { source, destination };
         let cases = [

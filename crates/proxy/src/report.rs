@@ -180,7 +180,7 @@ mod tests {
 
     /// Events at a server, and the resulting state.
     #[test]
-    fn states() {
+    fn states_follow_administration_checks_and_ejection() {
         let checked = |start, good: usize, failed: usize| {
             move |server: &Server| {
                 let settings = CheckSettings { start, ..CheckSettings::new(CheckKind::Tcp) };

@@ -65,7 +65,7 @@ mod tests {
     type Fields = &'static [(&'static str, &'static str)];
 
     #[test]
-    fn fields() {
+    fn hop_by_hop_fields_are_removed() {
         let cases: [(u16, &str, Fields, Fields); 8] = [
             (
                 200,
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_get_would_be_may_be_unknown() {
+    fn head_responses_may_have_unknown_length() {
         for (status, length) in [(200, None), (404, None), (204, Some(0)), (304, Some(0))] {
             let status = StatusCode::from_u16(status).unwrap();
             let head = ResponseHead { status, version: Version::HTTP_11, headers: Headers::new() };
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn rules() {
+    fn header_rules_apply() {
         let rule = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         let settings = ForwardingSettings {
             response_headers: vec![rule("Server", ""), rule("Cache-Control", "no-store"), rule("Content-Length", "7")],

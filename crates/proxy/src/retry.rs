@@ -143,7 +143,7 @@ mod tests {
 
     /// Each fault with each word, method, body and count.
     #[test]
-    fn all_combinations() {
+    fn every_fault_method_body_and_count_has_its_decision() {
         let settings = everything();
         for (method, processed, decisions) in TABLE {
             let method: Method = method.parse().unwrap();
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn each_word_allows_its_fault_only() {
+    fn each_setting_allows_its_fault_only() {
         type SwitchOff = fn(&mut RetrySettings);
         let words: [(Fault, SwitchOff); 4] = [
             (Fault::Connect, |settings| settings.on_connect = false),
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn methods() {
+    fn only_idempotent_methods_are_retried() {
         let cases = [
             ("GET", RetryElsewhere),
             ("HEAD", RetryElsewhere),
@@ -229,7 +229,7 @@ mod tests {
         }
     }
     #[test]
-    fn failures_and_what_was_wrong() {
+    fn errors_map_to_faults() {
         use serow_client::{Broken, DialError};
         let time = std::time::Duration::from_secs(1);
         let refused = AttemptError::of_exchange(Cause::Reset("REFUSED_STREAM".to_owned()), Processed::Never);

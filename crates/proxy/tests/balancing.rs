@@ -93,7 +93,7 @@ fn the_same_value_has_the_same_server() {
 }
 
 #[test]
-fn who_is_slow_gets_less() {
+fn slow_servers_get_fewer_requests() {
     let origins = origins(&[500, 0]);
     for balancing in [Balancing::LeastRequests, Balancing::Latency] {
         let proxied = proxied(&origins, &[1, 1], balancing.clone());

@@ -47,7 +47,7 @@ struct Case {
 }
 
 #[test]
-fn heads() {
+fn heads_are_forwarded_as_in_the_case_file() {
     let failed: Vec<_> = cases().into_iter().filter(|case| std::panic::catch_unwind(|| case.run()).is_err()).collect();
     assert!(failed.is_empty(), "{} cases failed", failed.len());
 }

@@ -83,7 +83,7 @@ fn scripted(answer: &'static [u8]) -> SocketAddr {
 }
 
 #[test]
-fn a_file_that_is_moved_away_takes_the_server_out_until_it_is_back() {
+fn a_missing_file_takes_the_server_out_of_rotation() {
     let folder = tempfile::tempdir().unwrap();
     let (live, away) = (folder.path().join("live.html"), folder.path().join("away.html"));
     fs::write(&live, "alive").unwrap();
@@ -155,7 +155,7 @@ async fn picky(request: Request) -> Response {
 
 /// The same question to the same server, over both versions of HTTP, in the clear and encrypted.
 #[test]
-fn requests_and_what_is_looked_at() {
+fn http_checks_compare_status_header_and_body() {
     let clear = Origin::serve(picky);
     let encrypted =
         Origin::with(Server::new().listen_tls("127.0.0.1:0").tls(TlsSettings::self_signed().unwrap()), picky);
@@ -269,7 +269,7 @@ fn answer(status: u8) -> Bytes {
 }
 
 #[test]
-fn grpc_says_how_a_service_is() {
+fn grpc_checks_report_the_service_status() {
     let clear = Origin::serve(grpc);
     let encrypted =
         Origin::with(Server::new().listen_tls("127.0.0.1:0").tls(TlsSettings::self_signed().unwrap()), grpc);

@@ -152,7 +152,7 @@ fn a_short_response_has_its_trailers() {
 }
 
 #[test]
-fn who_does_not_read_holds_up_its_own_response_only() {
+fn slow_clients_block_only_their_own_response() {
     const READERS: usize = 8;
     let made = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&made);
@@ -240,7 +240,7 @@ fn a_server_that_does_not_read_holds_up_the_client() {
 }
 
 #[test]
-fn a_server_that_leaves_finishes_what_it_has() {
+fn goaway_lets_open_streams_finish() {
     let origin = Scripted::serve(Limits::default(), |peer| {
         let Some((first, path)) = peer.request() else { return };
         if peer.number > 0 {
@@ -264,7 +264,7 @@ fn a_server_that_leaves_finishes_what_it_has() {
 }
 
 #[test]
-fn what_a_server_has_not_looked_at_is_sent_again() {
+fn unprocessed_requests_are_retried() {
     for refusal in ["reset", "go away"] {
         let origin = Scripted::serve(Limits::default(), move |peer| {
             let Some((stream, _)) = peer.request() else { return };
@@ -347,7 +347,7 @@ fn refused_requests_are_sent_again_without_a_retry_budget() {
 }
 
 #[test]
-fn a_refused_request_is_not_sent_again_with_a_body_that_is_longer_than_64_kib() {
+fn refused_requests_with_bodies_over_64_kib_are_not_retried() {
     let origin = Scripted::serve(Limits::default(), |peer| {
         let mut length = 0;
         while let Some(event) = peer.event() {
@@ -422,7 +422,7 @@ fn a_server_that_dies() {
 }
 
 #[test]
-fn who_leaves_is_said_to_the_server() {
+fn cancelled_requests_reset_their_stream() {
     let (told, heard) = mpsc::channel();
     let origin = Scripted::serve(Limits::default(), move |peer| {
         let Some((waiting, _)) = peer.request() else { return };
@@ -494,7 +494,7 @@ fn times_are_kept() {
 }
 
 #[test]
-fn tls_agrees_upon_what_is_spoken() {
+fn alpn_selects_the_protocol() {
     // How many connections ten requests at once take. That on which HTTP/1.1 was agreed upon is not used where the server
     // has said something on it by then (TLS tickets).
     for (versions, connections) in [(Versions::Both, 1..=1), (Versions::Http2, 1..=1), (Versions::Http1, 2..=11)] {

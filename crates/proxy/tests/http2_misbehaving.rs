@@ -167,7 +167,7 @@ fn misbehaving(misbehave: Misbehaviour) -> Scripted {
 }
 
 #[test]
-fn what_a_server_sends_for_one_request_reaches_no_other() {
+fn responses_reach_only_their_own_request() {
     for (name, misbehave) in MISBEHAVIOURS {
         for method in [Method::GET, Method::HEAD, Method::POST] {
             let origin = misbehaving(*misbehave);

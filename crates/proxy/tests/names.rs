@@ -153,7 +153,7 @@ fn each_query_has_an_id_of_its_own() {
 }
 
 #[test]
-fn servers_of_a_name_that_is_gone_are_kept_for_a_while_and_then_removed() {
+fn servers_of_a_removed_name_are_kept_for_the_hold_time() {
     let name_server = NameServer::start();
     name_server.set_addresses("app.example", 1, &["127.0.0.2"]);
     let upstream = upstream(&["app.example:1", "127.0.0.9:1"]);
@@ -197,7 +197,7 @@ fn manners_of_name_servers() {
 }
 
 #[test]
-fn another_name_server_is_asked_where_one_is_of_no_use() {
+fn the_next_name_server_is_queried_after_a_failure() {
     let name_server = NameServer::start();
     name_server.set_addresses("app.example", 60, &["127.0.0.2"]);
     let failing = NameServer::start();
@@ -220,7 +220,7 @@ fn a_name_that_cannot_be_looked_up_is_tried_again() {
 }
 
 #[test]
-fn a_silent_name_server_keeps_nobody_waiting_for_long() {
+fn a_silent_name_server_delays_the_start_only_briefly() {
     let name_server = NameServer::start();
     name_server.answer(Manner::Silent);
     let began = Instant::now();

@@ -206,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arguments_say_where() {
+    fn placeholders_in_arguments_are_replaced() {
         let (port, path) = (ProgramSocket::Port(8080), ProgramSocket::Path("/run/a.sock".into()));
         let cases = [
             (&port, "--port={port}", "--port=8080"),

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn python_reads_what_was_written() {
+    fn python_reads_marshalled_values() {
         let long = "x".repeat(300);
         let mut bytes = Vec::new();
         let mut marshal = Marshal(&mut bytes);

@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_all_spellings() {
+    fn header_names_become_variables() {
         let long = "x".repeat(LONGEST + 1);
         let cases = [
             ("Accept-Language", "HTTP_ACCEPT_LANGUAGE"),
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn any_number_of_names() {
+    fn unlimited_names_are_converted() {
         for number in 0..10 * PLACES {
             let mut output = Vec::new();
             write(format!("x-{number}").as_bytes(), &mut output);

@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn heads() {
+    fn heads_are_parsed_and_malformed_ones_refused() {
         let (status, headers, body) =
             parse_head(b"\x00404\0Content-Type\0text/plain\0Set-Cookie\0a=1\nb=2\0\0a\0b").unwrap();
         assert_eq!((status.as_u16(), body), (404, &b"a\0b"[..]));

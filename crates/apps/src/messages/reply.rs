@@ -124,7 +124,7 @@ mod tests {
     };
 
     #[test]
-    fn tickets_come_back() {
+    fn tickets_round_trip() {
         for (thread, ticket) in [(0, 0), (1, 0xdead_beef), (MAX_THREADS - 1, u32::MAX)] {
             let mut packet = vec![b'R'];
             write_ticket(b'r', thread, ticket, &mut packet);
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_reply_is_refused() {
+    fn invalid_replies_are_refused() {
         for wrong in [&b""[..], b"R", b"Rr!0000000", b"Zr!00000000", b"Rr!0000000g"] {
             assert!(Reply::parse(wrong).is_err(), "{}", wrong.escape_ascii());
         }

@@ -49,7 +49,7 @@ fn idle_workers_first_then_one_ahead_of_each_then_the_queue() {
 }
 
 #[test]
-fn a_request_that_was_sent_ahead_goes_to_whoever_is_idle_first() {
+fn a_request_sent_ahead_goes_to_the_first_idle_worker() {
     let mut pool = with_workers(2);
     let (_slow, _) = ask(&mut pool, 's');
     let (quick, _) = ask(&mut pool, 'q');
@@ -108,7 +108,7 @@ fn a_queue_moves_up_when_a_worker_becomes_quick() {
 }
 
 #[test]
-fn what_waits_behind_a_slow_request_is_taken_before_the_queue() {
+fn requests_behind_a_slow_one_precede_the_queue() {
     let mut pool = with_workers(2);
     let later = NOW + Duration::from_millis(5);
     for name in ['s', 'q', 'a', 'b', 'c'] {
@@ -122,7 +122,7 @@ fn what_waits_behind_a_slow_request_is_taken_before_the_queue() {
 }
 
 #[test]
-fn those_that_are_asked_again_keep_their_order() {
+fn retried_requests_keep_their_order() {
     let mut pool = with_workers(1);
     show_pace(&mut pool, 40, Duration::from_micros(20));
     let _: Vec<_> = ('a'..='f').map(|name| ask(&mut pool, name)).collect();
@@ -193,7 +193,7 @@ fn the_old_and_the_tired_leave_when_they_have_finished() {
 }
 
 #[test]
-fn those_who_wait_too_long_and_those_who_take_too_long_are_found() {
+fn timed_out_requests_are_found() {
     let mut pool = with_workers(1);
     let (a, _) = ask(&mut pool, 'a');
     ask(&mut pool, 'b');
@@ -232,7 +232,7 @@ fn the_time_until_the_next_request_is_overdue() {
 }
 
 #[test]
-fn what_a_worker_had_when_it_died() {
+fn requests_of_a_crashed_worker_are_returned() {
     let mut pool = with_workers(1);
     let (a, _) = ask(&mut pool, 'a');
     ask(&mut pool, 'b');
@@ -358,7 +358,7 @@ fn a_request_that_a_worker_crashed_with_is_sent_to_idle_workers_only_and_never_t
 }
 
 #[test]
-fn a_held_request_waits_no_longer_than_others() {
+fn held_requests_time_out_like_others() {
     let mut pool = with_workers(1);
     pool.hold([crashed('c')]);
     let second = Duration::from_secs(1);

@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_silent_are_asked_once_and_given_up() {
+    fn silent_clients_get_one_ping_before_they_time_out() {
         let start = Instant::now();
         let second = |seconds| start + Duration::from_secs(seconds);
         let mut heartbeat = Heartbeat::new(Duration::from_secs(20), start);

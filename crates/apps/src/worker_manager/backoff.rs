@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pauses_grow_and_begin_anew() {
+    fn pauses_grow_and_reset_after_success() {
         let (mut backoff, now) = (Backoff::default(), Instant::now());
         let pause = |backoff: &Backoff| {
             let is_on = |second: &u64| backoff.is_on(now + Duration::from_secs(*second));
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn the_killed_are_replaced_at_once_and_those_that_go_on_dying_ever_later() {
+    fn killed_processes_restart_at_once_and_crash_loops_are_delayed() {
         let (mut backoff, mut now) = (Backoff::default(), Instant::now());
         let mut pauses = |backoff: &mut Backoff, deaths: u32| -> Vec<u128> {
             let pause = |_| {

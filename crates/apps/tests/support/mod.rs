@@ -61,13 +61,13 @@ impl Running {
         Self { answering, application, workers, folder }
     }
 
-    /// Loads the application anew.
+    /// Reloads the application.
     pub fn reload(&self) -> Result<(), String> {
         reload(&self.workers)
     }
 }
 
-/// Loads an application anew.
+/// Reloads an application.
 pub fn reload(workers: &Workers) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(workers.reloader().reload())

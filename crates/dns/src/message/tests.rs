@@ -20,7 +20,7 @@ fn address(text: &str, seconds: u64) -> Record {
 }
 
 #[test]
-fn questions() {
+fn questions_are_encoded() {
     let question = Question::new("App.example.", RecordType::Srv).unwrap();
     assert_eq!(question.write(0x1234), b"\x124\x01\0\0\x01\0\0\0\0\0\0\x03app\x07example\0\0\x21\0\x01");
     let long = format!("{}.example", "a".repeat(64));
@@ -31,7 +31,7 @@ fn questions() {
 }
 
 #[test]
-fn replies() {
+fn replies_are_parsed() {
     let answer = b"\xc0\x0c\0\x01\0\x01\0\0\0\x3c\0\x04\x0a\0\0\x01";
     let second = b"\x03APP\x07example\0\0\x01\0\x01\0\0\0\x05\0\x04\x0a\0\0\x02";
     let alias =
@@ -85,7 +85,7 @@ fn replies() {
 }
 
 #[test]
-fn services() {
+fn srv_records_are_parsed() {
     let question = Question::new("_http._tcp.example", RecordType::Srv).unwrap();
     let mut message = question.write(1);
     message[2] = 0x81;

@@ -97,7 +97,7 @@ fn trailers_come_behind() {
 }
 
 #[test]
-fn failures() {
+fn errors_have_their_status() {
     let settings = BufferSettings { memory: 0, folder: "/nonexistent".into(), ..BufferSettings::default() };
     let long = content(MIN_WRITE + 1);
     let failure = run(BufferedBody::read(body(&long, 100, None), &settings)).unwrap_err();

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_trusted_says_who_the_client_is() {
+    fn trusted_proxies_name_the_client() {
         let fields = [("x-forwarded-for", "192.0.2.7, 10.0.0.2")];
         let trusted = ["10.0.0.0/8".parse::<Network>().unwrap()].into_iter().collect();
         let trusting = Forwarded { trusted, ..Forwarded::default() };

@@ -10,7 +10,7 @@ use crate::server::Server;
 ///
 /// Two things differ. Where that server cannot be asked, the next point of one that can be decides, in the same direction
 /// always (Tengine's search for the nearest goes backwards at the beginning of the ring). And a server that has far more than
-/// its share of the requests under way is passed over (Mirrokni, Thorup and Zadimoghaddam 2018), so that a value which everybody
+/// its share of the requests in flight is skipped (Mirrokni, Thorup and Zadimoghaddam 2018), so that a value which everybody
 /// asks for does not bring its server down.
 #[derive(Debug)]
 pub(crate) struct Ring {
@@ -69,7 +69,7 @@ impl Ring {
 /// What the candidates have and may have together.
 #[derive(Clone, Copy, Debug)]
 struct Shares {
-    /// Requests under way, with the one that is looking for a server.
+    /// Requests in flight, including the new one.
     active: u64,
     weights: u64,
 }

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn servers_that_come_are_checked_and_those_that_go_are_not() {
+    fn added_servers_are_checked_and_removed_ones_are_not() {
         let mut settings = UpstreamSettings::new("app", Vec::new());
         let interval = Duration::from_millis(1);
         settings.check = Some(CheckSettings { interval, fall: 1, ..CheckSettings::new(CheckKind::Tcp) });
