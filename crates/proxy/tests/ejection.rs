@@ -108,7 +108,7 @@ fn at_most_half_of_the_servers_are_left_alone() {
 }
 
 #[test]
-fn the_only_server_is_never_ejected() {
+fn the_only_server_gets_requests_even_while_ejected() {
     let ill = Patient::new();
     let proxied = proxied(&[ill.origin.address()], PassiveSettings { failures: 1, ejection: Duration::from_secs(60) });
     let mut client = proxied.connect();

@@ -83,7 +83,7 @@ fn no_server_is_ejected_if_disabled() {
 }
 
 #[test]
-fn at_most_half_of_the_servers_are_ejected() {
+fn a_server_is_ejected_only_if_may_eject_allows_it() {
     let outlier = Outlier::default();
     for _ in 0..5 {
         assert_eq!(outlier.note(Outcome::Failure, at(1), &SETTINGS, || false), None);
