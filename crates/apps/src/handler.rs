@@ -160,7 +160,7 @@ impl PendingResponse {
     /// Cancels the request; a WebSocket's worker gets the close code and reason.
     pub(crate) fn leave(&mut self, content: &[u8]) {
         if !mem::replace(&mut self.is_over, true) {
-            self.shared.forget(self.ticket, &self.exchange, content);
+            self.shared.cancel(self.ticket, &self.exchange, content);
         }
     }
 

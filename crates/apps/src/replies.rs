@@ -90,7 +90,7 @@ fn take(
     }
     let is_concurrent = shared.settings.program.interface.is_concurrent();
     let is_done = (reply.kind.is_last() && !reply.stays_busy) || reply.kind == ReplyKind::Free;
-    let (sent, turn) = {
+    let (sent, next_steps) = {
         let mut pool = shared.pool();
         let sent = pool.in_flight(link.number, reply.ticket);
         if reply.stays_busy {
@@ -102,14 +102,27 @@ fn take(
         (sent, is_done.then(|| pool.finished(link.number, reply.ticket, monotonic())))
     };
     // First the worker has its next request.
-    if let Some(turn) = turn {
-        shared.take_turn(link, turn);
+    if let Some(next_steps) = next_steps {
+        shared.carry_out(link, next_steps);
     }
     if reply.kind == ReplyKind::BodyFile {
         send_body_file(sent.as_deref(), link, thread, &reply);
         return None;
     }
     let sent = sent?;
+    deliver(&reply, descriptor, &sent, link, (is_concurrent, is_done));
+    let is_growing = reply.kind == ReplyKind::Piece && !is_concurrent;
+    is_growing.then(|| Arc::clone(&sent.exchange))
+}
+
+/// Passes a reply to the task that waits for the response.
+fn deliver(
+    reply: &Reply<'_>,
+    descriptor: Option<OwnedFd>,
+    sent: &Sent,
+    link: &Arc<WorkerLink>,
+    (is_concurrent, is_done): (bool, bool),
+) {
     let exchange = &sent.exchange;
     if is_concurrent && matches!(reply.kind, ReplyKind::Head | ReplyKind::Room) {
         exchange.belongs_to(link);
@@ -119,21 +132,20 @@ fn take(
             Ok(room) => exchange.give_room(room),
             Err(InvalidReplyError(what)) => exchange.push(Event::Failed(RequestError::InvalidResponse(what))),
         }
-        return None;
+        return;
     }
     if reply.kind == ReplyKind::Free {
-        // Nobody listens where there was a response, as there should be.
+        // Ignored after a response, which is the usual case.
         exchange.push(Event::Failed(RequestError::InvalidResponse("no response")));
-        return None;
+        return;
     }
-    if let Some(event) = event(&reply, descriptor) {
+    if let Some(event) = event(reply, descriptor) {
         if is_concurrent && !is_done && matches!(event, Event::Failed(_)) {
-            // It goes on, and nobody listens.
+            // The worker still sends, but nobody waits.
             link.tell(messages::CANCEL, reply.ticket, b"");
         }
         exchange.push(event);
     }
-    (reply.kind == ReplyKind::Piece && !is_concurrent).then(|| Arc::clone(exchange))
 }
 
 fn event(reply: &Reply<'_>, descriptor: Option<OwnedFd>) -> Option<Event> {
@@ -151,12 +163,12 @@ fn event(reply: &Reply<'_>, descriptor: Option<OwnedFd>) -> Option<Event> {
         }
         ReplyKind::Interim => parse_head(reply.content).map(|(status, headers, _)| Event::Interim(status, headers)),
         ReplyKind::Whole | ReplyKind::Head | ReplyKind::File => head(reply, descriptor),
-        ReplyKind::Socket => takeover(reply, descriptor),
+        ReplyKind::Socket => hijack(reply, descriptor),
     };
     Some(event.unwrap_or_else(|InvalidReplyError(what)| Event::Failed(RequestError::InvalidResponse(what))))
 }
 
-fn takeover(reply: &Reply<'_>, socket: Option<OwnedFd>) -> Result<Event, InvalidReplyError> {
+fn hijack(reply: &Reply<'_>, socket: Option<OwnedFd>) -> Result<Event, InvalidReplyError> {
     let socket = socket.ok_or(InvalidReplyError("the hijacked socket was not passed along"))?;
     let head = (!reply.content.is_empty()).then(|| parse_head(reply.content)).transpose()?;
     let head = head.map(|(status, headers, _)| (status, headers));

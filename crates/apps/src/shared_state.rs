@@ -1,9 +1,9 @@
 //! The state that an application's threads and its worker manager share.
 
+mod cancellation;
 mod crashes;
 
 use std::{
-    iter,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -21,7 +21,7 @@ use tokio::{
 use crate::{
     exchange::{Event, Exchange},
     messages,
-    pool::{Cancelled, NextSteps, Placement, Pool, PoolRequest, SendAhead, Ticket, WorkerCounts},
+    pool::{NextSteps, Placement, Pool, PoolRequest, SendAhead, Ticket, WorkerCounts},
     program::Interface,
     replies,
     report::Changes,
@@ -134,20 +134,20 @@ impl Shared {
     }
 
     /// Carries out the next steps after a worker has finished a request.
-    pub(crate) fn take_turn(&self, link: &Arc<WorkerLink>, turn: NextSteps<Arc<Sent>, Arc<WorkerLink>>) {
-        if let Some(sent) = turn.send {
+    pub(crate) fn carry_out(&self, link: &Arc<WorkerLink>, next_steps: NextSteps<Arc<Sent>, Arc<WorkerLink>>) {
+        if let Some(sent) = next_steps.send {
             send(link, &sent);
         }
-        if let Some(other) = turn.relieve {
+        if let Some(other) = next_steps.relieve {
             self.ask_again(self.take_back(&other));
         }
-        if turn.has_next {
+        if next_steps.has_next {
             self.send_queued();
         }
-        if let Some(ticket) = turn.collect {
+        if let Some(ticket) = next_steps.collect {
             link.tell(messages::COLLECT, ticket, b"");
         }
-        if turn.dismiss {
+        if next_steps.dismiss {
             link.dismiss();
         }
     }
@@ -159,52 +159,14 @@ impl Shared {
         }
     }
 
-    /// Takes back the first request that a worker has not begun and that a client still waits for.
-    fn take_back(&self, link: &WorkerLink) -> Option<PoolRequest<Arc<Sent>>> {
-        while let Some(ticket) = untaken(link) {
-            let request = self.pool().taken_back(link.number, ticket, monotonic());
-            if let Some(request) = request.filter(|request| !request.content.exchange.is_settled()) {
-                return Some(request);
-            }
-        }
-        None
-    }
-
-    /// Takes all of them back.
-    fn take_all_back(&self, link: &WorkerLink) -> Vec<PoolRequest<Arc<Sent>>> {
-        iter::from_fn(|| self.take_back(link)).collect()
-    }
-
-    fn ask_again(&self, request: impl IntoIterator<Item = PoolRequest<Arc<Sent>>>) {
+    pub(crate) fn ask_again(&self, request: impl IntoIterator<Item = PoolRequest<Arc<Sent>>>) {
         let placed = self.pool().ask_again(request, monotonic());
         placed.iter().for_each(|(link, sent)| send(link, sent));
     }
 
-    /// Nobody waits for this response any more; a WebSocket's worker gets the close code and reason.
-    pub(crate) fn forget(&self, ticket: Ticket, exchange: &Exchange, content: &[u8]) {
-        let has_begun = exchange.has_begun();
-        exchange.abandon();
-        let forgotten = self.pool().forget(ticket, monotonic());
-        match forgotten {
-            // It need not be the first of those that wait there.
-            Cancelled::SentAhead(link) => self.ask_again(self.take_all_back(&link)),
-            Cancelled::InFlight(link) if self.settings.program.interface.is_concurrent() => {
-                link.tell(messages::CANCEL, ticket, content);
-            }
-            // A worker that sends a long response is notified; requests in its socket are moved behind the
-            // notification.
-            Cancelled::InFlight(link) if has_begun => {
-                let others = self.take_all_back(&link);
-                link.tell(messages::CANCEL, ticket, b"");
-                self.ask_again(others);
-            }
-            Cancelled::InFlight(_) | Cancelled::Unseen | Cancelled::Unknown => {}
-        }
-    }
-
     /// Fails requests that have exceeded their time limits; returns the workers that have, after failing their
     /// requests.
-    pub(crate) fn look_at_clock(&self) -> Vec<Arc<WorkerLink>> {
+    pub(crate) fn enforce_time_limits(&self) -> Vec<Arc<WorkerLink>> {
         let now = monotonic();
         let mut pool = self.pool();
         let queue_timed_out = pool.queue_timed_out(self.settings.run.queue.timeout, now);
@@ -252,12 +214,6 @@ impl Shared {
         self.stopping.subscribe()
     }
 
-    /// This worker accepts no more requests; those that were sent ahead go to others.
-    pub(crate) fn leave(&self, link: &WorkerLink) {
-        self.pool().retire(link.number);
-        self.ask_again(self.take_all_back(link));
-    }
-
     /// Whether this worker takes requests, or has some.
     pub(crate) fn has(&self, link: &WorkerLink) -> bool {
         self.pool().has(link.number)
@@ -300,22 +256,6 @@ async fn receive_links(shared: Arc<Shared>, thread: usize, mut links: UnboundedR
             }
         });
     }
-}
-
-/// Takes back the first request that a worker has not read. Cancellations stay in its socket.
-fn untaken(link: &WorkerLink) -> Option<Ticket> {
-    let mut words = Vec::new();
-    let mut ticket = None;
-    while let Ok(Some(message)) = link.untaken.try_receive() {
-        ticket = messages::ticket_of(&message.bytes);
-        if ticket.is_some() {
-            break;
-        }
-        words.push(message.bytes);
-    }
-    // A worker that is gone needs no cancellations.
-    words.iter().for_each(|word| drop(link.requests.send(word, &[])));
-    ticket
 }
 
 /// Sends a request to a worker.

@@ -40,11 +40,11 @@ fn idle_workers_first_then_one_ahead_of_each_then_the_queue() {
     let full = PoolRequest { ticket: 99, since: NOW, crashes: 0, content: 'g' };
     assert!(matches!(pool.ask(full, NOW), Placement::Full('g')));
     // The request ahead begins, and the queue advances in order.
-    let turn = pool.finished(1, a, NOW);
-    assert_eq!((turn.send, turn.relieve, turn.dismiss), (Some('e'), None, false));
+    let next_steps = pool.finished(1, a, NOW);
+    assert_eq!((next_steps.send, next_steps.relieve, next_steps.dismiss), (Some('e'), None, false));
     assert_eq!(pool.in_flight(1, c), Some('c'));
-    assert_eq!(pool.forget(e, NOW), Cancelled::SentAhead(1));
-    assert_eq!(pool.forget(b, NOW), Cancelled::InFlight(2));
+    assert_eq!(pool.cancel(e, NOW), Cancelled::SentAhead(1));
+    assert_eq!(pool.cancel(b, NOW), Cancelled::InFlight(2));
     assert_eq!(pool.counts(), WorkerCounts { workers: 2, busy: 2, queued: 1 });
 }
 
@@ -55,8 +55,8 @@ fn a_request_sent_ahead_goes_to_the_first_idle_worker() {
     let (quick, _) = ask(&mut pool, 'q');
     let (ahead, worker) = ask(&mut pool, 'a');
     assert_eq!(worker, Some(1));
-    let turn = pool.finished(2, quick, NOW);
-    assert_eq!((turn.send, turn.relieve), (None, Some(1)));
+    let next_steps = pool.finished(2, quick, NOW);
+    assert_eq!((next_steps.send, next_steps.relieve), (None, Some(1)));
     let request = pool.taken_back(1, ahead, NOW).unwrap();
     assert_eq!(request.ticket, ahead);
     assert_eq!(pool.ask_again([request], NOW), [(2, 'a')]);
@@ -78,16 +78,16 @@ fn a_quick_worker_has_several_ahead_until_it_is_slow_once() {
     show_pace(&mut pool, 40, quick);
     let places: Vec<_> = ('a'..='g').map(|name| ask(&mut pool, name).1).collect();
     assert_eq!(places, [Some(1), Some(1), Some(1), Some(1), Some(1), None, None]);
-    let turn = pool.finished(1, 'a' as Ticket, NOW + quick);
-    assert_eq!((turn.send, turn.has_next), (Some('f'), false));
+    let next_steps = pool.finished(1, 'a' as Ticket, NOW + quick);
+    assert_eq!((next_steps.send, next_steps.has_next), (Some('f'), false));
     // Those that it has are still its own, and it gets one more only when it has begun the last of them.
     let later = NOW + Duration::from_millis(50);
     for name in ['b', 'c', 'd'] {
-        let turn = pool.finished(1, name as Ticket, later);
-        assert_eq!((turn.send, turn.has_next), (None, false), "{name}");
+        let next_steps = pool.finished(1, name as Ticket, later);
+        assert_eq!((next_steps.send, next_steps.has_next), (None, false), "{name}");
     }
-    let turn = pool.finished(1, 'e' as Ticket, later);
-    assert_eq!((turn.send, turn.has_next), (Some('g'), false));
+    let next_steps = pool.finished(1, 'e' as Ticket, later);
+    assert_eq!((next_steps.send, next_steps.has_next), (Some('g'), false));
 }
 
 #[test]
@@ -98,9 +98,9 @@ fn a_queue_moves_up_when_a_worker_becomes_quick() {
     assert_eq!(names.iter().filter(|name| ask(&mut pool, **name).1.is_some()).count(), 2);
     let mut sent = 2;
     for name in &names {
-        let turn = pool.finished(1, *name as Ticket, NOW);
-        sent += usize::from(turn.send.is_some());
-        if turn.has_next {
+        let next_steps = pool.finished(1, *name as Ticket, NOW);
+        sent += usize::from(next_steps.send.is_some());
+        if next_steps.has_next {
             sent += std::iter::from_fn(|| pool.next(NOW)).count();
         }
     }
@@ -115,10 +115,10 @@ fn requests_behind_a_slow_one_precede_the_queue() {
         ask(&mut pool, name);
     }
     pool.finished(2, 'q' as Ticket, NOW);
-    let turn = pool.finished(2, 'b' as Ticket, later);
-    assert_eq!((turn.send, turn.relieve), (None, None), "it has a request ahead itself");
-    let turn = pool.finished(2, 'c' as Ticket, later);
-    assert_eq!((turn.send, turn.relieve, turn.has_next), (None, Some(1), false));
+    let next_steps = pool.finished(2, 'b' as Ticket, later);
+    assert_eq!((next_steps.send, next_steps.relieve), (None, None), "it has a request ahead itself");
+    let next_steps = pool.finished(2, 'c' as Ticket, later);
+    assert_eq!((next_steps.send, next_steps.relieve, next_steps.has_next), (None, Some(1), false));
 }
 
 #[test]
@@ -141,11 +141,11 @@ fn two_that_were_taken_out_of_order() {
     let (a, _) = ask(&mut pool, 'a');
     let (b, _) = ask(&mut pool, 'b');
     pool.finished(1, b, NOW);
-    assert_eq!(pool.forget(a, NOW), Cancelled::InFlight(1));
+    assert_eq!(pool.cancel(a, NOW), Cancelled::InFlight(1));
     let (c, _) = ask(&mut pool, 'c');
     let taken = pool.taken_back(1, a, NOW).unwrap();
     assert_eq!(taken.content, 'a');
-    assert_eq!(pool.forget(c, NOW), Cancelled::InFlight(1));
+    assert_eq!(pool.cancel(c, NOW), Cancelled::InFlight(1));
 }
 
 #[test]
@@ -183,12 +183,12 @@ fn the_old_and_the_tired_leave_when_they_have_finished() {
     assert!(pool.aged().is_empty());
     let (c, queued) = ask(&mut pool, 'c');
     assert_eq!(queued, None);
-    let turn = pool.finished(1, b, NOW);
-    assert!(turn.dismiss && turn.send.is_none());
+    let next_steps = pool.finished(1, b, NOW);
+    assert!(next_steps.dismiss && next_steps.send.is_none());
     pool.lost(1);
     pool.join(2, 2, 1, None);
     assert_eq!(pool.next(NOW), Some((2, 'c')));
-    assert_eq!(pool.forget(c, NOW), Cancelled::InFlight(2));
+    assert_eq!(pool.cancel(c, NOW), Cancelled::InFlight(2));
     assert!(pool.retire(77) || pool.next(NOW).is_none());
 }
 
@@ -256,8 +256,8 @@ fn a_worker_that_answers_many_is_sent_as_many_as_it_has_room_for() {
     (1..=2).for_each(|number| pool.join(number, number, 2, None));
     let places: Vec<_> = ['a', 'b', 'c', 'd', 'e'].map(|name| ask(&mut pool, name).1).into();
     assert_eq!(places, [Some(1), Some(2), Some(1), Some(2), None]);
-    let turn = pool.finished(2, 'b' as Ticket, NOW);
-    assert_eq!((turn.send, turn.relieve), (Some('e'), None));
+    let next_steps = pool.finished(2, 'b' as Ticket, NOW);
+    assert_eq!((next_steps.send, next_steps.relieve), (Some('e'), None));
 }
 
 #[test]
@@ -295,8 +295,8 @@ fn garbage_is_collected_while_another_worker_is_idle() {
     assert_eq!(worker, Some(1));
     assert_eq!(ask(&mut pool, 'd').1, Some(1));
     assert_eq!(ask(&mut pool, 'e').1, None);
-    let turn = pool.finished(2, b, NOW);
-    assert_eq!((turn.collect, turn.send), (None, Some('e')));
+    let next_steps = pool.finished(2, b, NOW);
+    assert_eq!((next_steps.collect, next_steps.send), (None, Some('e')));
     assert_eq!(pool.finished(1, c, NOW).collect, None, "there is another one for it");
     // One that dies meanwhile had no request.
     pool.finished(1, 'd' as Ticket, NOW);
@@ -354,7 +354,7 @@ fn a_request_that_a_worker_crashed_with_is_sent_to_idle_workers_only_and_never_t
     // Worker 1 is the last one.
     assert_eq!(pool.finished(1, 'c' as Ticket, NOW).send, None);
     assert_eq!(ask(&mut pool, 'f').1, Some(1));
-    assert_eq!(pool.forget('e' as Ticket, NOW), Cancelled::Unseen);
+    assert_eq!(pool.cancel('e' as Ticket, NOW), Cancelled::Unseen);
 }
 
 #[test]

@@ -123,7 +123,7 @@ impl Generation for BridgedGeneration {
     }
 
     fn maintain(shared: &Arc<Shared>, generations: &mut [Self], numbers: &mut u64) {
-        let overdue = shared.look_at_clock();
+        let overdue = shared.enforce_time_limits();
         for generation in generations {
             generation.kill_timed_out(&overdue);
             generation.kill_lingering();
