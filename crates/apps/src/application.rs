@@ -22,7 +22,7 @@ pub struct Application {
     state: Arc<State>,
 }
 
-/// An application by the interface that it was said to have, and by the one that it was found to have.
+/// An application by its configured interface, and by the detected one.
 #[derive(Debug)]
 pub(crate) struct State {
     said: Arc<Shared>,

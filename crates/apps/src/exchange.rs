@@ -28,7 +28,7 @@ struct State {
     waiting: usize,
     /// Whether a response has begun, so that the request cannot be retried.
     has_begun: bool,
-    /// Nobody waits any more, or all has been said.
+    /// The response is complete, or nobody waits for it.
     is_settled: bool,
     is_abandoned: bool,
     /// Bytes that the application has room for.
@@ -161,7 +161,7 @@ impl Exchange {
         self.link.get()
     }
 
-    /// Whether all has been said, or nobody listens.
+    /// Whether the response is complete, or nobody waits for it.
     pub(crate) fn is_settled(&self) -> bool {
         self.lock().is_settled
     }

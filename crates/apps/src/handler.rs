@@ -193,7 +193,7 @@ impl Drop for PendingResponse {
 struct Pieces {
     first: Body,
     waiting: PendingResponse,
-    /// Bytes that are still to come, where the application said how many.
+    /// The remaining bytes, if the application announced a length.
     announced: Option<u64>,
     /// Bytes that the client has taken and the worker does not know of.
     taken: usize,

@@ -153,7 +153,7 @@ async fn feed(mut connection: Http1, feeder: Feeder) {
 /// A body that an application writes to a socket until it closes it.
 struct Written {
     socket: Tunnel,
-    /// Bytes that are still to come, where the application said how many.
+    /// The remaining bytes, if the application announced a length.
     announced: Option<u64>,
     room: Box<[u8]>,
 }

@@ -101,7 +101,7 @@ impl ApplicationSettings {
         command
     }
 
-    /// Starts the interpreter as workers have it, and has it say which version it is, as in `ruby 3.1.2 with Rack 2.2.6`.
+    /// Runs the interpreter in the environment of workers to get its version, such as `ruby 3.1.2 with Rack 2.2.6`.
     ///
     /// # Errors
     ///

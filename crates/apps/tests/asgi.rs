@@ -282,7 +282,7 @@ async def quick(scope, receive, send):
     slow.write_all(b"GET /large HTTP/1.0\r\n\r\n").unwrap();
     let deadline = Instant::now() + Duration::from_secs(5);
     let mut last = 0;
-    // What the kernel's buffers take of it is taken at once; then it stands still.
+    // The kernel's buffers take the first part at once; then the response stalls.
     loop {
         let sent: usize = body(&running.get("/quick")).parse().unwrap();
         if sent > 0 && sent == last {
@@ -410,7 +410,7 @@ async def well(scope, receive, send):
         let (mut settings, folder) = settings(Interface::Asgi, "application.py", &code);
         settings.preload = preload;
         let running = Running::new((settings, folder));
-        // Whoever raises SystemExit has said so.
+        // SystemExit is raised on purpose and not logged.
         assert!(running.get("/exit").starts_with("HTTP/1.1 500 "));
         assert_eq!(body(&running.get("/exit")), "again");
         assert_eq!(body(&running.get("/kill")), "again");
@@ -458,7 +458,7 @@ async def app(scope, receive, send):
     }
 }
 
-/// What stands between NULs on its way to the server must not be taken for more than it is.
+/// Values that contain NUL, the separator on the way to the server, must not add fields.
 #[test]
 fn names_of_fields_that_are_empty_or_have_a_nul_are_failures() {
     let running = run(r"

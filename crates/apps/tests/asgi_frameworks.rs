@@ -28,7 +28,7 @@ fn post(running: &Running, path: &str, media_type: &str, body: &str) -> String {
     ))
 }
 
-/// Says `hello` over a WebSocket, and waits for an answer that has it.
+/// Sends `hello` over a WebSocket, and waits for an answer that contains it.
 fn say_hello(running: &Running, path: &str) -> String {
     let mut connection = TcpStream::connect(running.address()).unwrap();
     connection.set_read_timeout(Some(Duration::from_secs(10))).unwrap();

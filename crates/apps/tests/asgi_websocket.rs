@@ -75,7 +75,7 @@ fn run_with(websocket: WebSocketSettings) -> Running {
     Running::new((settings, folder))
 }
 
-/// Asks its clients soon whether they are there.
+/// Sends pings after a short time.
 fn run_impatient() -> Running {
     run_with(WebSocketSettings { ping: Duration::from_millis(300), ..WebSocketSettings::default() })
 }
@@ -86,7 +86,7 @@ struct Client {
 }
 
 impl Client {
-    /// Asks for a WebSocket; gives the head of what was answered.
+    /// Sends a WebSocket handshake; returns the head of the response.
     fn ask(running: &Running, path: &str, fields: &str) -> (Self, String) {
         let mut connection = TcpStream::connect(running.address()).unwrap();
         connection.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
@@ -110,7 +110,7 @@ impl Client {
         client
     }
 
-    /// Sends a frame: its first byte, and what it carries, masked.
+    /// Sends a masked frame with this first byte and payload.
     fn send(&mut self, first: u8, content: &[u8]) {
         let mut frame = vec![first];
         match content.len() {
@@ -130,7 +130,7 @@ impl Client {
         self.connection.write_all(&frame).unwrap();
     }
 
-    /// Receives a frame: its first byte, and what it carries.
+    /// Receives a frame: its first byte and its payload.
     fn receive(&mut self) -> (u8, Vec<u8>) {
         let mut begin = [0; 2];
         self.connection.read_exact(&mut begin).unwrap();
@@ -176,7 +176,7 @@ impl Client {
 
 static TOO_LONG: [u8; (16 << 20) + 1] = [0; (16 << 20) + 1];
 
-/// First bytes and what the frames carry.
+/// First bytes and payloads of frames.
 type Frames<'a> = &'a [(u8, &'a [u8])];
 
 const CONTINUE: u8 = 0x80;
@@ -185,7 +185,7 @@ const BINARY: u8 = 0x82;
 const CLOSE: u8 = 0x88;
 const PING: u8 = 0x89;
 const PONG: u8 = 0x8a;
-/// Without the bit that says that a message is whole.
+/// Without the bit that ends a message.
 const MORE: u8 = 0x7f;
 
 #[test]
@@ -263,7 +263,7 @@ fn invalid_frames_close_with_their_code() {
         let mut client = Client::open(&running, "/");
         frames.iter().for_each(|(first, content)| client.send(*first, content));
         assert_eq!(client.receive_close(), code, "{name}");
-        // Who waits for the server to end the connection need not wait for long.
+        // A client that waits for the server to close the connection need not wait long.
         client.connection.set_read_timeout(Some(Duration::from_secs(3))).unwrap();
         assert_eq!(client.connection.read(&mut [0]).unwrap(), 0, "{name}");
         drop(client);

@@ -17,7 +17,7 @@ use serow_apps::{Binding, CommandApplication, CommandSettings, Output};
 use support::{Answering, body};
 use tempfile::TempDir;
 
-/// A server in Python that says its process and where it listens; some paths are special.
+/// A server in Python that answers with its process id and address; some paths are special.
 const SERVER: &str = r#"
 import http.server, os, socket, socketserver, sys, time
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -287,7 +287,7 @@ fn express_serves_requests() {
                 app.get('/', (request, response) => response.send('express ' + request.ip));\n\
                 app.listen(process.env.PORT, '127.0.0.1');\n";
     std::fs::write(folder.path().join("server.js"), code).unwrap();
-    // Debian's modules are in two folders that Debian's own Node knows; another one has to be told.
+    // Debian's modules are in two folders that only Debian's own Node knows; others need NODE_PATH.
     settings.run.environment.push(("NODE_PATH".into(), "/usr/share/nodejs:/usr/lib/nodejs".into()));
     let running = Running::new((settings, folder));
     assert!(body(&running.get("/")).contains("express"), "{}", running.get("/"));

@@ -84,7 +84,7 @@ fn crashing_requests_do_not_reach_the_last_worker() {
     });
 }
 
-/// Whoever is killed with a request that others get through is not to blame.
+/// A request whose worker was killed is not to blame if it succeeds elsewhere.
 #[test]
 fn requests_whose_worker_was_killed_are_answered_by_another_again_and_again() {
     let (settings, folder) = workers(3);

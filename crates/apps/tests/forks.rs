@@ -49,7 +49,7 @@ fn failed_forks_are_repeated() {
         let refused = running.folder.path().join("refused");
         let counts = || running.application.counts();
         fs::write(&refused, "").unwrap();
-        // A POST, which nobody repeats.
+        // A POST, which is not retried.
         assert!(running.post("/die", b"x").starts_with("HTTP/1.1 502 "), "{interface:?}");
         for _ in 0..20 {
             assert_ne!(content(&running.get("/")), "", "{interface:?}");

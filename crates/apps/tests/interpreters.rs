@@ -1,4 +1,4 @@
-//! What the interpreters that are installed say of themselves.
+//! Versions of the installed interpreters.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 mod support;

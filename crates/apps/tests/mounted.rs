@@ -30,7 +30,7 @@ def app(environ, start_response):
     return [' '.join(environ[name] for name in ('SCRIPT_NAME', 'PATH_INFO', 'REQUEST_URI')).encode()]
 ";
 
-/// The path has the root in it, and frameworks look at what is behind that.
+/// The path includes the root, and frameworks route by the rest.
 const ASGI: &str = r"
 async def app(scope, receive, send):
     if scope['type'] == 'lifespan':

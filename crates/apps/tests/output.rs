@@ -1,4 +1,4 @@
-//! What applications write, in the log: line by line, and whatever becomes of the worker.
+//! Output of applications in the log: line by line, even of killed workers.
 
 #![allow(clippy::unwrap_used, reason = "what fails, fails the test")]
 

@@ -293,7 +293,7 @@ END { open my $ended, '>>', 'ended'; print $ended "$$ $?\n" }
 sub { my $env = shift; $env->{'psgix.harakiri.commit'} = 1; [200, [], [$$]] }
 "#,
     );
-    // What was sent ahead to the one that leaves is not lost, though it may not be repeated.
+    // A request sent ahead to the leaving worker is not lost, though it must not be retried.
     let pids: BTreeSet<String> = thread::scope(|scope| {
         let asking: Vec<_> = (0..20).map(|_| scope.spawn(|| body(&running.post("/", b"x")).to_owned())).collect();
         asking.into_iter().map(|one| one.join().unwrap()).collect()
@@ -478,7 +478,7 @@ fn new_code_takes_over_and_broken_code_does_not() {
     assert_eq!(body(&running.get("/")), "two");
 }
 
-/// What stands between NULs on its way to the server must not be taken for more than it is.
+/// Values that contain NUL, the separator on the way to the server, must not add fields.
 #[test]
 fn names_of_fields_that_are_empty_or_have_a_nul_are_failures() {
     let running = run(r#"

@@ -43,7 +43,7 @@ fn ambiguous_callables_run_by_the_given_interface() {
         (Interface::Wsgi, format!("def app(environ, start_response, more=None):\n    {wsgi}")),
         (Interface::Asgi, format!("{ASGI}app = lambda *arguments: answer(*arguments)")),
         (Interface::Asgi, format!("{ASGI}def app(scope, receive, send):\n    return answer(scope, receive, send)")),
-        // What is wrapped may be for the other one.
+        // A wrapped callable may be for the other interface.
         (
             Interface::Asgi,
             format!(
@@ -64,7 +64,7 @@ const ASGI: &str = "async def answer(scope, receive, send):
     await send({'type': 'http.response.body', 'body': b'well'})
 ";
 
-/// Where nobody said which it is, it is found out, also for handlers that were made before.
+/// Without a configured interface it is detected, also for handlers that were created before.
 #[test]
 fn an_application_of_asgi_is_called_by_that_where_the_interface_may_be_either() {
     let code = "async def app(scope, receive, send):\n    assert scope['type'] == 'http'\n    \

@@ -1,4 +1,4 @@
-//! Garbage of Ruby's applications, collected while nobody waits for that.
+//! Garbage collection of Ruby applications between requests.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 mod support;
@@ -31,7 +31,7 @@ fn collections_run_only_if_set_and_while_another_worker_is_idle() {
     assert_eq!(counts(Some(3), 1), [0; 60]);
 }
 
-/// As Ruby 3.4 has them: what the bridge asks of its collector.
+/// Ruby 3.4's interface to the collector, which the bridge uses.
 const OF_LATER_RUBY: &str = r#"
 class << GC
   attr_accessor :wanted

@@ -32,7 +32,7 @@ fn pid(running: &Running) -> u32 {
     content(&running.get("/")).split(' ').next().unwrap().parse().unwrap()
 }
 
-/// Asks until all workers but these answer, and none of these; which do.
+/// Sends requests until all workers but these have answered, and none of these; returns the others.
 fn others(running: &Running, before: &BTreeSet<u32>) -> BTreeSet<u32> {
     eventually(|| {
         let now: BTreeSet<u32> = (0..4).map(|_| pid(running)).collect();
@@ -40,7 +40,7 @@ fn others(running: &Running, before: &BTreeSet<u32>) -> BTreeSet<u32> {
     })
 }
 
-/// Waits until something is so; until then it says how it is.
+/// Waits until a condition holds; reports the state until then.
 fn eventually<T>(mut question: impl FnMut() -> Result<T, String>) -> T {
     let deadline = Instant::now() + Duration::from_secs(20);
     loop {
@@ -51,7 +51,7 @@ fn eventually<T>(mut question: impl FnMut() -> Result<T, String>) -> T {
     }
 }
 
-/// KiB of memory that these processes have together, what they share counted once.
+/// The memory of these processes together in KiB, with shared pages counted once.
 fn memory(processes: &BTreeSet<u32>) -> u64 {
     let proportional = |process: &u32| -> u64 {
         let text = fs::read_to_string(format!("/proc/{process}/smaps_rollup")).unwrap();

@@ -204,7 +204,7 @@ fn a_body_ends_when_its_client_is_gone() {
     }
 }
 
-/// So quick is the worker that several of those who wait stand in its socket already.
+/// The worker is so quick that several waiting requests are in its socket already.
 #[test]
 fn bodies_end_when_their_client_disconnects() {
     let running = endless(1);

@@ -17,14 +17,14 @@ fn run(code: &str) -> Running {
     Running::new(settings(Interface::Wsgi, "main.py", code))
 }
 
-/// One worker, so that it knows what it was asked before.
+/// One worker, so that it knows the previous requests.
 fn run_one(code: &str) -> Running {
     let (mut settings, folder) = settings(Interface::Wsgi, "main.py", code);
     settings.run.processes = NonZero::<usize>::MIN;
     Running::new((settings, folder))
 }
 
-/// Says what it was given, one line for each of the names in the query.
+/// Answers with its environment, one line for each of the names in the query.
 const ECHO: &str = r#"
 from urllib.parse import parse_qs
 def app(environ, start_response):
@@ -101,7 +101,7 @@ def app(environ, start_response):
     assert_eq!(std::fs::read_dir(uploads).unwrap().count(), 0);
 }
 
-/// Each path is another way to answer; `/said` is what was written to standard error, or noted.
+/// Each path is another kind of response; `/said` returns the lines of standard error, or notes.
 const ANSWERS: &str = r#"
 import io, sys, tempfile
 said = []
@@ -225,7 +225,7 @@ def app(environ, start_response):
     return [b'']
 "#;
 
-/// What is asked for; the status, 0 where the response is cut; the body; what was said, parts with bars between them.
+/// The request; the status, 0 where the response is truncated; the body; the log lines, separated by bars.
 const CASES: &[(&str, u16, &str, &str)] = &[
     ("list", 200, "list", ""),
     ("none", 200, "", ""),
@@ -246,7 +246,7 @@ const CASES: &[(&str, u16, &str, &str)] = &[
     ("field?a=%20b%09c", 200, "fine", ""),
     ("field?a=", 200, "fine", ""),
     ("failing_close", 200, "4\r\nwell\r\n0\r\n\r\n", "ValueError: at the end"),
-    // What the client is told is not of the application; why stands in the log.
+    // The client does not see the application's error; the log does.
     ("shorter", 0, "", "closed"),
     ("longer", 0, "", "closed"),
     ("list_shorter", 502, "", ""),

@@ -7,6 +7,8 @@ mod spool;
 mod unnamed_file;
 
 use std::{
+    error::Error,
+    fmt,
     fs::File,
     future::poll_fn,
     io,
@@ -24,7 +26,7 @@ use self::spool::SpoolShare;
 pub use self::spool::SpoolSpace;
 use crate::trailers::with_trailers;
 
-/// How bodies of requests are taken whole.
+/// How request bodies are buffered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BufferSettings {
     /// Bytes that are kept in memory; longer bodies go to a file. 64 KiB.
@@ -200,6 +202,26 @@ impl SpooledFile {
     #[must_use]
     pub fn length(&self) -> u64 {
         self.length
+    }
+}
+
+impl fmt::Display for BufferError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Client(error) => write!(formatter, "request body incomplete: {error}"),
+            Self::Storage(error) => write!(formatter, "cannot buffer a request body: {error}"),
+            Self::SpoolFull { limit } => write!(formatter, "buffered request bodies would exceed {limit} bytes"),
+        }
+    }
+}
+
+impl Error for BufferError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Client(error) => Some(&**error),
+            Self::Storage(error) => Some(error),
+            Self::SpoolFull { .. } => None,
+        }
     }
 }
 

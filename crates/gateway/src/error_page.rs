@@ -142,7 +142,7 @@ fn is_grpc(content_type: &[u8]) -> bool {
     content_type.get(..GRPC.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(GRPC))
 }
 
-/// A response of headers only, as gRPC over HTTP/2 has it for errors (`Trailers-Only`).
+/// A response of headers only, gRPC's form of errors over HTTP/2 (`Trailers-Only`).
 fn grpc(reason: ErrorReason, content_type: &[u8]) -> Response {
     let code = match reason.status() {
         StatusCode::GATEWAY_TIMEOUT => DEADLINE_EXCEEDED,

@@ -11,8 +11,8 @@ use crate::trusted_proxies::TrustedProxies;
 /// CVE-2016-5385), and no client has a use for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FieldNames {
-    /// Letters, digits and hyphens, as nginx has it (`ignore_invalid_headers on`, `underscores_in_headers off`); fields with
-    /// other names are dropped.
+    /// Letters, digits and hyphens, as in nginx (`ignore_invalid_headers on`, `underscores_in_headers off`); fields
+    /// with other names are dropped.
     ///
     /// RFC 3875 §4.1.18 makes an underscore of a hyphen, so WSGI, Rack and PSGI servers do. PHP does the same with a dot, and
     /// lighttpd with everything that is neither letter nor digit.

@@ -68,7 +68,7 @@ impl Forwarded {
 pub struct ForwardedValues {
     trusted: bool,
     standard: bool,
-    /// Empty where there is nothing to be said, as the others.
+    /// Empty values are not added.
     x_for: Text,
     x_proto: Option<&'static str>,
     x_host: Text,

@@ -28,7 +28,7 @@ pub(crate) enum Step {
 /// Whether the server may have begun to process the request (RFC 9110 §9.2.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Processed {
-    /// It never saw the request, or said that it left it alone.
+    /// It never saw the request, or refused it unprocessed.
     Never,
     /// A connection that had been used before was closed without a word: most likely the server closed it before the
     /// request came.
@@ -52,7 +52,7 @@ pub(crate) enum Cause {
     Reset(String),
     /// The client's body cannot be had: the client's fault.
     Body(BoxError),
-    /// The request cannot be said in the version that the server speaks.
+    /// The request cannot be expressed in the server's protocol.
     Unsendable(String),
 }
 
@@ -67,7 +67,7 @@ impl AttemptError {
         Self { step: Step::Head, cause, processed }
     }
 
-    /// The request cannot be said to this server.
+    /// The request cannot be expressed in the server's protocol.
     pub(crate) fn unsendable(why: impl Into<String>) -> Self {
         Self::of_exchange(Cause::Unsendable(why.into()), Processed::Never)
     }

@@ -34,7 +34,7 @@ pub struct Attempt {
 }
 
 impl Attempt {
-    /// The server, as the status has it.
+    /// The name of the server, as in the status.
     #[must_use]
     pub fn server(&self) -> &str {
         self.server.name()

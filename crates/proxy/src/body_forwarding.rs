@@ -54,7 +54,7 @@ impl CutOff {
         Self { error: IncomingError::Disconnected, cause: cause.to_string(), blame: Blame::Server }
     }
 
-    /// The server said nothing for so long.
+    /// The server sent nothing for this time.
     pub(crate) fn silent(time: Duration) -> Self {
         let cause = format!("no data for {time:?}");
         Self { error: IncomingError::TimedOut, cause, blame: Blame::Server }

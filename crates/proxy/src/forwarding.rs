@@ -35,7 +35,7 @@ pub(crate) struct Forwarding<'a> {
     pub(crate) head: OutgoingHead,
     pub(crate) body: RequestBody,
     pub(crate) has_body: bool,
-    /// The body, where it was taken whole.
+    /// The body, if it was buffered.
     pub(crate) whole: Option<BufferedBody>,
     pub(crate) interim: Interim,
     /// The connection that the request came on.

@@ -15,9 +15,9 @@ use crate::{request_head, settings::ForwardingSettings, via};
 /// Makes of a server's head the response for the client. The method is that of the request; where it is not HEAD, the body
 /// is still to be set.
 ///
-/// `Date`, `Server`, `Set-Cookie`, `Location`, `priority` and all else that is not of the connection stays as the server said
-/// it. Where the body ends follows from the body; only a response to HEAD, which has none, keeps the length that was
-/// announced (RFC 9110 §8.6), and where none was, its body has no length either.
+/// `Date`, `Server`, `Set-Cookie`, `Location`, `priority` and all other end-to-end fields stay as the server sent them.
+/// The framing follows from the body; only a response to HEAD, which has no body, keeps its Content-Length (RFC 9110
+/// §8.6), and without one its length is unknown.
 pub(crate) fn returning(head: ResponseHead, method: &Method, settings: &ForwardingSettings) -> Response {
     let ResponseHead { status, version, mut headers } = head;
     let named = hop_by_hop::Named::of(&headers);

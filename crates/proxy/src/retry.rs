@@ -27,7 +27,7 @@ pub(crate) struct FailedAttempt<'a> {
 pub(crate) enum Fault {
     /// No connection could be opened.
     Connect,
-    /// The server said that it left the request alone (RFC 9113 §8.7): because it is restarted, or has as many as it takes.
+    /// The server refused the request unprocessed (RFC 9113 §8.7): because it restarts or is at its limit.
     Refused,
     /// The response did not begin in time.
     TimedOut,

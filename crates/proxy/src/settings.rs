@@ -77,9 +77,9 @@ pub struct UpstreamTimeouts {
     /// For opening a connection, TLS included; 2 s. A server nearby answers in a millisecond, a packet that was lost comes
     /// again after one second.
     pub connect: Duration,
-    /// Until the response begins; 60 s, as nginx has it.
+    /// Until the response begins; 60 s, as in nginx.
     pub response: Duration,
-    /// Between two pieces of a body, either way; 60 s, as nginx has it.
+    /// Between two pieces of a body, either way; 60 s, as in nginx.
     pub transfer: Duration,
     /// For all of it: waiting, all attempts, the whole response; none by default.
     pub total: Option<Duration>,

@@ -1,4 +1,4 @@
-//! Bodies of requests that are taken whole before a server is asked.
+//! Request bodies that are buffered before a server is selected.
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 mod support;

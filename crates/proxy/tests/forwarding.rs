@@ -119,8 +119,8 @@ fn connections_that_servers_close_cost_nothing() {
     for number in 0..40 {
         let method = if number % 2 == 0 { "GET" } else { "POST" };
         if method == "POST" {
-            // Whatever cannot be repeated is not sent to where nobody reads it; a close that is on its way while it is sent
-            // would not be noticed.
+            // A request that cannot be retried is not sent on a closed connection; a close that is in flight meanwhile
+            // cannot be detected.
             std::thread::sleep(std::time::Duration::from_millis(20));
         }
         client.write_all(format!("{method} /{number} HTTP/1.1\r\nhost: a\r\n\r\n").as_bytes()).unwrap();

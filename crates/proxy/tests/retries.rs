@@ -49,7 +49,7 @@ fn breaking() -> (SocketAddr, Arc<AtomicU64>) {
 fn proxied(servers: &[SocketAddr], retries: RetrySettings) -> Proxied {
     let mut settings = UpstreamSettings::new("test", servers.iter().map(|address| server(*address)).collect());
     settings.retries = retries;
-    // Who fails is asked again, so that each request shows what is done with it.
+    // A failing server stays in rotation, so that each request shows its retries.
     settings.passive = PassiveSettings { failures: 0, ..PassiveSettings::default() };
     Proxied::with(settings, ForwardingSettings::default())
 }

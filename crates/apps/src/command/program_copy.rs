@@ -41,7 +41,7 @@ pub(super) struct Copy {
     pub(super) is_replaced: bool,
     /// After how many requests it is replaced.
     pub(super) lifetime: Option<u64>,
-    /// As the proxy has it.
+    /// The settings of its server in the proxy.
     pub(super) settings: ServerSettings,
     /// The proxy's entry for it, once it gets requests.
     pub(super) server: Option<Arc<Server>>,
@@ -64,7 +64,7 @@ pub(super) enum Stage {
     Serving,
     /// It finishes its requests, since then.
     Leaving(Instant),
-    /// It was asked to exit, then.
+    /// It was asked to exit, since then.
     Ending(Instant),
 }
 

@@ -93,7 +93,7 @@ impl ProgramSockets {
 }
 
 impl ProgramSocket {
-    /// The address as the proxy has it.
+    /// The address for the proxy.
     pub(super) fn address(&self) -> ServerAddress {
         let place = match self {
             Self::Port(port) => ServerLocation::Tcp((Ipv4Addr::LOCALHOST, *port).into()),
@@ -175,8 +175,8 @@ pub(super) fn has_waiting(socket: &OwnedFd) -> bool {
     poll(&mut wanted, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).is_ok_and(|ready| ready > 0)
 }
 
-/// A port of 127.0.0.1 at which nobody listens. Below those that the kernel gives connections: none of them takes it until the
-/// copy has it, and none that asks whether the copy is there reaches itself.
+/// A free port of 127.0.0.1. It is below the ephemeral ports, so that no outgoing connection takes it before the copy
+/// does, and no check connects to itself.
 fn free_port() -> io::Result<u16> {
     for number in 0..TRIES {
         let port = PORTS.start + (random(number) % u64::from(PORTS.end - PORTS.start)) as u16;

@@ -45,7 +45,7 @@ pub(super) enum Progress {
     Streaming,
     /// The response is complete, but the worker still has to do with it.
     Answered,
-    /// So is it, and the worker collects garbage.
+    /// The response is complete, and the worker collects garbage.
     Collecting,
     /// Nobody waits for it any more.
     Abandoned,

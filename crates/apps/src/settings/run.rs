@@ -15,12 +15,12 @@ pub struct RunSettings {
     pub environment: Vec<(OsString, OsString)>,
     /// How many processes there are.
     pub processes: NonZero<usize>,
-    /// How long a request may take; 60 s, as Unicorn has it. A worker that takes longer is ended and replaced; a copy of a
-    /// program has so long until its response begins.
+    /// How long a request may take; 60 s, as in Unicorn. A worker that takes longer is killed and replaced; for a copy
+    /// of a program, it is the time until the response begins.
     pub timeout: Duration,
     /// How long a process may take until it can answer; 60 s.
     pub start_timeout: Duration,
-    /// How requests wait while all processes have as many as they may.
+    /// How requests wait while all processes are at their limits.
     pub queue: QueueSettings,
     /// After how many requests a process is replaced; never by default.
     pub lifetime: Option<Lifetime>,

@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-/// Asks a client that has said nothing for a while whether it is there (RFC 6455 §5.5.2), and gives it as long to say anything.
+/// Sends a ping to a client that has been silent for a while (RFC 6455 §5.5.2), and waits as long again for any
+/// message.
 ///
 /// A client that has lost its network cannot report it, and the application would keep the connection until it sends
 /// something.
@@ -29,7 +30,7 @@ impl Heartbeat {
         Self { interval, last_activity: now, asked: None }
     }
 
-    /// The client has said something, or nobody has listened to it.
+    /// The client has sent something, or was not read from.
     pub(super) fn note_activity(&mut self, now: Instant) {
         self.last_activity = now;
         self.asked = None;

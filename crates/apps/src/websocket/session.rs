@@ -54,7 +54,7 @@ pub(super) struct WebSocketSession {
 
 /// The next event.
 enum SessionEvent {
-    /// The client said something, or is gone.
+    /// A message of the client, or its end.
     Client(Option<Result<Message, Error>>),
     /// The application did.
     Application(Event),

@@ -31,7 +31,7 @@ pub(crate) struct BridgedGeneration {
 /// Messages about a generation.
 #[derive(Debug)]
 pub(crate) enum GenerationMessage {
-    /// A template process said something.
+    /// From a template process.
     TemplateProcess { number: u64, message: TemplateMessage },
     /// A worker did.
     Worker { number: u64, message: WorkerMessage },
@@ -141,7 +141,7 @@ impl Generation for BridgedGeneration {
 }
 
 impl BridgedGeneration {
-    /// A template process said something. An error is why the application cannot be loaded.
+    /// Handles a message of a template process. An error explains why the application cannot be loaded.
     fn handle_template_message(
         &mut self,
         template: u64,
@@ -195,11 +195,11 @@ impl BridgedGeneration {
         Ok(())
     }
 
-    /// A worker said something. An error is why the application cannot be loaded.
+    /// Handles a message of a worker. An error explains why the application cannot be loaded.
     fn handle_worker_message(&mut self, number: u64, message: WorkerMessage, numbers: &mut u64) -> Result<(), String> {
         let Some(worker) = self.workers.iter_mut().find(|worker| worker.link.number == number) else { return Ok(()) };
         match message {
-            // Said a second time it would get requests for two.
+            // A second message must not double the worker's requests.
             WorkerMessage::Ready if worker.stage != Stage::Loading => Ok(()),
             WorkerMessage::Ready => {
                 worker.stage = Stage::Ready;

@@ -36,7 +36,7 @@ pub(super) struct TemplateProcess {
 enum Origin {
     /// It was started.
     Started(Child),
-    /// A worker has forked it, and perhaps it has said which process it is.
+    /// A worker has forked it; the process is known once it has reported its id.
     Forked(Option<Process>),
 }
 
@@ -116,7 +116,7 @@ impl TemplateProcess {
         Ok(Self { number, is_ready: false, born: Instant::now(), channel, listening, origin })
     }
 
-    /// It can fork, and is this process, if it has said so.
+    /// It can fork; it may have reported its process id.
     pub(super) fn begin(&mut self, pid: Option<i32>) {
         self.is_ready = true;
         if let Origin::Forked(process) = &mut self.origin {

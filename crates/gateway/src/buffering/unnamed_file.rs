@@ -1,4 +1,4 @@
-//! A file without a name: it is gone when nobody has it open, whatever becomes of this program.
+//! Files without a name, which disappear when they are closed, even after a crash.
 
 use std::{
     collections::hash_map::RandomState,

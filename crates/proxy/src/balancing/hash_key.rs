@@ -36,7 +36,7 @@ fn of_text(text: Option<&[u8]>) -> u64 {
     text.filter(|text| !text.is_empty()).map_or(NO_KEY, |text| u64::from(murmur2(text)))
 }
 
-/// The text of it, as `$remote_addr` has it.
+/// The hash of its text, in the form of `$remote_addr`.
 fn of_address(address: IpAddr) -> u64 {
     let mut text = [0; MAX_ADDRESS_LENGTH];
     let mut rest = &mut text[..];

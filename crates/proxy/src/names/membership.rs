@@ -40,7 +40,7 @@ impl Member {
         }
     }
 
-    /// Whether this server is it.
+    /// Whether this server has the same address and rank.
     fn is(&self, server: &Server) -> bool {
         *server.destination() == Destination::Tcp(self.address) && server.settings().backup == self.backup
     }

@@ -89,7 +89,7 @@ impl BridgedGeneration {
                     worker.link.place
                 );
                 worker.signal(Signal::KILL);
-                // Said once, as long as it takes.
+                // Logged once per grace period.
                 worker.finished = Some(Instant::now());
             }
         }
