@@ -46,12 +46,12 @@ impl ApplicationHandler {
 impl Handler for ApplicationHandler {
     fn call(&self, request: Request) -> impl Future<Output = Response> + 'static {
         let shared = Arc::clone(self.state.shared());
-        async move { answer(&shared, request).await }
+        async move { respond(&shared, request).await }
     }
 }
 
-async fn answer(shared: &Arc<Shared>, mut request: Request) -> Response {
-    match asked(shared, &mut request).await {
+async fn respond(shared: &Arc<Shared>, mut request: Request) -> Response {
+    match handle(shared, &mut request).await {
         Ok(response) => response,
         Err(failure) => {
             let line = format!("{} {}", request.method, request.target.as_str());
@@ -61,7 +61,7 @@ async fn answer(shared: &Arc<Shared>, mut request: Request) -> Response {
     }
 }
 
-async fn asked(shared: &Arc<Shared>, request: &mut Request) -> Result<Response, RequestError> {
+async fn handle(shared: &Arc<Shared>, request: &mut Request) -> Result<Response, RequestError> {
     let thread = shared.thread()?;
     let interface = shared.settings.program.interface;
     let mut body = mem::take(&mut request.body);
@@ -152,7 +152,7 @@ impl PendingResponse {
         if *taken >= ROOM_STEP
             && let Some(link) = self.exchange.link()
         {
-            link.tell(messages::ROOM, self.ticket, taken.to_string().as_bytes());
+            link.send_message(messages::ROOM, self.ticket, taken.to_string().as_bytes());
             *taken = 0;
         }
     }

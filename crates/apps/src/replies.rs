@@ -142,7 +142,7 @@ fn deliver(
     if let Some(event) = event(reply, descriptor) {
         if is_concurrent && !is_done && matches!(event, Event::Failed(_)) {
             // The worker still sends, but nobody waits.
-            link.tell(messages::CANCEL, reply.ticket, b"");
+            link.send_message(messages::CANCEL, reply.ticket, b"");
         }
         exchange.push(event);
     }

@@ -106,7 +106,7 @@ impl Shared {
 
     /// A worker is ready for requests.
     pub(crate) fn join(&self, link: &Arc<WorkerLink>, lifetime: Option<u64>) {
-        self.threads.tell(link);
+        self.threads.announce(link);
         let concurrency = self.settings.concurrency.get();
         let held = {
             let mut pool = self.pool();
@@ -145,7 +145,7 @@ impl Shared {
             self.send_queued();
         }
         if let Some(ticket) = next_steps.collect {
-            link.tell(messages::COLLECT, ticket, b"");
+            link.send_message(messages::COLLECT, ticket, b"");
         }
         if next_steps.dismiss {
             link.dismiss();
@@ -179,7 +179,7 @@ impl Shared {
         drop(pool);
         for (link, ticket, sent) in given_up {
             sent.exchange.push(Event::Failed(RequestError::TimedOut));
-            link.tell(messages::GIVE_UP, ticket, b"");
+            link.send_message(messages::GIVE_UP, ticket, b"");
         }
         for request in queue_timed_out {
             request.content.exchange.push(Event::Failed(RequestError::QueueTimedOut));

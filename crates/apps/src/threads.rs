@@ -88,7 +88,7 @@ impl Threads {
     }
 
     /// A new worker: notifies all threads, now or at their first request.
-    pub(crate) fn tell(&self, link: &Arc<WorkerLink>) {
+    pub(crate) fn announce(&self, link: &Arc<WorkerLink>) {
         for port in &self.ports {
             let mut port = lock(port);
             match &port.thread {

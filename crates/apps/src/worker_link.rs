@@ -73,7 +73,7 @@ impl WorkerLink {
     }
 
     /// Sends a message about a request.
-    pub(crate) fn tell(&self, kind: u8, ticket: Ticket, content: &[u8]) {
+    pub(crate) fn send_message(&self, kind: u8, ticket: Ticket, content: &[u8]) {
         let mut packet = Vec::with_capacity(messages::TICKET_LENGTH + content.len());
         messages::write_ticket(kind, 0, ticket, &mut packet);
         packet.extend_from_slice(content);

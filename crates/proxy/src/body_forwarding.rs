@@ -11,7 +11,7 @@ use tokio::time::timeout_at;
 
 use crate::{outlier::Outcome, server::Server, thread_local_pool::ThreadLocalPool, warnings::warn_of_server};
 
-/// How feeding ended.
+/// How forwarding ended.
 pub(crate) enum ForwardingEnd {
     Complete,
     /// Nobody wants the rest.
@@ -37,11 +37,11 @@ enum Blame {
 /// Feeds until then at most.
 pub(crate) async fn forward_until(
     until: Option<Instant>,
-    feeding: impl Future<Output = Result<ForwardingEnd, CutOff>>,
+    forwarding: impl Future<Output = Result<ForwardingEnd, CutOff>>,
 ) -> Result<ForwardingEnd, CutOff> {
     match until {
-        None => feeding.await,
-        Some(until) => Box::pin(timeout_at(until.into(), feeding)).await.unwrap_or_else(|_| {
+        None => forwarding.await,
+        Some(until) => Box::pin(timeout_at(until.into(), forwarding)).await.unwrap_or_else(|_| {
             let cause = "the total time limit was exceeded".to_owned();
             Err(CutOff { error: IncomingError::TimedOut, cause, blame: Blame::Anybody })
         }),
@@ -61,7 +61,7 @@ impl CutOff {
     }
 
     /// Fails the body for the client, writes the log line and updates the server's counters.
-    pub(crate) fn tell(self, sender: &Feeder, pool: &ThreadLocalPool, server: &Server, asked: &RequestSummary) {
+    pub(crate) fn report(self, sender: &Feeder, pool: &ThreadLocalPool, server: &Server, asked: &RequestSummary) {
         let upstream = &pool.upstream.settings().name;
         server.counters.cut.add(1);
         if self.blame == Blame::Server {

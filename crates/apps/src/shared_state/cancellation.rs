@@ -38,13 +38,13 @@ impl Shared {
             // It need not be the first of those that wait there.
             Cancelled::SentAhead(link) => self.ask_again(self.take_all_back(&link)),
             Cancelled::InFlight(link) if self.settings.program.interface.is_concurrent() => {
-                link.tell(messages::CANCEL, ticket, content);
+                link.send_message(messages::CANCEL, ticket, content);
             }
             // A worker that sends a long response is notified; requests in its socket are moved behind the
             // notification.
             Cancelled::InFlight(link) if has_begun => {
                 let others = self.take_all_back(&link);
-                link.tell(messages::CANCEL, ticket, b"");
+                link.send_message(messages::CANCEL, ticket, b"");
                 self.ask_again(others);
             }
             Cancelled::InFlight(_) | Cancelled::Unseen | Cancelled::Unknown => {}

@@ -144,8 +144,8 @@ impl WebSocketSession {
     /// Forwards a message of the client. Returns code and reason if it was the last one.
     async fn handle_client_message(&mut self, said: Option<Result<Message, Error>>) -> Option<(u16, String)> {
         match said {
-            Some(Ok(Message::Text(text))) => self.tell(MessageKind::Text, text.as_bytes()),
-            Some(Ok(Message::Binary(bytes))) => self.tell(MessageKind::Binary, &bytes),
+            Some(Ok(Message::Text(text))) => self.forward_message(MessageKind::Text, text.as_bytes()),
+            Some(Ok(Message::Binary(bytes))) => self.forward_message(MessageKind::Binary, &bytes),
             Some(Ok(Message::Close(frame))) => {
                 self.drain().await;
                 return Some(match frame {
@@ -241,17 +241,17 @@ impl WebSocketSession {
         let _ = timeout(CLOSE_TIMEOUT, end).await;
     }
 
-    fn tell(&mut self, kind: MessageKind, content: &[u8]) {
+    fn forward_message(&mut self, kind: MessageKind, content: &[u8]) {
         let Some(link) = self.waiting.exchange.link() else { return };
         self.in_flight += messages::weight(content);
         let mut rest = content;
         while let Some((piece, behind)) =
             rest.split_at_checked(messages::PIECE).filter(|(_, behind)| !behind.is_empty())
         {
-            link.tell(messages::message(kind, false), self.waiting.ticket, piece);
+            link.send_message(messages::message(kind, false), self.waiting.ticket, piece);
             rest = behind;
         }
-        link.tell(messages::message(kind, true), self.waiting.ticket, rest);
+        link.send_message(messages::message(kind, true), self.waiting.ticket, rest);
     }
 }
 

@@ -66,12 +66,12 @@ async fn check_forever(
             server.outlier.shorten();
             server.note_up(clock.now());
         }
-        tell(change, &upstream, &server, &settings);
+        log_change(change, &upstream, &server, &settings);
         sleep_until(next).await;
     }
 }
 
-fn tell(change: Option<Change>, upstream: &Upstream, server: &Server, settings: &CheckSettings) {
+fn log_change(change: Option<Change>, upstream: &Upstream, server: &Server, settings: &CheckSettings) {
     let (upstream, name) = (&upstream.settings().name, server.name());
     match change {
         None => {}

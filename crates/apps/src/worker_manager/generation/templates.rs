@@ -135,7 +135,7 @@ impl BridgedGeneration {
             Ok(template) => {
                 tracing::info!("{name} {}: reforking the workers from this one", worker.link.place);
                 self.templates.successor = Some(template);
-                worker.link.tell(REFORK, 0, b"");
+                worker.link.send_message(REFORK, 0, b"");
             }
             Err(error) => tracing::error!("{name}: cannot refork workers: {error}"),
         }
