@@ -48,7 +48,7 @@ pub(crate) async fn query_servers(question: &Question, configuration: &Configura
 /// A number that nobody can guess.
 fn random_id() -> Result<u16, LookupError> {
     let mut bytes = [0; 2];
-    // The system's generator seeds this one. It fails where there is none.
+    // Seeded by the system's generator. It fails without one.
     aws_lc_rs::rand::fill(&mut bytes).map_err(|_| LookupError::NoResponse)?;
     Ok(u16::from_ne_bytes(bytes))
 }

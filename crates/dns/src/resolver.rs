@@ -52,7 +52,7 @@ pub struct Answer<T> {
     pub ttl: Duration,
 }
 
-/// A place where a service is.
+/// A host of a service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Service {
     /// Hosts with the lowest number are tried first.
@@ -114,7 +114,7 @@ impl Resolver {
         Ok(found)
     }
 
-    /// Where a service is.
+    /// The hosts of a service.
     ///
     /// # Errors
     ///
@@ -126,7 +126,7 @@ impl Resolver {
         if found.items.is_empty() { Err(LookupError::NoRecords) } else { Ok(found) }
     }
 
-    /// The records of the first of the names that there is; never none.
+    /// The records of the first name that has any; never empty.
     async fn records(&self, name: &str, kind: RecordType) -> Result<Vec<Record>, LookupError> {
         let text = fs::read_to_string(&self.settings.configuration).unwrap_or_default();
         let mut configuration = Configuration::parse(&text, interface_number);
@@ -140,8 +140,8 @@ impl Resolver {
                 Ok(Reply::Records(records)) if !records.is_empty() => return Ok(records),
                 Ok(Reply::Records(_)) if failure == LookupError::NoSuchName => failure = LookupError::NoRecords,
                 Ok(_) => {}
-                // As in glibc: where the servers of one domain are broken, another may have the name. Where none has, it may still
-                // be there.
+                // As in glibc: if the servers of one domain fail, another domain may have the name. If none has it, the
+                // name may still exist.
                 Err(error @ LookupError::ServerError(SERVER_FAILURE)) => failure = error,
                 Err(error) => return Err(error),
             }
@@ -150,7 +150,7 @@ impl Resolver {
     }
 }
 
-/// Those to which there is a way from here: a machine without IPv6 need not try it. All of them where there is a way to none.
+/// The addresses with a route: a machine without IPv6 need not try it. All of them if there is a route to none.
 fn reachable(addresses: Vec<IpAddr>) -> Vec<IpAddr> {
     let has_way = |address: &IpAddr| {
         let any: IpAddr = if address.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };

@@ -9,7 +9,7 @@ use std::{
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
-/// Peers that are trusted: addresses that begin with the same bits, or those that come over a unix socket.
+/// A trusted network: addresses with a common prefix, or all peers at unix sockets.
 ///
 /// ```
 /// use serow_gateway::Network;
@@ -55,7 +55,7 @@ impl FromStr for Network {
         }
         let (address, bits) = text.split_once('/').map_or((text, None), |(address, bits)| (address, Some(bits)));
         let address: IpAddr = address.parse().map_err(|_| NetworkError::Address)?;
-        // Written as IPv6, an IPv4 address never comes.
+        // Peers never have an IPv4 address written as IPv6.
         if address.to_canonical() != address {
             return Err(NetworkError::MappedAddress);
         }

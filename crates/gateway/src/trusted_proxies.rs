@@ -98,7 +98,7 @@ impl FromIterator<Network> for TrustedProxies {
     }
 }
 
-/// An address as it stands in X-Forwarded-For; some proxies write its port or brackets too.
+/// An address in X-Forwarded-For; some proxies add its port or brackets.
 fn address(text: &[u8]) -> Option<IpAddr> {
     let text = str::from_utf8(text).ok()?;
     let bracketed = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));

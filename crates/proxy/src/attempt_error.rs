@@ -1,11 +1,11 @@
-//! Why an attempt came to nothing: at which step, and whose fault it was.
+//! Why an attempt failed: the step, and whose fault it was.
 
 use std::{fmt, rc::Rc, time::Duration};
 
 use serow_client::{Broken, DialError};
 use serow_message::{BoxError, StatusCode};
 
-/// Why an attempt came to nothing.
+/// Why an attempt failed.
 #[derive(Debug)]
 pub(crate) struct AttemptError {
     /// How far it was.
@@ -30,8 +30,7 @@ pub(crate) enum Step {
 pub(crate) enum Processed {
     /// It never saw the request, or refused it unprocessed.
     Never,
-    /// A connection that had been used before was closed without a word: most likely the server closed it before the
-    /// request came.
+    /// A reused connection was closed without a response: most likely the server closed it before the request arrived.
     Unlikely,
     /// Unknown.
     Maybe,
@@ -48,7 +47,7 @@ pub(crate) enum Cause {
     Busy(Duration),
     /// The response did not begin in time.
     TimedOut(Duration),
-    /// The server refused the stream, or cut it off (RFC 9113 §8.7).
+    /// The server refused or reset the stream (RFC 9113 §8.7).
     Reset(String),
     /// The client's body cannot be had: the client's fault.
     Body(BoxError),

@@ -1,4 +1,4 @@
-//! How the bodies of responses are handed over to clients, whichever version of HTTP they come in.
+//! Forwarding of response bodies to clients, for both versions of HTTP.
 
 use std::{
     fmt::Display,
@@ -49,7 +49,7 @@ pub(crate) async fn forward_until(
 }
 
 impl CutOff {
-    /// The rest cannot come.
+    /// The connection was lost before the end of the body.
     pub(crate) fn lost(cause: &impl Display) -> Self {
         Self { error: IncomingError::Disconnected, cause: cause.to_string(), blame: Blame::Server }
     }

@@ -59,7 +59,7 @@ impl Upstream {
     ///
     /// # Errors
     ///
-    /// It is there already; or it wants TLS, which is set only where a server wanted it from the beginning.
+    /// It exists already; or it needs TLS, which is configured only if a server needed it from the start.
     pub fn add_server(&self, settings: ServerSettings) -> Result<(), ControlError> {
         let name = settings.address.to_string();
         if self.find(&name).is_ok() || self.named().iter().any(|named| named.address == settings.address) {
@@ -137,7 +137,7 @@ impl Upstream {
     }
 }
 
-/// Whether an address is written so, in whichever of its forms.
+/// Whether a text is one of the forms of an address.
 fn is_called(address: &ServerAddress, text: &str) -> bool {
     text.parse::<ServerAddress>().is_ok_and(|parsed| parsed == *address)
 }

@@ -14,7 +14,7 @@ use crate::{
 /// The current state of an upstream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UpstreamReport {
-    /// How it is called.
+    /// Its name.
     pub name: String,
     /// Counts the changes of its servers, beginning with 1: Tengine's `generation`.
     pub generation: u64,
@@ -57,7 +57,7 @@ pub struct ServerReport {
     pub unsolicited: u64,
     /// Connections that were opened.
     pub connections: u64,
-    /// How long responses take to begin, on average; zero where nothing is known.
+    /// The average time until a response begins; zero if it is unknown.
     pub latency: Duration,
     /// The result of its health checks, if there are any.
     pub check: Option<CheckReport>,

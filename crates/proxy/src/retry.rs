@@ -33,7 +33,7 @@ pub(crate) enum Fault {
     TimedOut,
     /// The connection was lost before the response, or the response was invalid.
     ConnectionLost,
-    /// A response came, with this status.
+    /// A response with this status.
     Status(StatusCode),
     /// The client's; another server would do no better.
     Request,
@@ -42,16 +42,16 @@ pub(crate) enum Fault {
 /// How much of a request's body can be sent another time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum UnsentBody {
-    /// All of it, if there is any.
+    /// All of it, if there is a body.
     Whole,
-    /// Something was read of it, and is not kept.
+    /// Part of it was read and is not kept.
     Partial,
 }
 
 /// How to go on after such an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Decision {
-    /// Another attempt, where possible at another server. It counts: for the tries and for the budget.
+    /// Retry, if possible at another server. It counts for the tries and for the budget.
     RetryElsewhere,
     /// The same once more, over a connection of its own: that of before had been closed while it was idle. It counts for nothing,
     /// since no server is worse for it.
