@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use serow_dns::message::{RecordData, RecordType, Question, Reply};
+use serow_dns::message::{Question, RecordData, RecordType, Reply};
 
 fuzz_target!(|input: (u8, u16, &[u8])| {
     let (kind, flags, behind) = input;

@@ -22,7 +22,7 @@ pub struct Application {
     state: Arc<State>,
 }
 
-/// An application by the interface that it was said to have, and by the one that it was found to have.
+/// An application by its configured interface, and by the detected one.
 #[derive(Debug)]
 pub(crate) struct State {
     said: Arc<Shared>,
@@ -40,16 +40,16 @@ impl State {
 /// The workers of an application, until this is dropped.
 #[derive(Debug)]
 pub struct Workers {
-    keeper: WorkerManagerHandle,
+    manager: WorkerManagerHandle,
     thread: Option<JoinHandle<()>>,
     /// In development.
-    watching: Option<FileWatcher>,
+    file_watcher: Option<FileWatcher>,
 }
 
-/// Loads an application anew, wherever it runs.
+/// Reloads an application.
 #[derive(Clone, Debug)]
 pub struct Reloader {
-    keeper: WorkerManagerHandle,
+    manager: WorkerManagerHandle,
 }
 
 impl Application {
@@ -68,25 +68,25 @@ impl Application {
     ///
     /// # Errors
     ///
-    /// Why it cannot be loaded, in its own words where it has some.
+    /// Why it cannot be loaded, with the error of the application if there is one.
     pub fn run(&self) -> Result<Workers, String> {
         let start = || worker_manager::start::<BridgedGeneration>(Arc::clone(self.shared()));
-        let (keeper, thread) = start().or_else(|why| match self.shared().settings.for_asgi(&why) {
+        let (manager, thread) = start().or_else(|why| match self.shared().settings.for_asgi(&why) {
             Some(settings) => {
                 self.state.found.get_or_init(|| Arc::new(Shared::new(settings, self.state.threads)));
                 start()
             }
             None => Err(why),
         })?;
-        let mut workers = Workers::new(keeper, thread);
+        let mut workers = Workers::new(manager, thread);
         let settings = self.settings();
         if settings.development {
-            workers.watching = Some(FileWatcher::start(&settings.run, workers.reloader())?);
+            workers.file_watcher = Some(FileWatcher::start(&settings.run, workers.reloader())?);
         }
         Ok(workers)
     }
 
-    /// What answers requests.
+    /// The handler for requests to this application.
     #[must_use]
     pub fn handler(&self) -> ApplicationHandler {
         ApplicationHandler::new(Arc::clone(&self.state))
@@ -98,7 +98,7 @@ impl Application {
         self.shared().stop();
     }
 
-    /// What it is.
+    /// Its settings.
     #[must_use]
     pub fn settings(&self) -> &ApplicationSettings {
         &self.shared().settings
@@ -118,40 +118,41 @@ impl Application {
 }
 
 impl Workers {
-    /// The workers of this keeper, who has this thread.
-    pub(crate) fn new(keeper: WorkerManagerHandle, thread: JoinHandle<()>) -> Self {
-        Self { keeper, thread: Some(thread), watching: None }
+    /// The workers of this worker manager, which runs in this thread.
+    pub(crate) fn new(manager: WorkerManagerHandle, thread: JoinHandle<()>) -> Self {
+        Self { manager, thread: Some(thread), file_watcher: None }
     }
 
-    /// What loads the application anew.
+    /// The handle that reloads the application.
     #[must_use]
     pub fn reloader(&self) -> Reloader {
-        Reloader { keeper: self.keeper.clone() }
+        Reloader { manager: self.manager.clone() }
     }
 }
 
 impl Reloader {
-    /// Loads the application anew. New workers take over when all of them are ready; where they cannot be, the old ones stay.
+    /// Reloads the application. New workers take over when all of them are ready; if the application cannot be loaded,
+    /// the old ones stay.
     ///
     /// # Errors
     ///
-    /// Why it cannot be loaded, in its own words where it has some.
+    /// Why it cannot be loaded, with the error of the application if there is one.
     pub async fn reload(&self) -> Result<(), String> {
-        self.keeper.reload().await.unwrap_or_else(|_| Err(ENDED.to_owned()))
+        self.manager.reload().await.unwrap_or_else(|_| Err(ENDED.to_owned()))
     }
 
     /// The same, for a thread without a runtime.
     pub(crate) fn reload_now(&self) -> Result<(), String> {
-        self.keeper.reload().blocking_recv().unwrap_or_else(|_| Err(ENDED.to_owned()))
+        self.manager.reload().blocking_recv().unwrap_or_else(|_| Err(ENDED.to_owned()))
     }
 }
 
 impl Drop for Workers {
     fn drop(&mut self) {
-        drop(self.watching.take());
-        self.keeper.stop(LAST_GRACE);
+        drop(self.file_watcher.take());
+        self.manager.stop(LAST_GRACE);
         if let Some(thread) = self.thread.take() {
-            // What it panicked with is in the log.
+            // A panic of the thread is in the log.
             let _ = thread.join();
         }
     }

@@ -1,5 +1,5 @@
-//! Bodies that an application has put into chunks itself (RFC 9112 §7.1), since it says so in Transfer-Encoding. How a body is
-//! sent is the server's business: it may well be HTTP/2.
+//! Bodies that an application has chunked itself (RFC 9112 §7.1), as its Transfer-Encoding shows. The server decides
+//! how a body is sent: it may well be HTTP/2.
 
 use std::{
     pin::Pin,
@@ -60,7 +60,7 @@ impl Place {
         Ok(data.into())
     }
 
-    /// Where it is behind this byte, which is no data.
+    /// The state after this byte, which is not data.
     fn step(self, byte: u8) -> Option<Self> {
         match (self, byte) {
             (Self::Size(Some(size)) | Self::Line(size), b'\n') => {
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn chunks_are_taken_apart_wherever_pieces_end() {
+    fn chunked_bodies_are_decoded_at_every_split() {
         let chunked = b"3\r\nabc\r\n00a;x=y\r\n0123456789\r\n1 \r\n\n\r\n0\r\nX: y\r\n\r\n";
         for length in 1..=chunked.len() {
             let mut place = Place::START;
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_in_chunks_is_refused() {
+    fn malformed_chunked_bodies_are_refused() {
         for wrong in ["Hello", "\r\n", "3\r\nabcd", "-1\r\n", "11111111111111111\r\n"] {
             let mut place = Place::START;
             assert!(place.take(wrong.as_bytes()).is_err(), "{wrong}");

@@ -1,13 +1,13 @@
-//! Any program that serves HTTP as an application: copies of it are started, and requests are handed to them.
+//! Any program that serves HTTP as an application: starts copies of it and forwards requests to them.
 //!
 //! | what | file |
 //! | --- | --- |
-//! | what can be set | `command/settings.rs` |
-//! | where a copy is reached, and how it is told: a port, a unix socket, a socket it inherits | `command/entrance.rs` |
-//! | one copy: its process, its output, whether it answers yet | `command/copy.rs` |
-//! | the copies of one loading: started, watched, replaced | `command/generation.rs`, `keeper.rs` |
+//! | settings | `command/settings.rs` |
+//! | the socket of a copy: a port, a unix socket, an inherited socket | `command/program_socket.rs` |
+//! | one copy: its process, its output, its readiness | `command/program_copy.rs` |
+//! | the copies of one generation: started, watched, replaced | `command/generation.rs`, `worker_manager.rs` |
 //!
-//! The way of a request is that of the proxy, whose servers the copies are.
+//! Requests are forwarded by the proxy, whose servers the copies are.
 
 mod generation;
 mod program_copy;
@@ -25,13 +25,13 @@ use self::generation::CommandGeneration;
 pub use self::settings::{Binding, CommandSettings};
 use crate::{application::Workers, worker_manager};
 
-/// Any program as an application. There is nobody to answer until it [runs](Self::run).
+/// Any program as an application. Requests fail until it [runs](Self::run).
 #[derive(Clone, Debug)]
 pub struct CommandApplication {
     shared: Arc<Shared>,
 }
 
-/// What is known of the application wherever it is asked.
+/// The state that all threads share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     settings: CommandSettings,
@@ -50,7 +50,7 @@ impl CommandApplication {
             queue: settings.run.queue,
             // Another copy comes soon.
             waits_for_servers: true,
-            // A copy that lives is asked: it is its process that tells of its health.
+            // Copies are not ejected: a copy is healthy as long as its process runs.
             passive: PassiveSettings { failures: 0, ..PassiveSettings::default() },
             crashes: Some(CrashSettings { min_servers: least_copies(&settings) }),
             ..UpstreamSettings::new(settings.run.name.clone(), Vec::new())
@@ -64,11 +64,11 @@ impl CommandApplication {
     ///
     /// Why they cannot, with the last lines that they wrote.
     pub fn run(&self) -> Result<Workers, String> {
-        let (keeper, thread) = worker_manager::start::<CommandGeneration>(Arc::clone(&self.shared))?;
-        Ok(Workers::new(keeper, thread))
+        let (manager, thread) = worker_manager::start::<CommandGeneration>(Arc::clone(&self.shared))?;
+        Ok(Workers::new(manager, thread))
     }
 
-    /// What answers requests; bodies of requests are taken whole before a copy is asked.
+    /// The handler for requests to this program; request bodies are buffered first.
     #[must_use]
     pub fn handler(&self) -> Proxy {
         let run = &self.shared.settings.run;
@@ -87,7 +87,7 @@ impl CommandApplication {
         &self.shared.upstream
     }
 
-    /// What it is.
+    /// Its settings.
     #[must_use]
     pub fn settings(&self) -> &CommandSettings {
         &self.shared.settings
@@ -104,6 +104,6 @@ fn least_copies(settings: &CommandSettings) -> Option<usize> {
     }
 }
 
-/// How long connections to copies are kept: Node closes those that were idle for 5 s, the shortest time of all usual servers,
-/// and who closes first is not surprised.
+/// How long connections to copies are kept: Node closes them after 5 s, the shortest time of all common servers, and
+/// the proxy should close first.
 const IDLE_TIME: Duration = Duration::from_secs(4);

@@ -1,10 +1,11 @@
 //! Requests as applications see them, laid out for the language that unpacks them.
 //!
-//! What all interfaces inherit from CGI (RFC 3875) is found out here, once; how it is written is a module for each language.
+//! This module determines the values that all interfaces inherit from CGI (RFC 3875); each language has a module that
+//! encodes them.
 //!
-//! Fields with an underscore in their names are left out: `X_User` and `X-User` would be the same variable, and one of them may
-//! be what a server in front vouches for. `Proxy` is left out, since libraries take HTTP_PROXY for a setting of their own. What
-//! somebody who is not trusted says of who the client is (X-Forwarded-For and its like) is left out as well.
+//! Fields with an underscore in their names are dropped: `X_User` and `X-User` would be the same variable, and a
+//! trusted proxy may vouch for one of them. `Proxy` is dropped, since libraries take HTTP_PROXY for a setting of their
+//! own. Fields in which untrusted peers describe the client (X-Forwarded-For and the like) are dropped as well.
 
 mod asgi;
 mod client;
@@ -70,10 +71,10 @@ pub(crate) fn encode_request(
     packet
 }
 
-/// What stands before a request with a body: how long the request is without it.
+/// The digits before a request with a body: the length of the request without it.
 const LENGTH_DIGITS: usize = 8;
 
-/// What applications are told besides the header.
+/// The values for applications besides the header fields.
 #[derive(Debug)]
 pub(crate) struct Facts<'a> {
     pub(crate) method: &'a str,
@@ -203,7 +204,7 @@ fn host_and_port(host: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// A path with its encoding undone once (RFC 3986 §2.1), as CGI's PATH_INFO has it. What is no encoding stays as it is.
+/// A path percent-decoded once (RFC 3986 §2.1), as CGI's PATH_INFO has it. Invalid encodings stay as they are.
 fn decoded(path: &str) -> Cow<'_, [u8]> {
     let mut rest = path.as_bytes();
     let Some(first) = rest.iter().position(|byte| *byte == b'%') else { return Cow::Borrowed(rest) };

@@ -1,4 +1,4 @@
-//! What a worker says of one request, on its way to whoever waits for it.
+//! The messages of a worker about one request, on their way to the task that waits for the response.
 
 use std::{
     collections::VecDeque,
@@ -12,12 +12,12 @@ use serow_message::{Body, Headers, StatusCode};
 
 use crate::{hijack::Hijack, messages::MessageKind, request_error::RequestError, worker_link::WorkerLink};
 
-/// One request and what has come of its response. Workers' replies are put in by the thread that receives them; failures by
-/// whoever notices.
+/// One request and the received part of its response. The thread that receives a worker's replies adds them; errors
+/// come from any thread.
 #[derive(Debug, Default)]
 pub(crate) struct Exchange {
     state: Mutex<State>,
-    /// The worker whose response has begun, where it waits to be told how much its client has taken.
+    /// The worker of a response in progress, if it waits for window updates.
     link: OnceLock<Arc<WorkerLink>>,
 }
 
@@ -26,26 +26,26 @@ struct State {
     events: Events,
     /// Bytes of pieces among them.
     waiting: usize,
-    /// Whether a response has begun, so that the request cannot be asked again.
+    /// Whether a response has begun, so that the request cannot be retried.
     has_begun: bool,
-    /// Nobody waits any more, or all has been said.
+    /// The response is complete, or nobody waits for it.
     is_settled: bool,
     is_abandoned: bool,
     /// Bytes that the application has room for.
     room: usize,
     reader: Option<Waker>,
-    /// Whoever waits for room, on either side.
+    /// The task that waits for room, on either side.
     feeder: Option<Waker>,
 }
 
-/// What has happened and is not told yet. Mostly it is one thing, which needs no memory of its own.
+/// Events that were not delivered yet. Usually there is one, which needs no allocation.
 #[derive(Debug, Default)]
 struct Events {
     first: Option<Event>,
     others: VecDeque<Event>,
 }
 
-/// What happened.
+/// An event of a request.
 #[derive(Debug)]
 pub(crate) enum Event {
     InformationalSender(StatusCode, Headers),
@@ -105,7 +105,7 @@ impl Exchange {
         Poll::Pending
     }
 
-    /// What happens next.
+    /// The next event.
     pub(crate) fn poll_next(&self, context: &mut Context<'_>) -> Poll<Event> {
         let mut state = self.lock();
         let Some(event) = state.events.pop() else {
@@ -121,7 +121,7 @@ impl Exchange {
         Poll::Ready(event)
     }
 
-    /// Nobody waits any more: what comes is forgotten.
+    /// Nobody waits for the response any more: further events are dropped.
     pub(crate) fn abandon(&self) {
         let mut state = self.lock();
         (state.is_settled, state.is_abandoned) = (true, true);
@@ -151,17 +151,17 @@ impl Exchange {
         Poll::Pending
     }
 
-    /// This worker waits to be told how much the client has taken.
+    /// This worker waits for window updates.
     pub(crate) fn belongs_to(&self, link: &Arc<WorkerLink>) {
         self.link.get_or_init(|| Arc::clone(link));
     }
 
-    /// The worker that waits to be told how much the client has taken.
+    /// The worker that waits for window updates.
     pub(crate) fn link(&self) -> Option<&Arc<WorkerLink>> {
         self.link.get()
     }
 
-    /// Whether all has been said, or nobody listens.
+    /// Whether the response is complete, or nobody waits for it.
     pub(crate) fn is_settled(&self) -> bool {
         self.lock().is_settled
     }
@@ -191,7 +191,7 @@ impl Events {
 }
 
 impl Event {
-    /// Whether the worker says no more.
+    /// Whether this is the worker's last event.
     pub(crate) fn is_last(&self) -> bool {
         matches!(self, Self::End(_) | Self::Failed(_) | Self::Hijack(_) | Self::Head { is_whole: true, .. })
     }

@@ -1,4 +1,4 @@
-//! In development, the application is loaded anew when a file of its folder has changed.
+//! In development, reloads the application when a file in its folder changes.
 
 use std::{
     collections::BTreeMap,
@@ -14,7 +14,7 @@ use crate::{application::Reloader, settings::RunSettings};
 /// Looks at the files of an application until this is dropped.
 #[derive(Debug)]
 pub(crate) struct FileWatcher {
-    /// What ends it when it is dropped.
+    /// Dropping it stops the thread.
     end: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -43,7 +43,7 @@ impl Drop for FileWatcher {
     fn drop(&mut self) {
         drop(self.end.take());
         if let Some(thread) = self.thread.take() {
-            // What it panicked with is in the log.
+            // A panic of the thread is in the log.
             let _ = thread.join();
         }
     }
@@ -96,17 +96,17 @@ fn found(folder: &Path) -> BTreeMap<PathBuf, SystemTime> {
     files
 }
 
-/// Folders of what others wrote, or what the application writes itself.
+/// Folders of third-party code, and of files that the application writes itself.
 const PASSED_OVER: [&str; 10] =
     ["node_modules", "vendor", "local", "venv", "__pycache__", "tmp", "log", "logs", "target", "coverage"];
 
-/// What is loaded once: code, templates, settings.
+/// Files that are loaded once: code, templates, settings.
 const CODE: [&str; 32] = [
     "rb", "ru", "rake", "erb", "haml", "slim", "pl", "pm", "psgi", "t", "ep", "tt", "tx", "py", "html", "jinja",
     "jinja2", "j2", "txt", "js", "mjs", "cjs", "ts", "go", "yml", "yaml", "json", "toml", "ini", "conf", "env", "sql",
 ];
 
-/// How often is looked: before somebody has changed from the editor to the browser.
+/// The interval: shorter than switching from the editor to the browser.
 const LOOK: Duration = Duration::from_millis(500);
 
 /// So many files are looked at; that takes some 10 ms.
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_changes_comes_and_goes_is_noticed() {
+    fn changed_added_and_removed_files_are_detected() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         for name in ["lib", "node_modules", ".git"] {

@@ -1,4 +1,4 @@
-//! The handler: a request becomes a packet, and what a worker says of it a response.
+//! The handler: encodes a request as a packet, and turns the messages of a worker into the response.
 
 use std::{
     future::poll_fn,
@@ -31,7 +31,7 @@ use crate::{
     websocket::{self, Handshake},
 };
 
-/// Answers requests with what an application answers; see [`Application`](crate::Application).
+/// Passes requests to an application; see [`Application`](crate::Application).
 #[derive(Clone, Debug)]
 pub struct ApplicationHandler {
     state: Arc<State>,
@@ -46,12 +46,12 @@ impl ApplicationHandler {
 impl Handler for ApplicationHandler {
     fn call(&self, request: Request) -> impl Future<Output = Response> + 'static {
         let shared = Arc::clone(self.state.shared());
-        async move { answer(&shared, request).await }
+        async move { respond(&shared, request).await }
     }
 }
 
-async fn answer(shared: &Arc<Shared>, mut request: Request) -> Response {
-    match asked(shared, &mut request).await {
+async fn respond(shared: &Arc<Shared>, mut request: Request) -> Response {
+    match handle(shared, &mut request).await {
         Ok(response) => response,
         Err(failure) => {
             let line = format!("{} {}", request.method, request.target.as_str());
@@ -61,7 +61,7 @@ async fn answer(shared: &Arc<Shared>, mut request: Request) -> Response {
     }
 }
 
-async fn asked(shared: &Arc<Shared>, request: &mut Request) -> Result<Response, RequestError> {
+async fn handle(shared: &Arc<Shared>, request: &mut Request) -> Result<Response, RequestError> {
     let thread = shared.thread()?;
     let interface = shared.settings.program.interface;
     let mut body = mem::take(&mut request.body);
@@ -122,18 +122,18 @@ async fn asked(shared: &Arc<Shared>, request: &mut Request) -> Result<Response, 
     }
 }
 
-/// Whether a body that is there as a whole has the length that the application says. HEAD's is that of GET (RFC 9110 §8.6).
+/// Whether a complete body has the length that the application announced. HEAD announces that of GET (RFC 9110 §8.6).
 fn keeps_length(method: &Method, status: StatusCode, headers: &Headers, body: &Body) -> bool {
     let is_none = *method == Method::HEAD || !content::is_possible(status);
     is_none || announced(headers).is_none_or(|length| body.length() == Some(length))
 }
 
-/// Somebody who waits for a response. When this is dropped, nobody does.
+/// A pending response. Dropping it cancels the request.
 pub(crate) struct PendingResponse {
     shared: Arc<Shared>,
     pub(crate) ticket: Ticket,
     pub(crate) exchange: Arc<Exchange>,
-    /// What hands the body over.
+    /// The task that forwards the request body.
     uploading: Option<AbortHandle>,
     is_over: bool,
 }
@@ -147,24 +147,24 @@ impl PendingResponse {
 }
 
 impl PendingResponse {
-    /// The client has taken so many bytes; the worker is told when it is worth it.
+    /// The client has read so many bytes; sends the worker a window update when it is worth it.
     pub(crate) fn give_room(&self, taken: &mut usize) {
         if *taken >= ROOM_STEP
             && let Some(link) = self.exchange.link()
         {
-            link.tell(messages::ROOM, self.ticket, taken.to_string().as_bytes());
+            link.send_message(messages::ROOM, self.ticket, taken.to_string().as_bytes());
             *taken = 0;
         }
     }
 
-    /// Waits no more, and tells the worker code and reason of a WebSocket's end.
+    /// Cancels the request; a WebSocket's worker gets the close code and reason.
     pub(crate) fn leave(&mut self, content: &[u8]) {
         if !mem::replace(&mut self.is_over, true) {
-            self.shared.forget(self.ticket, &self.exchange, content);
+            self.shared.cancel(self.ticket, &self.exchange, content);
         }
     }
 
-    /// Where it is told that the server stops.
+    /// Notifies when the server stops.
     pub(crate) fn stopping(&self) -> watch::Receiver<bool> {
         self.shared.stopping()
     }
@@ -193,7 +193,7 @@ impl Drop for PendingResponse {
 struct Pieces {
     first: Body,
     waiting: PendingResponse,
-    /// Bytes that are still to come, where the application said how many.
+    /// The remaining bytes, if the application announced a length.
     announced: Option<u64>,
     /// Bytes that the client has taken and the worker does not know of.
     taken: usize,
@@ -258,6 +258,6 @@ impl http_body::Body for Pieces {
     }
 }
 
-/// Bytes that a client takes before the worker is told: a packet for each piece would be many, and with four to a window the
-/// worker need not wait.
+/// Bytes between window updates: one for each piece would be many packets, and with four per window the worker need not
+/// wait.
 const ROOM_STEP: usize = 64 * 1024;

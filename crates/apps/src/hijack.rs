@@ -28,17 +28,17 @@ use tokio::{
 
 use crate::request_error::RequestError;
 
-/// A socket to which an application writes its response, or what is behind its head.
+/// A socket to which an application writes its response, or the part after the head.
 #[derive(Debug)]
 pub(crate) struct Hijack {
     pub(crate) socket: OwnedFd,
-    /// What the application has said already; otherwise it writes all of the response, as of HTTP/1.1.
+    /// The head, if the application has sent it; otherwise it writes a complete HTTP/1.1 response.
     pub(crate) head: Option<(StatusCode, Headers)>,
 }
 
 impl Hijack {
     /// The response to this request. Its head must come within this time.
-    pub(crate) async fn respond(self, request: &mut Request, patience: Duration) -> Result<Response, RequestError> {
+    pub(crate) async fn respond(self, request: &mut Request, limit: Duration) -> Result<Response, RequestError> {
         let nonblocking = rustix::io::ioctl_fionbio(&self.socket, true).map_err(std::io::Error::from);
         let socket = nonblocking.and_then(|()| Socket::new(self.socket)).map_err(RequestError::Storage)?;
         if self.head.as_ref().is_some_and(|(status, _)| *status != StatusCode::SWITCHING_PROTOCOLS) {
@@ -47,14 +47,16 @@ impl Hijack {
         }
         let wire = Wire::new(socket);
         match self.head {
-            Some((status, headers)) => go_on(status, headers, Tunnel::new(wire, BytesMut::new()), request.upgrade()),
-            None => timeout(patience, written(wire, request)).await.unwrap_or(Err(RequestError::WorkerTimedOut)),
+            Some((status, headers)) => {
+                continue_response(status, headers, Tunnel::new(wire, BytesMut::new()), request.upgrade())
+            }
+            None => timeout(limit, read_response(wire, request)).await.unwrap_or(Err(RequestError::WorkerTimedOut)),
         }
     }
 }
 
-/// Behind a head comes what the application writes until it closes the socket, or another protocol.
-fn go_on(
+/// After the head, the application writes the body until it closes the socket, or another protocol.
+fn continue_response(
     status: StatusCode,
     headers: Headers,
     socket: Tunnel,
@@ -62,10 +64,10 @@ fn go_on(
 ) -> Result<Response, RequestError> {
     let mut response = Response { status, headers, ..Response::default() };
     if status == StatusCode::SWITCHING_PROTOCOLS {
-        join(upgrade.ok_or(UNASKED)?, socket);
+        join(upgrade.ok_or(UNREQUESTED_UPGRADE)?, socket);
     } else {
         let announced = response.headers.get_str(KnownHeader::ContentLength).and_then(|length| length.parse().ok());
-        response.body = Body::stream(Written { socket, announced, room: vec![0; PIECE].into_boxed_slice() });
+        response.body = Body::stream(HijackedBody { socket, announced, room: vec![0; PIECE].into_boxed_slice() });
     }
     Ok(response)
 }
@@ -82,9 +84,9 @@ fn join(client: OnUpgrade, mut socket: impl UpgradedIo + 'static) {
 }
 
 /// Reads a response that is written as HTTP/1.1.
-async fn written(wire: Wire, request: &mut Request) -> Result<Response, RequestError> {
+async fn read_response(wire: Wire, request: &mut Request) -> Result<Response, RequestError> {
     let mut connection = Http1::new(wire, std::rc::Rc::default(), Limits::default());
-    // The machine has to know what was asked; nothing of this is sent.
+    // The state machine needs the request; nothing of it is sent.
     let (method, target) = (request.method.clone(), request.target.clone());
     let mut asked = Headers::new();
     if let Some(protocol) = request.headers.get(KnownHeader::Upgrade) {
@@ -92,7 +94,7 @@ async fn written(wire: Wire, request: &mut Request) -> Result<Response, RequestE
         let _ = asked.append(KnownHeader::Upgrade, protocol);
     }
     let head = RequestHead { method, target, version: Version::HTTP_11, headers: asked };
-    connection.send_head(&head, BodyLength::Known(0)).map_err(|_| BROKEN)?;
+    connection.send_head(&head, BodyLength::Known(0)).map_err(|_| INVALID_RESPONSE)?;
     let ReceivedResponse { head, framing } = loop {
         match poll_fn(|context| connection.poll_receive(context)).await {
             Ok(Event::Head(response)) if response.is_informational() => {
@@ -100,12 +102,12 @@ async fn written(wire: Wire, request: &mut Request) -> Result<Response, RequestE
             }
             Ok(Event::Head(response)) => break response,
             Ok(Event::Data(_) | Event::End(_)) => {}
-            Err(_) => return Err(BROKEN),
+            Err(_) => return Err(INVALID_RESPONSE),
         }
     };
     let mut response = Response { status: head.status, headers: head.headers, ..Response::default() };
     if connection.next() == Next::Tunnel {
-        join(request.upgrade().ok_or(UNASKED)?, connection.into_tunnel());
+        join(request.upgrade().ok_or(UNREQUESTED_UPGRADE)?, connection.into_tunnel());
         return Ok(response);
     }
     let keeps_length = request.method == Method::HEAD && content::is_possible(response.status);
@@ -114,19 +116,19 @@ async fn written(wire: Wire, request: &mut Request) -> Result<Response, RequestE
         Some(KnownHeader::ContentLength) => keeps_length,
         known => !named.covers(name, known),
     });
-    let (feeder, incoming) = Incoming::channel(framing.length());
+    let (sender, incoming) = Incoming::channel(framing.length());
     response.body = incoming.into();
-    spawn_local(feed(connection, feeder));
+    spawn_local(forward_body(connection, sender));
     Ok(response)
 }
 
-/// Hands a body over as it is asked for.
-async fn feed(mut connection: Http1, feeder: BodySender) {
+/// Forwards a body as the client reads it.
+async fn forward_body(mut connection: Http1, sender: BodySender) {
     loop {
-        if poll_fn(|context| feeder.poll_wanted(context)).await == Wanted::Nothing {
+        if poll_fn(|context| sender.poll_wanted(context)).await == Wanted::Nothing {
             return;
         }
-        let event = poll_fn(|context| match feeder.poll_abandoned(context) {
+        let event = poll_fn(|context| match sender.poll_abandoned(context) {
             Poll::Ready(()) => Poll::Ready(None),
             Poll::Pending => connection.poll_receive(context).map(Some),
         });
@@ -134,16 +136,16 @@ async fn feed(mut connection: Http1, feeder: BodySender) {
             Some(Ok(Event::Data(data))) => {
                 let mut data = Some(data);
                 poll_fn(|context| {
-                    data.take().into_iter().for_each(|data| feeder.push(data, context));
+                    data.take().into_iter().for_each(|data| sender.push(data, context));
                     Poll::Ready(())
                 })
                 .await;
             }
-            Some(Ok(Event::End(trailers))) => return feeder.finish(trailers),
+            Some(Ok(Event::End(trailers))) => return sender.finish(trailers),
             Some(Ok(Event::Head(_))) => {}
             Some(Err(error)) => {
                 tracing::error!("a hijacked response was cut off: {error}");
-                return feeder.fail(IncomingError::Disconnected);
+                return sender.fail(IncomingError::Disconnected);
             }
             None => return,
         }
@@ -151,14 +153,14 @@ async fn feed(mut connection: Http1, feeder: BodySender) {
 }
 
 /// A body that an application writes to a socket until it closes it.
-struct Written {
+struct HijackedBody {
     socket: Tunnel,
-    /// Bytes that are still to come, where the application said how many.
+    /// The remaining bytes, if the application announced a length.
     announced: Option<u64>,
     room: Box<[u8]>,
 }
 
-impl http_body::Body for Written {
+impl http_body::Body for HijackedBody {
     type Data = Bytes;
     type Error = BoxError;
 
@@ -176,7 +178,7 @@ impl http_body::Body for Written {
         if piece.is_empty() {
             return Poll::Ready(Some(Err("the body is shorter than announced".into())));
         }
-        // What is more than was announced stays here.
+        // Bytes beyond the announced length are dropped.
         let length = usize::try_from(*bytes).unwrap_or(usize::MAX).min(piece.len());
         *bytes -= length as u64;
         Poll::Ready(Some(Ok(Frame::data(Bytes::copy_from_slice(&piece[..length])))))
@@ -190,5 +192,7 @@ impl http_body::Body for Written {
 /// Bytes read at a time.
 const PIECE: usize = 16 * 1024;
 
-const UNASKED: RequestError = RequestError::InvalidResponse("a protocol switch that the client did not request");
-const BROKEN: RequestError = RequestError::InvalidResponse("no valid HTTP/1.1 response on the hijacked socket");
+const UNREQUESTED_UPGRADE: RequestError =
+    RequestError::InvalidResponse("a protocol switch that the client did not request");
+const INVALID_RESPONSE: RequestError =
+    RequestError::InvalidResponse("no valid HTTP/1.1 response on the hijacked socket");

@@ -1,4 +1,4 @@
-//! Which interpreter runs an application, by what stands in its folder.
+//! The interpreter of an application, determined by the files in its folder.
 
 use std::{
     borrow::Cow,
@@ -32,9 +32,9 @@ pub struct Interpreter {
 /// Why it is this one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Reason {
-    /// Somebody chose it.
+    /// It is configured.
     Configured,
-    /// Nothing says otherwise: the one of that name in PATH, which may be a shim of rbenv, plenv or pyenv.
+    /// By default: the one in PATH, which may be a shim of rbenv, plenv or pyenv.
     Path,
     /// These stand in the folder.
     Files(&'static str),
@@ -50,7 +50,7 @@ impl Interpreter {
         Self::in_environment(interface, folder, env::var_os(VIRTUAL_ENV).filter(|path| !path.is_empty()))
     }
 
-    /// This command, which somebody chose: the interpreter, and what is to stand before it, as in `bundle exec ruby`.
+    /// This configured command: the interpreter, perhaps with a prefix as in `bundle exec ruby`.
     #[must_use]
     pub fn from_command(command: impl IntoIterator<Item = impl Into<OsString>>) -> Self {
         Self { command: command.into_iter().map(Into::into).collect(), reason: Reason::Configured }
@@ -76,12 +76,12 @@ impl Interpreter {
         Self { command, reason }
     }
 
-    /// The first word of its command.
+    /// The first part of its command.
     pub(crate) fn name(&self) -> Cow<'_, str> {
         self.command.first().map(|word| word.to_string_lossy()).unwrap_or_default()
     }
 
-    /// What starts it; more arguments may follow.
+    /// The command without further arguments.
     fn command(&self) -> Command {
         let mut words = self.command.iter();
         // That of nothing is refused by the system.
@@ -92,7 +92,7 @@ impl Interpreter {
 }
 
 impl ApplicationSettings {
-    /// What starts the interpreter as workers have it.
+    /// The command that starts the interpreter in the environment of workers.
     pub(crate) fn interpreter_command(&self) -> Command {
         let RunSettings { folder, environment, .. } = &self.run;
         let mut command = self.program.interpreter.command();
@@ -101,11 +101,11 @@ impl ApplicationSettings {
         command
     }
 
-    /// Starts the interpreter as workers have it, and has it say which version it is, as in `ruby 3.1.2 with Rack 2.2.6`.
+    /// Runs the interpreter in the environment of workers to get its version, such as `ruby 3.1.2 with Rack 2.2.6`.
     ///
     /// # Errors
     ///
-    /// Why it cannot be started, and what to do; in its own words where it has some.
+    /// Why it cannot be started, and the remedy; with the error of the interpreter if there is one.
     pub fn interpreter_version(&self) -> Result<String, String> {
         let interpreter = &self.program.interpreter;
         let mut command = self.interpreter_command();
@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_folder_says_which() {
+    fn files_in_the_folder_select_the_interpreter() {
         let cases: [(Interface, &[&str], Option<&str>, &str); 10] = [
             (Interface::Rack, &[], None, "ruby (as found in PATH)"),
             (Interface::Rack, &["Gemfile"], None, "bundle exec ruby (Gemfile in the folder)"),

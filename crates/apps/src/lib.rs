@@ -1,24 +1,25 @@
-//! Applications in Ruby (Rack), Perl (PSGI) and Python (WSGI, ASGI), run by the interpreter that is there, as a handler.
+//! A handler for applications in Ruby (Rack), Perl (PSGI) and Python (WSGI, ASGI), run by the installed interpreter.
 //!
-//! # The way of a request
+//! # Life of a request
 //!
 //! | step | file |
 //! | --- | --- |
-//! | its body is taken whole, so that a slow client keeps no worker busy; workers that answer many at once get it as it comes | `upload.rs` |
-//! | it is laid out as its language unpacks it fastest: one packet | `environment.rs`, `environment/` |
-//! | the pool finds a worker that is idle, or will be first; otherwise it waits in the one queue | `pool.rs`, `application.rs` |
-//! | the packet goes to the worker; the bridge in it calls the application | `link.rs`, `bridges/` |
-//! | what the worker says comes to the thread that asked; the worker gets its next request | `threads.rs`, `replies.rs`, `words.rs` |
-//! | it becomes the response | `exchange.rs`, `handler.rs`, `chunks.rs` |
-//! | or the application writes it to a socket of its own | `takeover.rs` |
-//! | or the client is told why there is none | `failure.rs` |
-//! | a WebSocket that the application accepts carries messages | `websocket.rs`, `websocket/conversation.rs` |
+//! | its body is buffered, so that a slow client keeps no worker busy; concurrent workers get it as it arrives | `upload.rs` |
+//! | it is encoded as its language decodes it fastest: one packet | `environment.rs`, `environment/` |
+//! | the pool finds a worker that is idle, or will be first; otherwise the request waits in the only queue | `pool.rs`, `shared_state.rs` |
+//! | the packet goes to the worker, whose bridge calls the application | `worker_link.rs`, `bridges/` |
+//! | the worker's reply reaches the thread of the request; the worker gets its next request | `threads.rs`, `replies.rs`, `messages.rs` |
+//! | the reply becomes the response | `exchange.rs`, `handler.rs`, `chunks.rs` |
+//! | or the application writes it to a hijacked socket | `hijack.rs` |
+//! | or the client gets an error response | `request_error.rs` |
+//! | a WebSocket that the application accepts carries messages | `websocket.rs`, `websocket/session.rs` |
 //!
-//! Beside the requests, a thread starts workers, watches and replaces them: `keeper.rs`, `keeper/`. Workers are forked from a
-//! process that has the interpreter loaded, the mold; a mold and its workers are a crew. A reload is another crew. In
-//! development, files that change are a reason for one: `watching.rs`.
+//! Besides, a thread starts, watches and replaces workers: `worker_manager.rs`, `worker_manager/`. Workers are forked
+//! from a process that has the interpreter loaded, the template process (Pitchfork's mold); a template process and its
+//! workers are a generation. A reload starts another generation. In development, changed files trigger a reload:
+//! `file_watcher.rs`.
 //!
-//! Any other program that serves HTTP is an application as well: `command.rs`, `command/`.
+//! Any other program that serves HTTP can be an application, too: `command.rs`, `command/`.
 #![forbid(unsafe_code)]
 
 mod application;

@@ -1,7 +1,8 @@
 //! The encoding that Ruby takes files for.
 //!
-//! Services and containers mostly have no locale, and without one Ruby takes every file for ASCII: a `config.ru` with an umlaut, a
-//! template, what a database returns. Python has the same trouble and takes UTF-8 by itself then (PEP 538); so do we for Ruby.
+//! Services and containers mostly have no locale, and without one Ruby reads every file as ASCII: a `config.ru` with an
+//! umlaut, a template, the result of a database query. Python falls back to UTF-8 in this case (PEP 538), and we do the
+//! same for Ruby.
 
 use std::{
     env,
@@ -10,7 +11,8 @@ use std::{
 
 use crate::program::Interface;
 
-/// What is added to the environment of an interpreter in which these variables are set besides those of this process.
+/// A variable that is added to the environment of an interpreter, which has these variables besides those of this
+/// process.
 pub(crate) fn variable(interface: Interface, set: &[(OsString, OsString)]) -> Option<(&'static str, &'static str)> {
     let look_up = |name: &str| {
         let own = set.iter().rev().find(|(other, _)| other == name).map(|(_, value)| value.clone());
@@ -19,8 +21,8 @@ pub(crate) fn variable(interface: Interface, set: &[(OsString, OsString)]) -> Op
     (interface == Interface::Rack && says_nothing(look_up)).then_some((CATEGORY, UTF_8))
 }
 
-/// Whether the locale is that of programs that nobody has told one: locale(7) says which variable counts. LC_ALL would win over
-/// what we set, and whoever sets it means it.
+/// Whether the locale is the default; locale(7) says which variable counts. LC_ALL would override our setting, and it
+/// is set on purpose.
 fn says_nothing(look_up: impl Fn(&str) -> Option<OsString>) -> bool {
     if look_up("LC_ALL").is_some() {
         return false;
@@ -29,7 +31,7 @@ fn says_nothing(look_up: impl Fn(&str) -> Option<OsString>) -> bool {
     value.as_deref().is_none_or(|value| ["C", "POSIX"].map(OsStr::new).contains(&value))
 }
 
-/// What says how characters are encoded, and nothing else.
+/// The category for the character encoding alone.
 const CATEGORY: &str = "LC_CTYPE";
 /// Part of glibc since 2.35, and of Debian's and musl's before.
 const UTF_8: &str = "C.UTF-8";
@@ -39,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_says_nothing() {
+    fn default_locales_are_detected() {
         let cases: [(&[(&str, &str)], bool); 7] = [
             (&[], true),
             (&[("LANG", "C")], true),

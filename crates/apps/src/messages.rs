@@ -1,67 +1,67 @@
-//! What front and worker say to each other. A message is one packet of a SEQPACKET socket.
+//! The protocol between server and workers. A message is one packet of a SEQPACKET socket.
 //!
 //! To a worker, on the socket of its requests:
 //!
 //! | begins with | then |
 //! | --- | --- |
-//! | `r`, ticket | a request without a body, as its language likes it best: [`crate::environment`] |
-//! | `b`, ticket | eight digits: the length of that; that; the body |
-//! | `f`, ticket | eight digits: the length of the request; that. The body is a file, for which the worker asks (`G`) |
+//! | `r`, ticket | a request without a body, encoded for its language: [`crate::environment`] |
+//! | `b`, ticket | eight digits: the length of the request; the request; the body |
+//! | `f`, ticket | eight digits: the length of the request; the request. The body is a file, for which the worker asks (`G`) |
 //! | `c`, ticket | nobody waits for the response any more |
-//! | `g`, ticket | the worker is to collect garbage, and says `D` once more of the request that it answered last |
-//! | `m`, ticket | the worker is to fork the process that others are forked from; the ticket is none |
+//! | `g`, ticket | collect garbage, then send `D` once more for the last request |
+//! | `m`, ticket | fork the next template process; the ticket is unused |
 //!
-//! A worker that answers many at once hears of each as well:
-//!
-//! | begins with | then |
-//! | --- | --- |
-//! | `w`, ticket | a number: the client has taken so many bytes of the body, so there is room for as many more |
-//! | `k`, ticket | it took too long; the worker gives it up and says `D` |
-//! | `s`, ticket | a request whose body follows, when there is room for it |
-//! | `p`, ticket | a piece of that |
-//! | `e`, ticket | the end of that |
-//! | `u`, ticket | a request for a WebSocket; the worker agrees with a head whose status is 101 |
-//! | `t`, `y`, ticket | a text or bytes that the client said |
-//! | `T`, `Y`, ticket | a piece of such; more follows |
-//! | `c`, ticket, four digits | a WebSocket is closed: the code, and behind it the reason |
-//!
-//! and it says, besides what follows for all:
+//! A worker that answers many requests at once also gets:
 //!
 //! | begins with | then |
 //! | --- | --- |
-//! | `W` | a number: the application has received so many bytes, so there is room for as many more; there is none at first for bodies |
+//! | `w`, ticket | a number: the client has read so many bytes of the body, which opens the window by as many |
+//! | `k`, ticket | the request timed out; cancel it and send `D` |
+//! | `s`, ticket | a request whose body follows as the window allows |
+//! | `p`, ticket | a piece of the body |
+//! | `e`, ticket | the end of the body |
+//! | `u`, ticket | a request for a WebSocket; the worker accepts it with a head of status 101 |
+//! | `t`, `y`, ticket | a text or binary message of the client |
+//! | `T`, `Y`, ticket | a piece of such a message; more follows |
+//! | `c`, ticket, four digits | a WebSocket is closed: the code, then the reason |
+//!
+//! and sends, besides the messages of all workers:
+//!
+//! | begins with | then |
+//! | --- | --- |
+//! | `W` | a number: the application has read so many bytes, which opens the window by as many; for bodies it is closed at first |
 //! | `t`, `y`, `T`, `Y` | messages to the client |
-//! | `C` | the WebSocket is to be closed: four digits, the code, and the reason |
+//! | `C` | close the WebSocket: four digits, the code, then the reason |
 //!
-//! 256 KiB may be under way in each direction, so that neither a slow client nor a slow application fills the memory or holds up
-//! others. Messages weigh 64 bytes more than they have.
+//! 256 KiB may be in flight in each direction, so that neither a slow client nor a slow application fills the memory or
+//! blocks others. Each message counts for 64 bytes more than its content.
 //!
 //! From a worker, on the socket of the thread that the ticket names:
 //!
 //! | begins with | then |
 //! | --- | --- |
-//! | `R`, what the request began with | a whole response: status, names and values, each behind a NUL; two NULs; the body |
-//! | `H` | the same, and more of the body follows |
-//! | `F` | the same, but the body is a file, whose descriptor comes along; here may stand the number of the first byte to send |
+//! | `R`, ticket | a complete response: status, names and values, each preceded by NUL; two NULs; the body |
+//! | `H` | the same, but more of the body follows |
+//! | `F` | the same, but the body is a file, whose descriptor comes along, perhaps with the offset of the first byte to send |
 //! | `B` | a piece of the body |
 //! | `E` | the body has ended |
-//! | `I` | an interim response, as `R` without a body |
-//! | `L` | the body has ended, and here are its trailers: names and values, each behind a NUL; two NULs |
-//! | `X` | the application failed: what it said of that, for the log |
+//! | `I` | an informational response, as `R` without a body |
+//! | `L` | the body has ended with trailers: names and values, each preceded by NUL; two NULs |
+//! | `X` | the application raised an exception: its text, for the log |
 //! | `G` | the worker asks for the file that is the body of its request, and waits for it on this same socket: there comes the
 //! | | ticket with the file's descriptor, or without one where nobody waits for the response any more |
-//! | `S` | one of the packets that follow has a descriptor along: a file's for `F`, a socket's for `U` |
+//! | `S` | one of the next packets carries a descriptor: a file for `F`, a socket for `U` |
 //! | `U` | the application writes the rest of the response to the other end of this socket. As `R` without a body; or
 //! | | nothing, and the application writes all of it, as of HTTP/1.1. `D` follows |
 //! | `D` | the worker is free again, after a kind in lower case |
 //!
-//! `r`, `e`, `x` and `f` are `R`, `E`, `X` and `F` from a worker that is not free yet: `D` follows. One that ends with this
-//! request says `leaving` to its keeper instead of `D`.
+//! `r`, `e`, `x` and `f` are `R`, `E`, `X` and `F` from a worker that is not free yet: `D` follows. A worker that exits
+//! after this request sends `leaving` to the worker manager instead of `D`.
 //!
-//! A file as a request's body is asked for, rather than sent along with the request: most requests are received in the cheapest way,
-//! which closes descriptors that come along; a request that is taken back takes its file with it; and there is nothing to clean up
-//! where no worker ever takes it. All workers can receive descriptors; they could not open `/proc/PID/fd` of a process that has
-//! keys of TLS in its memory and is closed to others of its user (PR_SET_DUMPABLE).
+//! The worker asks for a file with a request body; it does not come with the request: most requests are received by the
+//! cheapest call, which closes descriptors that come along; a request that is taken back takes its file with it; and
+//! nothing needs cleaning up if no worker ever reads it. All workers can receive descriptors; they could not open
+//! `/proc/PID/fd` of a process that keeps TLS keys in its memory and is closed to others of its user (PR_SET_DUMPABLE).
 //!
 //! A ticket is ten bytes: the kind, the thread (`!` is the first) and eight hexadecimal digits. A worker copies it.
 
@@ -77,13 +77,13 @@ use crate::pool::Ticket;
 /// How many bytes a request begins with: kind, thread and number.
 pub(crate) const TICKET_LENGTH: usize = 10;
 
-/// The first thread in tickets; what follows are printable bytes, so that they can be read in traces, and never NUL.
+/// The first thread in tickets; printable bytes follow, which are readable in traces and never NUL.
 const FIRST_THREAD: u8 = b'!';
 
 /// How many threads tickets can name.
 pub(crate) const MAX_THREADS: usize = 200;
 
-/// Writes what a request begins with.
+/// Writes the start of a request.
 pub(crate) fn write_ticket(kind: u8, thread: usize, ticket: Ticket, output: &mut Vec<u8>) {
     let thread = u8::try_from(thread).unwrap_or(u8::MAX);
     output.extend_from_slice(&[kind, FIRST_THREAD.saturating_add(thread)]);
@@ -109,7 +109,7 @@ pub(crate) const WITH_FILE: u8 = b'f';
 pub(crate) const CANCEL: u8 = b'c';
 /// Time to collect garbage.
 pub(crate) const COLLECT: u8 = b'g';
-/// Others are to be forked from what this worker has become.
+/// Fork the next template process from this worker.
 pub(crate) const REFORK: u8 = b'm';
 /// There is room for more of the body.
 pub(crate) const ROOM: u8 = b'w';
@@ -124,7 +124,7 @@ pub(crate) const BODY_END: u8 = b'e';
 /// A request for a WebSocket.
 pub(crate) const WEBSOCKET: u8 = b'u';
 
-/// Bytes that may be under way to a client or an application: some round trips of a quick one.
+/// Bytes that may be in flight to a client or an application: some round trips of a fast one.
 pub(crate) const WINDOW: usize = 256 * 1024;
 
 /// Bytes of a body or a message in one packet: two of them fit into a socket.
@@ -134,7 +134,7 @@ pub(crate) const PIECE: usize = 64 * 1024;
 /// by default, and a body in a packet is 64 KiB at most.
 pub(crate) const MAX_REQUEST: usize = 200 * 1024;
 
-/// What a WebSocket carries.
+/// The type of a WebSocket message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MessageKind {
     Text,
@@ -151,7 +151,7 @@ pub(crate) fn message(kind: MessageKind, is_last: bool) -> u8 {
     }
 }
 
-/// How much room a message takes: empty ones are not free, or any number of them could be under way.
+/// The share of the window that a message takes: empty ones count too, or any number of them could be in flight.
 pub(crate) fn weight(message: &[u8]) -> usize {
     message.len() + 64
 }

@@ -11,7 +11,7 @@ use std::{
 use serow_net::channel::{AsyncChannel, Channel};
 use tokio::sync::Notify;
 
-/// What waits for a worker.
+/// Packets that wait for a worker.
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
     state: Mutex<State>,
@@ -44,11 +44,11 @@ impl Outbox {
         Ok(())
     }
 
-    /// Sends what waits as soon as there is room, until the outbox is closed or the worker is gone.
+    /// Sends waiting packets as soon as there is room, until the outbox is closed or the worker is gone.
     pub(crate) async fn empty(&self, mut channel: Channel) -> io::Result<()> {
         loop {
             self.changed.notified().await;
-            // Only now: whoever waits for room in a unix socket is woken by each packet that the other end takes.
+            // Only now: a task that waits for room in a unix socket is woken by each packet that the other end reads.
             let waiting = AsyncChannel::for_sending(channel)?;
             waiting.send_with(|channel| self.send_waiting(channel)).await?;
             channel = waiting.into_channel();
@@ -67,7 +67,7 @@ impl Outbox {
         Ok(())
     }
 
-    /// The worker is gone: gives what it was never sent.
+    /// The worker is gone: returns the packets that were never sent.
     pub(crate) fn close(&self) -> VecDeque<Vec<u8>> {
         let mut state = self.lock();
         state.is_closed = true;
@@ -85,7 +85,7 @@ impl Outbox {
 pub(crate) fn keep_empty(outbox: &Arc<Outbox>, channel: Channel) {
     let outbox = Arc::clone(outbox);
     tokio::task::spawn_local(async move {
-        // A worker that is gone is noticed by its keeper.
+        // The worker manager notices that a worker is gone.
         let _ = outbox.empty(channel).await;
     });
 }

@@ -1,23 +1,24 @@
-//! Which worker answers which request: one queue for all workers and threads.
+//! Assigns requests to workers: one queue for all workers and threads.
 //!
-//! Pure: it knows no socket, process or clock. What it says to send, whoever request sends.
+//! Pure: it knows neither sockets nor processes nor clocks. The caller sends the requests that it returns.
 //!
 //! ```text
 //!              a worker is idle          it answers
-//!  request ──────────────────────▶ under way ────────▶ finished
+//!  asked ──────────────────────▶ in flight ────────▶ finished
 //!    │                             ▲   ▲
 //!    │ one has room behind         │   │ it begins the next one
-//!    │ the one under way           │   │
+//!    │ the one in flight           │   │
 //!    ├────────────────▶ sent ahead ────┘
 //!    │                     │ another worker becomes idle first: taken back
 //!    │ no room             ▼
 //!    └────────────────▶ queued ────▶ (as above, in order)
 //! ```
 //!
-//! A request is sent ahead so that no worker idles between two of them, and several where a worker gets through them in less time
-//! than anybody notices. They are taken back out of the worker's socket as soon as another worker has nothing to do, so no request
-//! waits behind a slow one while there is somebody to answer it.
+//! A request is sent ahead so that workers do not idle between two requests; quick workers get several. They are taken
+//! back out of the worker's socket as soon as another worker is idle, so no request waits behind a slow one while a
+//! worker is free.
 
+mod finished;
 mod held;
 mod time_limits;
 mod worker;
@@ -26,111 +27,111 @@ use std::{collections::VecDeque, time::Duration};
 
 use self::worker::{Progress, Worker};
 
-/// Numbers requests; never given twice within four thousand million.
+/// The number of a request; unique among four thousand million.
 pub(crate) type Ticket = u32;
 
-/// The number of a worker; never given twice.
+/// The number of a worker; unique.
 pub(crate) type WorkerNumber = u64;
 
-/// A request as the pool knows it.
+/// A request in the pool.
 #[derive(Clone, Debug)]
 pub(crate) struct PoolRequest<T> {
     /// Its number.
     pub(crate) ticket: Ticket,
-    /// When it came.
+    /// When it arrived.
     pub(crate) since: Duration,
-    /// How many workers have died with it.
+    /// How many workers have crashed while handling it.
     pub(crate) crashes: u8,
-    /// What it takes to send it, and who waits for the answer.
+    /// The data for sending it, and the task that waits for the response.
     pub(crate) content: T,
 }
 
-/// What became of a request that came.
+/// The placement of a new request.
 #[derive(Debug)]
 pub(crate) enum Placement<T, W> {
-    /// It is to be sent to this worker.
+    /// Send it to this worker.
     Send(W, T),
-    /// It waits.
+    /// It waits in the queue.
     Queued,
-    /// So many wait that it may not.
+    /// The queue is full.
     Full(T),
 }
 
-/// What became of a request that nobody waits for any more.
+/// The state of a request at its cancellation.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Cancelled<W> {
     /// No worker has seen it.
     Unseen,
     /// It was sent ahead to this worker and may be taken back.
     SentAhead(W),
-    /// This worker is at work on it.
+    /// This worker is handling it.
     InFlight(W),
-    /// It had ended.
+    /// It had finished.
     Unknown,
 }
 
-/// All workers of an application, reached by a `W` each, and the requests that they have or shall have.
+/// All workers of an application, each reached by a `W`, and their requests.
 #[derive(Debug)]
 pub(crate) struct Pool<T, W> {
     workers: Vec<Worker<T, W>>,
     queue: VecDeque<PoolRequest<T>>,
-    /// A worker has died with these, and as long as there is only one other, that is not risked.
+    /// A worker has crashed with these; they are not retried while there is only one other worker.
     held: VecDeque<PoolRequest<T>>,
-    /// How many may wait in the queue.
+    /// The maximum length of the queue.
     max_queued: usize,
     ahead: SendAhead,
-    /// After so many requests a worker collects garbage, as soon as nobody waits for it.
+    /// After this many requests, a worker collects garbage as soon as nobody waits for it.
     collection: Option<u64>,
     /// When overdue requests were looked for last.
     looked_at: Duration,
 }
 
-/// Whether a worker is sent a request before it has room for it.
+/// Whether requests are sent to a busy worker in advance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SendAhead {
-    /// One, so that it never idles between two requests, or some, where it is quick.
+    /// One, so that the worker does not idle between two requests; several to quick workers.
     Some,
-    /// None: it has room for so many at once that it never idles.
+    /// None: the worker handles many requests at once and does not idle.
     None,
 }
 
-/// What there is to do after a worker has finished a request.
+/// The steps that follow when a worker has finished a request.
 #[derive(Debug)]
 pub(crate) struct NextSteps<T, W> {
-    /// The request to send to this worker.
+    /// Send this request to the worker.
     pub(crate) send: Option<T>,
-    /// Whether there is [one more](Pool::next) that can be sent.
+    /// Whether [one more](Pool::next) can be sent.
     pub(crate) has_next: bool,
-    /// Another worker, whose request ahead may be taken back for this one.
+    /// Take a request back from this other worker.
     pub(crate) relieve: Option<W>,
-    /// It is to leave, and has nothing more to do.
+    /// The worker is retired and has no more requests: let it exit.
     pub(crate) dismiss: bool,
-    /// It is to collect garbage, and to say of this ticket once more that it is finished.
+    /// Let the worker collect garbage; it then reports once more that this ticket is finished.
     pub(crate) collect: Option<Ticket>,
 }
 
-/// What a worker had when it died.
+/// The requests of a worker that is gone.
 #[derive(Debug)]
 pub(crate) struct Lost<T> {
     /// It may have begun these; the last one was perhaps only sent ahead.
     pub(crate) in_flight: Vec<PoolRequest<T>>,
-    /// It has not begun these, unless it had answered those before.
+    /// It has not begun these, unless it had finished those before.
     pub(crate) ahead: VecDeque<PoolRequest<T>>,
 }
 
-/// How many requests there are, and workers.
+/// The numbers of workers and requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WorkerCounts {
-    /// Workers that take requests.
+    /// Workers that accept requests.
     pub workers: usize,
-    /// Those that have one.
+    /// Those that handle one.
     pub busy: usize,
     /// Requests in the queue.
     pub queued: usize,
 }
 
 impl<T: Clone, W: Clone> Pool<T, W> {
-    /// A pool whose queue has this many places.
+    /// A pool with this maximum length of the queue.
     pub(crate) fn new(max_queued: usize, ahead: SendAhead) -> Self {
         Self {
             workers: Vec::new(),
@@ -143,18 +144,18 @@ impl<T: Clone, W: Clone> Pool<T, W> {
         }
     }
 
-    /// Workers collect garbage after so many requests, while they and another one are idle.
+    /// Lets idle workers collect garbage after this many requests, while another worker is idle, too.
     pub(crate) fn collect_after(mut self, requests: Option<u32>) -> Self {
         self.collection = requests.map(|requests| u64::from(requests.max(1)));
         self
     }
 
-    /// A worker is ready for requests: so many at a time, and so many in its life.
+    /// A worker is ready: for this many requests at a time, and this many in its lifetime.
     pub(crate) fn join(&mut self, number: WorkerNumber, handle: W, capacity: usize, lifetime: Option<u64>) {
         self.workers.push(Worker::new(number, handle, capacity, lifetime));
     }
 
-    /// A request came.
+    /// Places a new request.
     pub(crate) fn ask(&mut self, request: PoolRequest<T>, now: Duration) -> Placement<T, W> {
         match self.place(request, now) {
             Ok((worker, content)) => Placement::Send(worker, content),
@@ -166,7 +167,7 @@ impl<T: Clone, W: Clone> Pool<T, W> {
         }
     }
 
-    /// Requests that a worker had are request again, in their order and before all others.
+    /// Places requests of a lost worker again, in their order and before all others.
     pub(crate) fn ask_again(&mut self, again: impl IntoIterator<Item = PoolRequest<T>>, now: Duration) -> Vec<(W, T)> {
         let mut again: VecDeque<_> = again.into_iter().collect();
         let mut placed = Vec::new();
@@ -183,7 +184,7 @@ impl<T: Clone, W: Clone> Pool<T, W> {
         placed
     }
 
-    /// The next request of the queue that a worker can take now, for when workers have joined.
+    /// The next queued request that a worker can take, after workers have joined.
     pub(crate) fn next(&mut self, now: Duration) -> Option<(W, T)> {
         let request = self.queue.pop_front()?;
         self.place(request, now).map_err(|request| self.queue.push_front(request)).ok()
@@ -196,7 +197,7 @@ impl<T: Clone, W: Clone> Pool<T, W> {
             worker.begin(request, now);
             return Ok((worker.handle.clone(), content));
         }
-        // What a worker has died with waits behind no other request: there may be one worker less by its turn.
+        // A request that a worker has crashed with is never sent ahead: by its turn there may be one worker less.
         if self.ahead == SendAhead::None || request.crashes > 0 {
             return Err(request);
         }
@@ -211,17 +212,17 @@ impl<T: Clone, W: Clone> Pool<T, W> {
         }
     }
 
-    /// What a worker does for this request; it began it if it was sent ahead.
+    /// The request with this ticket; it may have been sent ahead.
     pub(crate) fn in_flight(&mut self, number: WorkerNumber, ticket: Ticket) -> Option<T> {
         self.worker(number)?.request(ticket).map(|request| request.content.clone())
     }
 
-    /// The response is complete, but the worker goes on with the request.
+    /// The response is complete, but the worker is still busy with the request.
     pub(crate) fn answered(&mut self, number: WorkerNumber, ticket: Ticket) {
         self.progress(number, ticket, Progress::Answered);
     }
 
-    /// The response has begun, and there is no limit to how long it takes.
+    /// The response has begun; from now on it has no time limit.
     pub(crate) fn streaming(&mut self, number: WorkerNumber, ticket: Ticket) {
         self.progress(number, ticket, Progress::Streaming);
     }
@@ -233,70 +234,14 @@ impl<T: Clone, W: Clone> Pool<T, W> {
         }
     }
 
-    /// A worker has finished a request.
-    pub(crate) fn finished(&mut self, number: WorkerNumber, ticket: Ticket, now: Duration) -> NextSteps<T, W> {
-        let nothing = NextSteps { send: None, has_next: false, relieve: None, dismiss: false, collect: None };
-        let Some(place) = self.workers.iter().position(|worker| worker.number == number && worker.has(ticket)) else {
-            return nothing;
-        };
-        if self.may_collect(place) {
-            self.workers[place].collect(now);
-            return NextSteps { collect: Some(ticket), ..nothing };
-        }
-        let longest_idle = self.workers.iter().map(|worker| worker.idle_since).max().unwrap_or(0);
-        let worker = &mut self.workers[place];
-        worker.end(ticket, now);
-        if worker.leaving {
-            return NextSteps { dismiss: worker.in_flight.is_empty(), ..nothing };
-        }
-        if !worker.has_room() {
-            let may_wait = self.queue.front().is_some_and(|next| next.crashes == 0);
-            let next = if may_wait && worker.has_room_ahead(now) { self.queue.pop_front() } else { None };
-            let send = next.as_ref().map(|next| next.content.clone());
-            worker.ahead.extend(next);
-            return NextSteps { send, has_next: !self.queue.is_empty() && worker.has_room_ahead(now), ..nothing };
-        }
-        worker.idle_since = longest_idle + 1;
-        // What waits behind a slow request came before what is in the queue.
-        if let Some(relieve) = self.relievable(place, now) {
-            return NextSteps { relieve: Some(relieve), has_next: !self.queue.is_empty(), ..nothing };
-        }
-        let Some(next) = self.queue.pop_front() else { return nothing };
-        let send = Some(next.content.clone());
-        let worker = &mut self.workers[place];
-        worker.begin(next, now);
-        NextSteps { send, has_next: !self.queue.is_empty() && worker.has_room_ahead(now), ..nothing }
-    }
-
-    /// Whether a worker that finishes its only request should collect garbage now: it is due, nobody waits, and another worker
-    /// takes what comes meanwhile.
-    fn may_collect(&self, place: usize) -> bool {
-        let (Some(interval), worker) = (self.collection, &self.workers[place]) else { return false };
-        let is_due =
-            worker.begun - worker.collected >= interval && worker.in_flight.len() == 1 && worker.ahead.is_empty();
-        let is_idle =
-            |other: &Worker<T, W>| other.number != worker.number && other.in_flight.is_empty() && !other.leaving;
-        !worker.leaving && is_due && self.queue.is_empty() && self.workers.iter().any(is_idle)
-    }
-
-    /// A worker with a request ahead, which this one, who is idle, should take: the one that has waited max_queued. As long as
-    /// there is a queue, only what waits behind a slow request is worth it.
-    fn relievable(&self, place: usize, now: Duration) -> Option<W> {
-        let number = self.workers[place].number;
-        let others = self.workers.iter().filter(|other| other.number != number);
-        let others = others.filter(|other| self.queue.is_empty() || other.is_slow(now));
-        let ahead = others.filter_map(|other| other.ahead.front().map(|request| (request.since, other)));
-        ahead.min_by_key(|(since, _)| *since).map(|(_, other)| other.handle.clone())
-    }
-
-    /// This request has been taken back from a worker. Mostly it is the one that was sent ahead, but where two threads sent
-    /// to the worker at once, it may be the other.
+    /// Records that a request was taken back from a worker. Usually it is the one that was sent ahead, but if two
+    /// threads sent to the worker at the same time, it may be the other one.
     pub(crate) fn taken_back(&mut self, number: WorkerNumber, ticket: Ticket, now: Duration) -> Option<PoolRequest<T>> {
         self.worker(number)?.take_back(ticket, now)
     }
 
-    /// Nobody waits for this request any more. One that no worker has seen is gone with that.
-    pub(crate) fn forget(&mut self, ticket: Ticket, now: Duration) -> Cancelled<W> {
+    /// Cancels a request. If no worker has seen it, it is removed.
+    pub(crate) fn cancel(&mut self, ticket: Ticket, now: Duration) -> Cancelled<W> {
         for waiting in [&mut self.queue, &mut self.held] {
             if let Some(place) = waiting.iter().position(|request| request.ticket == ticket) {
                 waiting.remove(place);
@@ -318,7 +263,7 @@ impl<T: Clone, W: Clone> Pool<T, W> {
         Cancelled::Unknown
     }
 
-    /// A worker gets no more requests; says whether it has none now that anybody waits for.
+    /// Retires a worker: it gets no more requests. Returns whether nobody waits for one of its requests.
     pub(crate) fn retire(&mut self, number: WorkerNumber) -> bool {
         let has_nothing = self.worker(number).is_some_and(|worker| {
             worker.leaving = true;
@@ -328,20 +273,19 @@ impl<T: Clone, W: Clone> Pool<T, W> {
         has_nothing
     }
 
-    /// Whether a worker has a request that anybody waits for.
+    /// Whether anybody waits for a request of this worker.
     pub(crate) fn has_awaited_request(&self, number: WorkerNumber) -> bool {
         self.workers.iter().any(|worker| worker.number == number && worker.has_awaited_request())
     }
 
-    /// Workers that have had as many requests as they may in their lives and get no more. For each of them there is to be
-    /// another.
+    /// Workers that have reached their maximum number of requests. Each of them is to be replaced.
     pub(crate) fn aged(&mut self) -> Vec<WorkerNumber> {
         let aged =
             |worker: &&mut Worker<T, W>| !worker.leaving && worker.lifetime.is_some_and(|most| worker.begun >= most);
         self.workers.iter_mut().filter(aged).map(|worker| worker.number).collect()
     }
 
-    /// The worker that has had most requests, where those are so many at min_requests.
+    /// The worker that has handled the most requests, if at least this many.
     pub(crate) fn warmest(&self, min_requests: u64) -> Option<WorkerNumber> {
         let staying = self.workers.iter().filter(|worker| !worker.leaving && worker.begun >= min_requests);
         staying.max_by_key(|worker| worker.begun).map(|worker| worker.number)
@@ -361,12 +305,12 @@ impl<T: Clone, W: Clone> Pool<T, W> {
         Lost { in_flight: unanswered.map(|one| one.request).collect(), ahead: worker.ahead }
     }
 
-    /// Whether this worker is one of them.
+    /// Whether this worker is in the pool.
     pub(crate) fn has(&self, number: WorkerNumber) -> bool {
         self.workers.iter().any(|worker| worker.number == number)
     }
 
-    /// How many there are.
+    /// The numbers of workers and requests.
     pub(crate) fn counts(&self) -> WorkerCounts {
         let taking = || self.workers.iter().filter(|worker| !worker.leaving);
         let busy = taking().filter(|worker| !worker.in_flight.is_empty()).count();

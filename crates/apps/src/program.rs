@@ -1,17 +1,17 @@
-//! What an application is written in, and what runs it.
+//! The language of an application, and its interpreter.
 
 use std::num::NonZero;
 
 use crate::interpreter::Interpreter;
 
-/// What is run.
+/// The program of an application.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     /// By which interface the application is called.
     pub interface: Interface,
     /// The file of the application, or for Python `module:callable`.
     pub application: String,
-    /// What runs it.
+    /// Its interpreter.
     pub interpreter: Interpreter,
 }
 
@@ -48,8 +48,8 @@ impl Interface {
         }
     }
 
-    /// Whether a worker answers its requests side by side: it hears more of them than that they came, and says when it has
-    /// room for what follows.
+    /// Whether a worker handles its requests concurrently: it then gets further messages about them, and sends window
+    /// updates.
     pub(crate) fn is_concurrent(self) -> bool {
         self == Self::Asgi
     }
@@ -65,7 +65,7 @@ impl Interface {
         }
     }
 
-    /// The interpreter's options that make it read and run what is first said on its standard input.
+    /// The interpreter's options that make it read the bridge from its standard input and run it.
     pub(crate) fn loader(self) -> [&'static str; 2] {
         match self {
             Self::Rack => ["-e", "eval(STDIN.sysread(262144), TOPLEVEL_BINDING, 'serow.rb')"],
@@ -77,7 +77,7 @@ impl Interface {
         }
     }
 
-    /// The interpreter's options that make it say which version it is, or what it lacks.
+    /// The interpreter's options that print its version, or what it lacks.
     pub(crate) fn version_arguments(self) -> [&'static str; 2] {
         match self {
             Self::Rack => ["-e", "require 'rack'; puts \"ruby #{RUBY_VERSION} with Rack #{Rack.release}\""],
@@ -86,7 +86,7 @@ impl Interface {
         }
     }
 
-    /// What runs in the interpreter.
+    /// The code of the bridge.
     pub(crate) fn bridge(self) -> &'static str {
         match self {
             Self::Rack => concat!(
@@ -122,11 +122,11 @@ impl Interface {
     }
 }
 
-/// Requests that one event loop has under way: one connection of a browser has up to 100, and memory bounds what is sensible.
+/// Requests in flight in one event loop: one connection of a browser has up to 100, and memory sets the limit.
 const MAX_CONCURRENCY: NonZero<usize> = NonZero::new(1000).unwrap();
 
-/// What is older would not understand the bridge, so this says so, when all has been read: what is left unread would come
-/// first to whoever listens, as an error.
+/// Older versions could not parse the bridge, so this reports them after reading all of the input: unread packets would
+/// reach the other end as an error first.
 const PYTHON_LOADER: &str = "import os, sys
 code = os.read(0, 262144)
 if sys.version_info < (3, 9):

@@ -1,4 +1,4 @@
-//! Reading what a worker replies to a thread.
+//! Receives a worker's replies to a thread.
 
 use std::{
     cell::{Cell, RefCell},
@@ -90,7 +90,7 @@ fn take(
     }
     let is_concurrent = shared.settings.program.interface.is_concurrent();
     let is_done = (reply.kind.is_last() && !reply.stays_busy) || reply.kind == ReplyKind::Free;
-    let (sent, turn) = {
+    let (sent, next_steps) = {
         let mut pool = shared.pool();
         let sent = pool.in_flight(link.number, reply.ticket);
         if reply.stays_busy {
@@ -102,14 +102,27 @@ fn take(
         (sent, is_done.then(|| pool.finished(link.number, reply.ticket, monotonic())))
     };
     // First the worker has its next request.
-    if let Some(turn) = turn {
-        shared.take_turn(link, turn);
+    if let Some(next_steps) = next_steps {
+        shared.carry_out(link, next_steps);
     }
     if reply.kind == ReplyKind::BodyFile {
         send_body_file(sent.as_deref(), link, thread, &reply);
         return None;
     }
     let sent = sent?;
+    deliver(&reply, descriptor, &sent, link, (is_concurrent, is_done));
+    let is_growing = reply.kind == ReplyKind::Piece && !is_concurrent;
+    is_growing.then(|| Arc::clone(&sent.exchange))
+}
+
+/// Passes a reply to the task that waits for the response.
+fn deliver(
+    reply: &Reply<'_>,
+    descriptor: Option<OwnedFd>,
+    sent: &Sent,
+    link: &Arc<WorkerLink>,
+    (is_concurrent, is_done): (bool, bool),
+) {
     let exchange = &sent.exchange;
     if is_concurrent && matches!(reply.kind, ReplyKind::Head | ReplyKind::Room) {
         exchange.belongs_to(link);
@@ -119,21 +132,20 @@ fn take(
             Ok(room) => exchange.give_room(room),
             Err(InvalidReplyError(what)) => exchange.push(Event::Failed(RequestError::InvalidResponse(what))),
         }
-        return None;
+        return;
     }
     if reply.kind == ReplyKind::Free {
-        // Nobody listens where there was a response, as there should be.
+        // Ignored after a response, which is the usual case.
         exchange.push(Event::Failed(RequestError::InvalidResponse("no response")));
-        return None;
+        return;
     }
-    if let Some(event) = event(&reply, descriptor) {
+    if let Some(event) = event(reply, descriptor) {
         if is_concurrent && !is_done && matches!(event, Event::Failed(_)) {
-            // It goes on, and nobody listens.
-            link.tell(messages::CANCEL, reply.ticket, b"");
+            // The worker still sends, but nobody waits.
+            link.send_message(messages::CANCEL, reply.ticket, b"");
         }
         exchange.push(event);
     }
-    (reply.kind == ReplyKind::Piece && !is_concurrent).then(|| Arc::clone(exchange))
 }
 
 fn event(reply: &Reply<'_>, descriptor: Option<OwnedFd>) -> Option<Event> {
@@ -153,12 +165,12 @@ fn event(reply: &Reply<'_>, descriptor: Option<OwnedFd>) -> Option<Event> {
             parse_head(reply.content).map(|(status, headers, _)| Event::InformationalSender(status, headers))
         }
         ReplyKind::Whole | ReplyKind::Head | ReplyKind::File => head(reply, descriptor),
-        ReplyKind::Socket => takeover(reply, descriptor),
+        ReplyKind::Socket => hijack(reply, descriptor),
     };
     Some(event.unwrap_or_else(|InvalidReplyError(what)| Event::Failed(RequestError::InvalidResponse(what))))
 }
 
-fn takeover(reply: &Reply<'_>, socket: Option<OwnedFd>) -> Result<Event, InvalidReplyError> {
+fn hijack(reply: &Reply<'_>, socket: Option<OwnedFd>) -> Result<Event, InvalidReplyError> {
     let socket = socket.ok_or(InvalidReplyError("the hijacked socket was not passed along"))?;
     let head = (!reply.content.is_empty()).then(|| parse_head(reply.content)).transpose()?;
     let head = head.map(|(status, headers, _)| (status, headers));
@@ -174,7 +186,7 @@ fn head(reply: &Reply<'_>, descriptor: Option<OwnedFd>) -> Result<Event, Invalid
     Ok(Event::Head { status, headers, body, is_whole: reply.kind != ReplyKind::Head })
 }
 
-/// The file that an application gave as the body, from the byte on whose number is said, and as long as was announced.
+/// The file that an application passed as the body, from this offset on and as long as announced.
 fn file(offset: &[u8], descriptor: Option<OwnedFd>, announced: Option<u64>) -> Result<Body, InvalidReplyError> {
     let offset = std::str::from_utf8(offset).ok().and_then(|digits| digits.parse().ok()).unwrap_or(0);
     let file = File::from(descriptor.ok_or(InvalidReplyError("the file of the body was not passed along"))?);
@@ -193,10 +205,10 @@ fn send_body_file(sent: Option<&Sent>, link: &WorkerLink, thread: usize, reply: 
     let body = sent.filter(|sent| !sent.exchange.is_settled()).and_then(|sent| sent.body.as_ref());
     let descriptors: Vec<_> = body.map(|body| body.file().as_fd()).into_iter().collect();
     if let Err(error) = link.replies[thread].send(&ticket, &descriptors) {
-        // It has asked for so many that there is no room, or is about to end.
+        // It has sent so many requests for files that there is no room, or is about to exit.
         tracing::debug!(worker = link.place, %error, "cannot pass a request body to a worker");
     }
 }
 
-/// More than a packet can be: what the socket's buffer takes (net.core.wmem_default, 208 KiB) bounds it.
+/// The limit is the socket's buffer (net.core.wmem_default, 208 KiB), so no packet is longer.
 const MAX_PACKET: usize = 512 * 1024;

@@ -11,17 +11,17 @@ pub struct ApplicationReport {
     pub name: String,
     /// How many workers it is to have.
     pub wanted: usize,
-    /// Its workers and what they do, just now.
+    /// Its current workers and requests.
     pub counts: WorkerCounts,
-    /// Requests that have asked for a worker.
+    /// Requests that were passed to the pool.
     pub requests: u64,
-    /// Workers that gave way to others, for their age or their memory, or since they wished to.
+    /// Workers that were replaced for their age or memory, or that exited on their own.
     pub replaced: u64,
     /// Workers that ended unasked, those included that took too long.
     pub deaths: u64,
 }
 
-/// What becomes of workers, as their keeper counts it.
+/// The changes of workers, as the worker manager counts them.
 #[derive(Debug, Default)]
 pub(crate) struct Changes {
     replaced: AtomicU64,

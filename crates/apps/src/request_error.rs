@@ -8,13 +8,13 @@ use serow_message::{BoxError, Headers, KnownHeader, Response, StatusCode};
 /// Why a request has no response of the application, or only a part of one.
 #[derive(Debug)]
 pub(crate) enum RequestError {
-    /// The application raised something; this is what it said, with its backtrace.
+    /// The application raised an exception; this is its text, with the backtrace.
     Application(String),
     /// The worker died with the request.
     WorkerCrashed,
     /// The worker was ended, since it took too long.
     WorkerTimedOut,
-    /// The worker said what makes no response.
+    /// The worker sent an invalid response.
     InvalidResponse(&'static str),
     /// The worker has others to answer, but this one took too long.
     TimedOut,
@@ -24,7 +24,7 @@ pub(crate) enum RequestError {
     QueueFull,
     /// The server was set up for fewer threads than ask.
     TooManyThreads,
-    /// The request's head is longer than what a worker can be sent.
+    /// The request's head does not fit into a packet to a worker.
     HeadTooLong,
     /// The client did not send its body.
     RequestBody(BoxError),
@@ -50,7 +50,7 @@ impl RequestError {
         }
     }
 
-    /// What the client is told; in development, what the application said.
+    /// The response for the client; in development, with the exception of the application.
     pub(crate) fn respond(&self, request: &Headers, development: bool) -> Response {
         match self {
             Self::Application(text) if development => {
@@ -62,7 +62,7 @@ impl RequestError {
         }
     }
 
-    /// Says in the log what happened, and what can be done about it.
+    /// Logs the error with its remedy.
     pub(crate) fn log(&self, application: &str, request: &str) {
         match self {
             // It is in the log already, by its worker's number.
@@ -109,7 +109,7 @@ fn escape(text: &str, output: &mut String) {
     }
 }
 
-/// Around what the application said.
+/// The page around the text of an exception.
 const PAGE: [&str; 2] = [
     "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
      <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>500 Internal Server Error</title>\n\

@@ -1,4 +1,4 @@
-//! What can be set of an application.
+//! Settings of an application.
 
 mod run;
 mod websocket;
@@ -16,9 +16,10 @@ use crate::program::{Interface, Program};
 pub struct ApplicationSettings {
     /// How its workers are run.
     pub run: RunSettings,
-    /// What is run.
+    /// The program of the application.
     pub program: Program,
-    /// Whether an application that turns out to be one of ASGI is called by that, where `program` says WSGI; not by default.
+    /// Whether an application that turns out to be an ASGI one is called by ASGI although `program` says WSGI; not by
+    /// default.
     pub detects_asgi: bool,
     /// Requests that a worker answers at a time; 1 by default, since not every application is made for more, and 1,000 for ASGI.
     pub concurrency: NonZero<usize>,
@@ -28,16 +29,16 @@ pub struct ApplicationSettings {
     /// After how many requests a worker collects garbage while it and another one are idle, so that fewer requests wait for
     /// that; for Ruby only, and never by default.
     pub out_of_band_gc: Option<u32>,
-    /// After how many requests of one worker the others are forked from it anew, one after the other, so that they share what it
-    /// has warmed up: the first number for the first time, the last one for all times that follow. For Ruby with `preload` and
-    /// one request at a time only; never by default.
+    /// After how many requests of one worker the others are forked from it, one after the other, so that they share
+    /// what it has warmed up: the first number for the first time, the last one for all further times. For Ruby with
+    /// `preload` and one request at a time only; never by default.
     pub refork_after: Vec<u64>,
-    /// The path that the application is mounted at, as `/shop`: what applications make addresses of (SCRIPT_NAME, root_path), and no
-    /// part of the path that they look at. Nothing by default, which is the root.
+    /// The path at which the application is mounted, such as `/shop`: applications build URLs from it (SCRIPT_NAME,
+    /// root_path), and it is not part of the path that they route by. Empty by default, which is the root.
     pub root_path: String,
     /// How WebSockets are carried; for ASGI only.
     pub websocket: WebSocketSettings,
-    /// Whether clients are shown what the application says of its failures, and files that change reload it.
+    /// Whether clients see the application's exceptions, and changed files reload it.
     pub development: bool,
 }
 

@@ -1,9 +1,9 @@
-//! An application: what its threads, its workers and their keeper share.
+//! The state that an application's threads and its worker manager share.
 
+mod cancellation;
 mod crashes;
 
 use std::{
-    iter,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -21,7 +21,7 @@ use tokio::{
 use crate::{
     exchange::{Event, Exchange},
     messages,
-    pool::{Cancelled, NextSteps, Placement, Pool, PoolRequest, SendAhead, Ticket, WorkerCounts},
+    pool::{NextSteps, Placement, Pool, PoolRequest, SendAhead, Ticket, WorkerCounts},
     program::Interface,
     replies,
     report::Changes,
@@ -32,7 +32,7 @@ use crate::{
     worker_link::WorkerLink,
 };
 
-/// What a request is for the pool: what is sent, and who waits.
+/// The content of a request in the pool: the packet, and the task that waits for the response.
 #[derive(Debug)]
 pub(crate) struct Sent {
     pub(crate) packet: Vec<u8>,
@@ -42,27 +42,27 @@ pub(crate) struct Sent {
     pub(crate) line: RequestLine,
 }
 
-/// What is shared.
+/// The shared state of an application.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) settings: ApplicationSettings,
-    /// The one lock on the way of a request: one queue for all threads and workers is what makes balancing exact. It is held
-    /// for as long as it takes to find a place in a short list.
+    /// The only lock in the path of a request: one queue for all threads and workers makes balancing exact. It is held
+    /// only to find a place in a short list.
     pool: Mutex<Pool<Arc<Sent>, Arc<WorkerLink>>>,
     /// Requests that crashed two workers each. Looked at when one crashes only.
     crashing: Mutex<CrashingRequests>,
     /// How many have been given.
     tickets: AtomicU64,
-    /// What makes numbers of these.
+    /// Turns the counter into unpredictable numbers.
     numbering: TicketSequence,
     pub(crate) changes: Changes,
     threads: Threads,
-    /// Whether the server stops, for those who would otherwise go on for ever.
+    /// Notifies long-lived connections that the server stops.
     stopping: watch::Sender<bool>,
 }
 
 impl Shared {
-    /// What is shared of an application that so many threads ask.
+    /// The state of an application with this number of threads.
     pub(crate) fn new(settings: ApplicationSettings, threads: usize) -> Self {
         let ahead = if settings.program.interface.is_concurrent() { SendAhead::None } else { SendAhead::Some };
         // Python and Perl count references, and have little to collect.
@@ -84,7 +84,7 @@ impl Shared {
         self.threads.count()
     }
 
-    /// Which thread this is. With its first request it begins to read what workers reply to it.
+    /// The index of this thread. With its first request, the thread starts to receive the replies of workers.
     pub(crate) fn thread(self: &Arc<Self>) -> Result<usize, RequestError> {
         match self.threads.this()? {
             ThisThread::Known(thread) => Ok(thread),
@@ -106,14 +106,14 @@ impl Shared {
 
     /// A worker is ready for requests.
     pub(crate) fn join(&self, link: &Arc<WorkerLink>, lifetime: Option<u64>) {
-        self.threads.tell(link);
+        self.threads.announce(link);
         let concurrency = self.settings.concurrency.get();
         let held = {
             let mut pool = self.pool();
             pool.join(link.number, Arc::clone(link), concurrency, lifetime);
             pool.release()
         };
-        // Some may have shown meanwhile that it is them who crash workers.
+        // Meanwhile, some of them may have proved to crash workers.
         let (crashing, again): (Vec<_>, Vec<_>) =
             held.into_iter().partition(|request| self.is_crashing(&request.content.line));
         crashing.iter().for_each(|request| request.content.exchange.push(Event::Failed(RequestError::WorkerCrashed)));
@@ -133,76 +133,40 @@ impl Shared {
         }
     }
 
-    /// What follows when a worker has finished a request.
-    pub(crate) fn take_turn(&self, link: &Arc<WorkerLink>, turn: NextSteps<Arc<Sent>, Arc<WorkerLink>>) {
-        if let Some(sent) = turn.send {
+    /// Carries out the next steps after a worker has finished a request.
+    pub(crate) fn carry_out(&self, link: &Arc<WorkerLink>, next_steps: NextSteps<Arc<Sent>, Arc<WorkerLink>>) {
+        if let Some(sent) = next_steps.send {
             send(link, &sent);
         }
-        if let Some(other) = turn.relieve {
+        if let Some(other) = next_steps.relieve {
             self.ask_again(self.take_back(&other));
         }
-        if turn.has_next {
+        if next_steps.has_next {
             self.send_queued();
         }
-        if let Some(ticket) = turn.collect {
-            link.tell(messages::COLLECT, ticket, b"");
+        if let Some(ticket) = next_steps.collect {
+            link.send_message(messages::COLLECT, ticket, b"");
         }
-        if turn.dismiss {
+        if next_steps.dismiss {
             link.dismiss();
         }
     }
 
-    /// Sends what waits in the queue, as far as there is room for it.
+    /// Sends queued requests as far as workers have room.
     fn send_queued(&self) {
         while let Some((link, sent)) = { self.pool().next(monotonic()) } {
             send(&link, &sent);
         }
     }
 
-    /// Takes the first request back that a worker has not taken yet and that somebody waits for.
-    fn take_back(&self, link: &WorkerLink) -> Option<PoolRequest<Arc<Sent>>> {
-        while let Some(ticket) = untaken(link) {
-            let request = self.pool().taken_back(link.number, ticket, monotonic());
-            if let Some(request) = request.filter(|request| !request.content.exchange.is_settled()) {
-                return Some(request);
-            }
-        }
-        None
-    }
-
-    /// Takes all of them back.
-    fn take_all_back(&self, link: &WorkerLink) -> Vec<PoolRequest<Arc<Sent>>> {
-        iter::from_fn(|| self.take_back(link)).collect()
-    }
-
-    fn ask_again(&self, request: impl IntoIterator<Item = PoolRequest<Arc<Sent>>>) {
+    pub(crate) fn ask_again(&self, request: impl IntoIterator<Item = PoolRequest<Arc<Sent>>>) {
         let placed = self.pool().ask_again(request, monotonic());
         placed.iter().for_each(|(link, sent)| send(link, sent));
     }
 
-    /// Nobody waits for this response any more; of a WebSocket, the worker is told code and reason.
-    pub(crate) fn forget(&self, ticket: Ticket, exchange: &Exchange, content: &[u8]) {
-        let has_begun = exchange.has_begun();
-        exchange.abandon();
-        let forgotten = self.pool().forget(ticket, monotonic());
-        match forgotten {
-            // It need not be the first of those that wait there.
-            Cancelled::SentAhead(link) => self.ask_again(self.take_all_back(&link)),
-            Cancelled::InFlight(link) if self.settings.program.interface.is_concurrent() => {
-                link.tell(messages::CANCEL, ticket, content);
-            }
-            // A worker that sends a long response is told; what stands before that in its socket is put behind it.
-            Cancelled::InFlight(link) if has_begun => {
-                let others = self.take_all_back(&link);
-                link.tell(messages::CANCEL, ticket, b"");
-                self.ask_again(others);
-            }
-            Cancelled::InFlight(_) | Cancelled::Unseen | Cancelled::Unknown => {}
-        }
-    }
-
-    /// Fails what has waited for too long; says which workers take too long, after their requests have failed.
-    pub(crate) fn look_at_clock(&self) -> Vec<Arc<WorkerLink>> {
+    /// Fails requests that have exceeded their time limits; returns the workers that have, after failing their
+    /// requests.
+    pub(crate) fn enforce_time_limits(&self) -> Vec<Arc<WorkerLink>> {
         let now = monotonic();
         let mut pool = self.pool();
         let queue_timed_out = pool.queue_timed_out(self.settings.run.queue.timeout, now);
@@ -216,7 +180,7 @@ impl Shared {
         drop(pool);
         for (link, ticket, sent) in given_up {
             sent.exchange.push(Event::Failed(RequestError::TimedOut));
-            link.tell(messages::GIVE_UP, ticket, b"");
+            link.send_message(messages::GIVE_UP, ticket, b"");
         }
         for request in queue_timed_out {
             request.content.exchange.push(Event::Failed(RequestError::QueueTimedOut));
@@ -246,15 +210,9 @@ impl Shared {
         self.stopping.send_replace(true);
     }
 
-    /// Where it is told that the server stops.
+    /// Notifies when the server stops.
     pub(crate) fn stopping(&self) -> watch::Receiver<bool> {
         self.stopping.subscribe()
-    }
-
-    /// This worker takes nothing more; what was sent ahead to it goes to others.
-    pub(crate) fn leave(&self, link: &WorkerLink) {
-        self.pool().retire(link.number);
-        self.ask_again(self.take_all_back(link));
     }
 
     /// Whether this worker takes requests, or has some.
@@ -262,7 +220,7 @@ impl Shared {
         self.pool().has(link.number)
     }
 
-    /// Whether this worker has a request that anybody waits for.
+    /// Whether anybody waits for a request of this worker.
     pub(crate) fn has_awaited_request(&self, link: &WorkerLink) -> bool {
         self.pool().has_awaited_request(link.number)
     }
@@ -272,7 +230,7 @@ impl Shared {
         self.pool().aged()
     }
 
-    /// The worker that has had most requests, where those are so many at min_requests.
+    /// The worker that has handled the most requests, if at least this many.
     pub(crate) fn warmest(&self, min_requests: u64) -> Option<u64> {
         self.pool().warmest(min_requests)
     }
@@ -288,7 +246,7 @@ impl Shared {
     }
 }
 
-/// Reads what each worker that comes replies to this thread.
+/// Receives the replies of each new worker to this thread.
 async fn receive_links(shared: Arc<Shared>, thread: usize, mut links: UnboundedReceiver<Arc<WorkerLink>>) {
     while let Some(link) = links.recv().await {
         let shared = Arc::clone(&shared);
@@ -301,23 +259,7 @@ async fn receive_links(shared: Arc<Shared>, thread: usize, mut links: UnboundedR
     }
 }
 
-/// Takes the first request that a worker has not taken. Word of clients that are gone stays where it is.
-fn untaken(link: &WorkerLink) -> Option<Ticket> {
-    let mut words = Vec::new();
-    let mut ticket = None;
-    while let Ok(Some(message)) = link.untaken.try_receive() {
-        ticket = messages::ticket_of(&message.bytes);
-        if ticket.is_some() {
-            break;
-        }
-        words.push(message.bytes);
-    }
-    // One that is gone need not be told.
-    words.iter().for_each(|word| drop(link.requests.send(word, &[])));
-    ticket
-}
-
-/// Hands a request to a worker.
+/// Sends a request to a worker.
 fn send(link: &WorkerLink, sent: &Sent) {
     link.send(&sent.packet);
 }

@@ -1,4 +1,4 @@
-//! The threads that ask an application, and where each is told of workers that come.
+//! The threads that use an application, and how each learns about new workers.
 
 use std::{
     cell::RefCell,
@@ -21,21 +21,21 @@ pub(crate) struct Threads {
     next: AtomicUsize,
 }
 
-/// Where a thread is told of workers that come.
+/// How a thread learns about new workers.
 #[derive(Debug, Default)]
 struct Port {
-    /// Those who are there.
+    /// The current workers, until the thread appears.
     links: Vec<Arc<WorkerLink>>,
-    /// The thread, once it has asked for the first time.
+    /// The channel to the thread, once it has sent its first request.
     thread: Option<UnboundedSender<Arc<WorkerLink>>>,
 }
 
 /// Which thread asks.
 #[derive(Debug)]
 pub(crate) enum ThisThread {
-    /// This one, which has asked before.
+    /// A thread that has sent requests before.
     Known(usize),
-    /// This one, for the first time: it is told of workers here, all that there are and all that come.
+    /// A new thread: it receives all current and all future workers here.
     New(usize, UnboundedReceiver<Arc<WorkerLink>>),
 }
 
@@ -87,8 +87,8 @@ impl Threads {
         Ok(ThisThread::New(thread, receiver))
     }
 
-    /// A worker comes: all threads that ask are told, now or when they first do.
-    pub(crate) fn tell(&self, link: &Arc<WorkerLink>) {
+    /// A new worker: notifies all threads, now or at their first request.
+    pub(crate) fn announce(&self, link: &Arc<WorkerLink>) {
         for port in &self.ports {
             let mut port = lock(port);
             match &port.thread {

@@ -1,11 +1,11 @@
-//! Numbers of requests that workers cannot foresee: what one says of a number that was not given to it yet, by mistake or in a
-//! process that it has left behind, would otherwise answer the request that gets it.
+//! Numbers of requests that workers cannot predict. Otherwise, a reply to a number that was not assigned yet, by
+//! mistake or from a process that a worker left running, would answer the request that gets this number.
 
 use std::{collections::hash_map::RandomState, hash::BuildHasher};
 
 use crate::pool::Ticket;
 
-/// A secret permutation of all numbers: what it makes of a count repeats only when the count does, after four thousand million.
+/// A secret permutation of all numbers: a result repeats only when the count does, after four thousand million.
 #[derive(Debug)]
 pub(crate) struct TicketSequence {
     keys: [u32; ROUNDS],
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_number_repeats_and_none_tells_the_next() {
+    fn numbers_are_unique_and_unpredictable() {
         let numbering = TicketSequence::random();
         let numbers: Vec<_> = (0..100_000).map(|count| numbering.ticket(count)).collect();
         assert_eq!(numbers.iter().collect::<HashSet<_>>().len(), numbers.len());

@@ -21,7 +21,7 @@ pub(crate) enum Upload {
     File(SpooledFile),
     /// It follows when the application asks for it.
     Later,
-    /// None, but messages in both directions.
+    /// None: a WebSocket with messages in both directions.
     WebSocket,
 }
 
@@ -87,13 +87,13 @@ pub(crate) async fn hand_over(mut body: Body, exchange: Arc<Exchange>, ticket: T
         match body.chunk().await {
             Some(Ok(chunk)) => {
                 room = room.saturating_sub(chunk.len());
-                chunk.chunks(messages::PIECE).for_each(|piece| link.tell(messages::BODY_PIECE, ticket, piece));
+                chunk.chunks(messages::PIECE).for_each(|piece| link.send_message(messages::BODY_PIECE, ticket, piece));
             }
             Some(Err(error)) => {
-                link.tell(messages::CANCEL, ticket, b"");
+                link.send_message(messages::CANCEL, ticket, b"");
                 return exchange.push(Event::Failed(RequestError::RequestBody(error)));
             }
-            None => return link.tell(messages::BODY_END, ticket, b""),
+            None => return link.send_message(messages::BODY_END, ticket, b""),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! WebSocket (RFC 6455) between a client and an application: frames on one side, messages in packets on the other.
+//! WebSocket (RFC 6455) between a client and an application: frames to the client, messages in packets to the worker.
 
 mod heartbeat;
 mod session;
@@ -9,7 +9,7 @@ use tokio::task::spawn_local;
 use self::session::WebSocketSession;
 use crate::handler::PendingResponse;
 
-/// What a client that asks for a WebSocket has to know to be answered.
+/// The part of a client's handshake that its response needs.
 #[derive(Debug)]
 pub(crate) struct UpgradeRequest {
     upgrade: OnUpgrade,
@@ -34,7 +34,7 @@ pub(crate) fn handshake(request: &mut Request) -> Handshake {
     }
     let Some(upgrade) = request.upgrade() else { return Handshake::None };
     if request.headers.get("sec-websocket-version").is_some_and(|version| version != VERSION.as_bytes()) {
-        // RFC 6455 §4.2.2: this says which version would do.
+        // RFC 6455 §4.2.2: the response names the supported version.
         let refusal = Response::new(StatusCode::UPGRADE_REQUIRED).with("sec-websocket-version", VERSION);
         return Handshake::Refused(refusal);
     }
@@ -44,13 +44,13 @@ pub(crate) fn handshake(request: &mut Request) -> Handshake {
     }
 }
 
-/// The application has accepted: agrees, and carries messages until one side closes.
+/// The application has accepted: completes the handshake and forwards messages until one side closes.
 pub(crate) fn accept(asked: UpgradeRequest, mut headers: Headers, waiting: PendingResponse) -> Response {
     // A constant and base64 are valid values.
     let _ = headers.replace(KnownHeader::Upgrade, "websocket");
     let _ = headers.replace("sec-websocket-accept", websocket::accept(&asked.key));
     spawn_local(async move {
-        // Where the client has gone meanwhile, `waiting` is dropped, and the application hears of it.
+        // If the client has gone meanwhile, dropping `waiting` notifies the application.
         if let Ok(upgraded) = asked.upgrade.await {
             WebSocketSession::new(upgraded, waiting).await.run().await;
         }

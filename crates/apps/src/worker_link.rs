@@ -20,16 +20,16 @@ pub(crate) struct WorkerLink {
     pub(crate) number: WorkerNumber,
     /// Which of the places for workers it has, from 1.
     pub(crate) place: usize,
-    /// Requests go in here, from all threads. What the worker says of itself comes out.
+    /// Requests of all threads are sent here; messages of the worker about itself are received here.
     pub(crate) requests: Channel,
-    /// The worker's end: what it has not taken can be taken back.
+    /// The worker's end: requests that it has not read can be taken back.
     pub(crate) untaken: Channel,
-    /// What the worker replies to each thread.
+    /// The worker's replies to each thread.
     pub(crate) replies: Vec<Channel>,
-    /// What the socket for requests has no room for.
+    /// Packets for which the socket for requests has no room.
     pub(crate) outbox: Arc<Outbox>,
     life: Mutex<Life>,
-    /// Whether it gets no more requests, for those who would otherwise stay with it for ever.
+    /// Notifies long-lived connections that the worker gets no more requests.
     leaving: watch::Sender<bool>,
 }
 
@@ -44,7 +44,7 @@ struct Life {
 #[derive(Debug)]
 pub(crate) struct WorkerEnds {
     pub(crate) requests: Channel,
-    /// Where it hears and speaks as a mold, should it become one.
+    /// Its channel as a template process, should it become one.
     pub(crate) control: Option<Channel>,
     pub(crate) replies: Vec<Channel>,
 }
@@ -65,15 +65,15 @@ impl WorkerLink {
         Ok((link, WorkerEnds { requests: theirs, control: None, replies: their_replies }))
     }
 
-    /// Sends a packet. Where that fails the worker is about to end, and its keeper gives its requests to others.
+    /// Sends a packet. If that fails the worker is about to exit, and the worker manager gives its requests to others.
     pub(crate) fn send(&self, packet: &[u8]) {
         if let Err(error) = self.outbox.send(&self.requests, packet) {
             tracing::debug!(worker = self.place, %error, "cannot send to a worker");
         }
     }
 
-    /// Sends what it is to know of a request.
-    pub(crate) fn tell(&self, kind: u8, ticket: Ticket, content: &[u8]) {
+    /// Sends a message about a request.
+    pub(crate) fn send_message(&self, kind: u8, ticket: Ticket, content: &[u8]) {
         let mut packet = Vec::with_capacity(messages::TICKET_LENGTH + content.len());
         messages::write_ticket(kind, 0, ticket, &mut packet);
         packet.extend_from_slice(content);
@@ -85,12 +85,12 @@ impl WorkerLink {
         self.leaving.send_replace(true);
     }
 
-    /// Where it is told that the worker gets no more requests.
+    /// Notifies when the worker gets no more requests.
     pub(crate) fn leaving(&self) -> watch::Receiver<bool> {
         self.leaving.subscribe()
     }
 
-    /// The worker ends when it has done what it was sent.
+    /// The worker exits when it has finished its requests.
     pub(crate) fn dismiss(&self) {
         self.requests.shut();
     }
@@ -100,14 +100,14 @@ impl WorkerLink {
         self.life().readers += 1;
     }
 
-    /// A thread has read all of them; says whether that was the last of a worker that is gone.
+    /// A thread has read all of its replies; returns whether that was the last one of a worker that is gone.
     pub(crate) fn end_reading(&self) -> bool {
         let mut life = self.life();
         life.readers -= 1;
         life.readers == 0 && life.is_over
     }
 
-    /// The process is gone, whoever still holds its sockets; says whether all replies have been read.
+    /// The process has exited, even if others hold its sockets; returns whether all replies have been read.
     pub(crate) fn end(&self) -> bool {
         self.replies.iter().for_each(Channel::shut);
         let mut life = self.life();

@@ -1,4 +1,5 @@
-//! Whoever starts an application's processes, watches and replaces them: a thread of its own for each application.
+//! The worker manager starts, watches and replaces an application's processes, in a thread of its own for each
+//! application.
 
 mod backoff;
 mod generation;
@@ -30,9 +31,9 @@ pub(crate) use self::{
 
 /// The application as it was loaded once, and the processes that run it.
 pub(crate) trait Generation: Sized + 'static {
-    /// What is known of the application wherever it is asked.
+    /// The state that all threads of the application share.
     type Application: Send + Sync + 'static;
-    /// What is messages of the processes.
+    /// Messages about the processes.
     type Message: 'static;
 
     /// Starts loading the application.
@@ -44,21 +45,21 @@ pub(crate) trait Generation: Sized + 'static {
     ) -> Result<Self, String>;
     /// Which one this is, of those there have been.
     fn number(&self) -> u64;
-    /// Something was messages of a process. An error is why the application cannot be loaded.
+    /// Handles a message about a process. An error explains why the application cannot be loaded.
     fn handle_message(&mut self, message: Self::Message, numbers: &mut u64) -> Result<(), String>;
     /// Whether all processes could begin.
     fn is_ready(&self) -> bool;
-    /// Whether loading takes too long, and what is said of that.
+    /// The error if loading takes too long.
     fn startup_error(&self) -> Option<String>;
     /// Whether there is nothing of it any more.
     fn has_ended(&self) -> bool;
     /// Its processes take requests from now on.
     fn serve(&mut self);
-    /// Its processes finish what they have, and end.
+    /// Its processes finish their requests and exit.
     fn retire(&mut self);
-    /// Ends what has not ended by itself.
+    /// Kills the processes that have not exited by themselves.
     fn kill(&mut self);
-    /// What there is to do for all generations from time to time. `numbers` is the number of the last process.
+    /// Periodic work for all generations. `numbers` is the number of the last process.
     fn maintain(application: &Arc<Self::Application>, generations: &mut [Self], numbers: &mut u64);
     /// How long no request can become overdue, and there is nothing to look after for that.
     fn time_left(application: &Self::Application) -> Duration;
@@ -66,7 +67,7 @@ pub(crate) trait Generation: Sized + 'static {
     fn name(application: &Self::Application) -> &str;
 }
 
-/// The way to a keeper for what is messages of a generation's processes.
+/// Sends messages about a generation's processes to the worker manager.
 #[derive(Debug)]
 pub(crate) struct MessageSender<M> {
     generation: u64,
@@ -86,11 +87,11 @@ impl<M> Clone for MessageSender<M> {
     }
 }
 
-/// Starts a keeper and waits until the processes are ready.
+/// Starts a worker manager and waits until the processes are ready.
 ///
 /// # Errors
 ///
-/// Why the application cannot be loaded, in its own messages.
+/// Why the application cannot be loaded, with its own error.
 pub(crate) fn start<G: Generation>(
     application: Arc<G::Application>,
 ) -> Result<(WorkerManagerHandle, thread::JoinHandle<()>), String> {
@@ -106,7 +107,7 @@ pub(crate) fn start<G: Generation>(
         }
     };
     let thread =
-        thread::Builder::new().name("serow-keeper".to_owned()).spawn(run_thread).map_err(|error| error.to_string())?;
+        thread::Builder::new().name("serow-workers".to_owned()).spawn(run_thread).map_err(|error| error.to_string())?;
     match loaded.blocking_recv() {
         Ok(Ok(())) => Ok((handle, thread)),
         Ok(Err(why)) => {
@@ -125,12 +126,12 @@ struct WorkerManager<G: Generation> {
     messages: UnboundedReceiver<(u64, G::Message)>,
     /// The one that serves is the first, then those that leave, then perhaps one that is being loaded.
     generations: Vec<G>,
-    /// Who waits for the generation of this number.
+    /// The number of the generation that is being loaded, and the caller that waits for it.
     loading: Option<(u64, oneshot::Sender<Result<(), String>>)>,
     next_generation: u64,
     /// The number of the last process.
     numbers: u64,
-    /// When what has not ended is killed.
+    /// When the remaining processes are killed.
     end: Option<Instant>,
 }
 
@@ -193,7 +194,8 @@ impl<G: Generation> WorkerManager<G> {
     }
 
     fn load(&mut self, answer: oneshot::Sender<Result<(), String>>) {
-        // Whoever asked before sees that it came to nothing; nobody who asks gets code that is older than the asking.
+        // A reload replaces an earlier one that has not finished, so that no caller gets older code than at the time of
+        // its call.
         if let Some((number, before)) = self.loading.take() {
             let _ = before.send(Err("superseded by a later reload".to_owned()));
             self.drop_generation(number);
@@ -209,7 +211,7 @@ impl<G: Generation> WorkerManager<G> {
         }
     }
 
-    /// What follows from what a generation did or failed to do.
+    /// Completes loading when a generation is ready or has failed.
     fn finish_loading(&mut self, number: u64, messages: Result<(), String>) {
         if !self.is_loading(number) {
             if let Err(why) = messages {
@@ -229,13 +231,13 @@ impl<G: Generation> WorkerManager<G> {
         let Some((_, answer)) = self.loading.take() else { return };
         match &outcome {
             Ok(()) => {
-                // The new ones first: there is always somebody to answer.
+                // The new ones first, so that some worker always serves.
                 self.generations.iter_mut().filter(|generation| generation.number() == number).for_each(G::serve);
                 self.generations.iter_mut().filter(|generation| generation.number() != number).for_each(G::retire);
             }
             Err(_) => self.drop_generation(number),
         }
-        // Whoever asked may have gone.
+        // The caller may have gone.
         let _ = answer.send(outcome);
     }
 
@@ -257,7 +259,7 @@ impl<G: Generation> WorkerManager<G> {
         }
     }
 
-    /// Until somebody is to be looked after again.
+    /// The time until the next periodic work.
     fn pause(&self) -> Duration {
         let most = if self.loading.is_some() { TICK_WHILE_LOADING } else { TICK };
         G::time_left(&self.application).clamp(MIN_PAUSE, most)

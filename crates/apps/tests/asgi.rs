@@ -139,7 +139,7 @@ async def trailers(scope, receive, send):
 }
 
 #[test]
-fn what_makes_no_response_is_a_failure_and_the_worker_goes_on() {
+fn invalid_responses_are_errors_and_the_worker_continues() {
     let running = run_alone(
         r"
 async def raised(scope, receive, send):
@@ -201,7 +201,7 @@ async def pid(scope, receive, send):
 }
 
 #[test]
-fn mistakes_are_told_with_what_is_wrong() {
+fn errors_of_the_application_name_the_fault() {
     let running = run_alone(
         r"
 WRONG = [
@@ -261,7 +261,7 @@ async def together(scope, receive, send):
 }
 
 #[test]
-fn who_reads_slowly_holds_up_neither_others_nor_memory() {
+fn slow_clients_block_neither_others_nor_memory() {
     let running = run_alone(
         r"
 sent = 0
@@ -282,7 +282,7 @@ async def quick(scope, receive, send):
     slow.write_all(b"GET /large HTTP/1.0\r\n\r\n").unwrap();
     let deadline = Instant::now() + Duration::from_secs(5);
     let mut last = 0;
-    // What the kernel's buffers take of it is taken at once; then it stands still.
+    // The kernel's buffers take the first part at once; then the response stalls.
     loop {
         let sent: usize = body(&running.get("/quick")).parse().unwrap();
         if sent > 0 && sent == last {
@@ -341,7 +341,7 @@ async def next(scope, receive, send):
 }
 
 #[test]
-fn what_takes_too_long_is_cancelled_and_others_go_on() {
+fn timed_out_requests_are_cancelled_and_others_continue() {
     let (mut settings, folder) = settings(
         Interface::Asgi,
         "application.py",
@@ -383,7 +383,7 @@ async def list(scope, receive, send):
 }
 
 #[test]
-fn workers_that_end_are_replaced_with_what_was_loaded_before() {
+fn exiting_workers_are_replaced_with_the_loaded_code() {
     for preload in [false, true] {
         let code = format!(
             "{BEGIN}{}",
@@ -410,7 +410,7 @@ async def well(scope, receive, send):
         let (mut settings, folder) = settings(Interface::Asgi, "application.py", &code);
         settings.preload = preload;
         let running = Running::new((settings, folder));
-        // Whoever raises SystemExit has said so.
+        // SystemExit is raised on purpose and not logged.
         assert!(running.get("/exit").starts_with("HTTP/1.1 500 "));
         assert_eq!(body(&running.get("/exit")), "again");
         assert_eq!(body(&running.get("/kill")), "again");
@@ -420,7 +420,7 @@ async def well(scope, receive, send):
 }
 
 #[test]
-fn lifespan() {
+fn lifespan_startup_and_shutdown_run() {
     let code = r"
 async def app(scope, receive, send):
     if scope['type'] == 'lifespan':
@@ -458,7 +458,7 @@ async def app(scope, receive, send):
     }
 }
 
-/// What stands between NULs on its way to the server must not be taken for more than it is.
+/// Values that contain NUL, the separator on the way to the server, must not add fields.
 #[test]
 fn names_of_fields_that_are_empty_or_have_a_nul_are_failures() {
     let running = run(r"

@@ -28,7 +28,7 @@ fn post(running: &Running, path: &str, media_type: &str, body: &str) -> String {
     ))
 }
 
-/// Says `hello` over a WebSocket, and waits for an answer that has it.
+/// Sends `hello` over a WebSocket, and waits for an answer that contains it.
 fn say_hello(running: &Running, path: &str) -> String {
     let mut connection = TcpStream::connect(running.address()).unwrap();
     connection.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
@@ -48,7 +48,7 @@ fn say_hello(running: &Running, path: &str) -> String {
 }
 
 #[test]
-fn starlette() {
+fn starlette_answers() {
     let running = run(r#"
 import contextlib, time
 from starlette.applications import Starlette
@@ -120,7 +120,7 @@ app = Starlette(
 }
 
 #[test]
-fn fastapi() {
+fn fastapi_answers() {
     let running = run(r#"
 from fastapi import Depends, FastAPI, WebSocket
 from pydantic import BaseModel
@@ -157,7 +157,7 @@ async def echo(websocket: WebSocket):
 }
 
 #[test]
-fn quart() {
+fn quart_answers() {
     let running = run(r#"
 from quart import Quart, request, websocket
 app = Quart(__name__)
@@ -194,7 +194,7 @@ async def echo():
 }
 
 #[test]
-fn django() {
+fn django_answers() {
     let running = run(r#"
 import asyncio
 from django.conf import settings

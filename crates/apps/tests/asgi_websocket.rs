@@ -75,7 +75,7 @@ fn run_with(websocket: WebSocketSettings) -> Running {
     Running::new((settings, folder))
 }
 
-/// Asks its clients soon whether they are there.
+/// Sends pings after a short time.
 fn run_impatient() -> Running {
     run_with(WebSocketSettings { ping: Duration::from_millis(300), ..WebSocketSettings::default() })
 }
@@ -86,7 +86,7 @@ struct Client {
 }
 
 impl Client {
-    /// Asks for a WebSocket; gives the head of what was answered.
+    /// Sends a WebSocket handshake; returns the head of the response.
     fn ask(running: &Running, path: &str, fields: &str) -> (Self, String) {
         let mut connection = TcpStream::connect(running.address()).unwrap();
         connection.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
@@ -110,7 +110,7 @@ impl Client {
         client
     }
 
-    /// Sends a frame: its first byte, and what it carries, masked.
+    /// Sends a masked frame with this first byte and payload.
     fn send(&mut self, first: u8, content: &[u8]) {
         let mut frame = vec![first];
         match content.len() {
@@ -130,7 +130,7 @@ impl Client {
         self.connection.write_all(&frame).unwrap();
     }
 
-    /// Receives a frame: its first byte, and what it carries.
+    /// Receives a frame: its first byte and its payload.
     fn receive(&mut self) -> (u8, Vec<u8>) {
         let mut begin = [0; 2];
         self.connection.read_exact(&mut begin).unwrap();
@@ -176,7 +176,7 @@ impl Client {
 
 static TOO_LONG: [u8; (16 << 20) + 1] = [0; (16 << 20) + 1];
 
-/// First bytes and what the frames carry.
+/// First bytes and payloads of frames.
 type Frames<'a> = &'a [(u8, &'a [u8])];
 
 const CONTINUE: u8 = 0x80;
@@ -185,11 +185,11 @@ const BINARY: u8 = 0x82;
 const CLOSE: u8 = 0x88;
 const PING: u8 = 0x89;
 const PONG: u8 = 0x8a;
-/// Without the bit that says that a message is whole.
+/// Without the bit that ends a message.
 const MORE: u8 = 0x7f;
 
 #[test]
-fn what_is_agreed_upon() {
+fn handshakes_select_subprotocols() {
     let running = run();
     let fields = "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: a, b\r\nSec-WebSocket-Protocol: c\r\n";
     let (_client, head) = Client::ask(&running, "/", fields);
@@ -246,7 +246,7 @@ fn messages_go_there_and_back() {
 }
 
 #[test]
-fn what_is_no_websocket_is_closed_with_its_code() {
+fn invalid_frames_close_with_their_code() {
     let running = run();
     let cases: [(&str, Frames<'_>, u16); 9] = [
         ("a reserved bit", &[(TEXT | 0x40, b"")], 1002),
@@ -263,7 +263,7 @@ fn what_is_no_websocket_is_closed_with_its_code() {
         let mut client = Client::open(&running, "/");
         frames.iter().for_each(|(first, content)| client.send(*first, content));
         assert_eq!(client.receive_close(), code, "{name}");
-        // Who waits for the server to end the connection need not wait for long.
+        // A client that waits for the server to close the connection need not wait long.
         client.connection.set_read_timeout(Some(Duration::from_secs(3))).unwrap();
         assert_eq!(client.connection.read(&mut [0]).unwrap(), 0, "{name}");
         drop(client);
@@ -293,7 +293,7 @@ fn both_sides_may_close() {
 }
 
 #[test]
-fn who_does_not_read_is_not_sent_without_end() {
+fn the_window_limits_messages_to_slow_clients() {
     let running = run();
     let client = Client::open(&running, "/flood");
     std::thread::sleep(Duration::from_millis(300));
@@ -302,7 +302,7 @@ fn who_does_not_read_is_not_sent_without_end() {
 }
 
 #[test]
-fn who_is_silent_is_asked_and_who_does_not_answer_given_up() {
+fn silent_clients_get_a_ping_and_then_time_out() {
     let running = run_impatient();
     let mut client = Client::open(&running, "/");
     for answer in [PONG, PONG, TEXT] {
@@ -317,7 +317,7 @@ fn who_is_silent_is_asked_and_who_does_not_answer_given_up() {
 }
 
 #[test]
-fn who_reads_nothing_for_long_is_given_up() {
+fn clients_that_do_not_read_time_out() {
     let running = run_impatient();
     let _client = Client::open(&running, "/flood");
     assert_eq!(support::content(&running.get("/")), "True");
@@ -337,7 +337,7 @@ fn messages_may_be_as_long_as_is_set() {
 }
 
 #[test]
-fn a_worker_that_is_replaced_tells_its_clients() {
+fn a_replaced_worker_closes_its_websockets() {
     let running = run();
     let mut client = Client::open(&running, "/");
     running.reload().unwrap();

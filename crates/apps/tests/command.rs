@@ -17,7 +17,7 @@ use serow_apps::{Binding, CommandApplication, CommandSettings, Output};
 use support::{Answering, body};
 use tempfile::TempDir;
 
-/// A server in Python that says its process and where it listens; some paths are special.
+/// A server in Python that answers with its process id and address; some paths are special.
 const SERVER: &str = r#"
 import http.server, os, socket, socketserver, sys, time
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -135,7 +135,7 @@ fn a_program_answers_at_a_unix_socket() {
 }
 
 #[test]
-fn what_does_not_start_is_told_with_its_last_words() {
+fn failed_starts_report_the_last_output() {
     let cases: [(&[&str], &[&str]); 5] = [
         (&["/no/such/program"], &["/no/such/program cannot be started", "No such file"]),
         (
@@ -163,7 +163,7 @@ fn what_does_not_start_is_told_with_its_last_words() {
 }
 
 #[test]
-fn a_path_has_to_be_answered_where_that_is_said() {
+fn the_check_path_must_succeed() {
     for (path, is_well) in [("/", true), ("/missing", false)] {
         let (mut settings, _folder) = python();
         settings.check_path = Some(path.to_owned());
@@ -171,7 +171,9 @@ fn a_path_has_to_be_answered_where_that_is_said() {
         let outcome = CommandApplication::new(settings).run();
         match outcome {
             Ok(_) => assert!(is_well, "{path}"),
-            Err(error) => assert!(error.contains("does not answer /missing well") && !is_well, "{path}: {error}"),
+            Err(error) => {
+                assert!(error.contains("does not answer /missing successfully") && !is_well, "{path}: {error}")
+            }
         }
     }
 }
@@ -205,7 +207,7 @@ fn requests_wait_for_the_only_copy() {
 }
 
 #[test]
-fn a_reload_fails_no_request_and_one_that_cannot_be_changes_nothing() {
+fn reloads_fail_no_requests_and_failed_reloads_change_nothing() {
     let running = Running::new(python());
     let before = body(&running.get("/")).to_owned();
     let answers = thread::scope(|scope| {
@@ -249,7 +251,7 @@ fn a_copy_is_replaced_for_its_memory() {
 }
 
 #[test]
-fn lines_have_the_copys_number_and_what_it_started_ends_with_it() {
+fn output_has_the_copys_number_and_child_processes_end_with_it() {
     static LINES: Mutex<Vec<(usize, String)>> = Mutex::new(Vec::new());
     let (mut settings, folder) =
         settings(&["sh", "-c", "sleep 1000 & echo $!; /usr/bin/python3 server.py {port}; exit 1"]);
@@ -271,7 +273,7 @@ fn lines_have_the_copys_number_and_what_it_started_ends_with_it() {
 }
 
 #[test]
-fn nobody_inherits_a_socket_without_a_launcher() {
+fn inheriting_a_socket_needs_a_launcher() {
     let (mut settings, _folder) = python();
     settings.binding = Binding::Inherit;
     let error = CommandApplication::new(settings).run().unwrap_err();
@@ -279,13 +281,13 @@ fn nobody_inherits_a_socket_without_a_launcher() {
 }
 
 #[test]
-fn express_runs() {
+fn express_serves_requests() {
     let (mut settings, folder) = settings(&["node", "server.js"]);
     let code = "const app = require('express')();\n\
                 app.get('/', (request, response) => response.send('express ' + request.ip));\n\
                 app.listen(process.env.PORT, '127.0.0.1');\n";
     std::fs::write(folder.path().join("server.js"), code).unwrap();
-    // Debian's modules are in two folders that Debian's own Node knows; another one has to be told.
+    // Debian's modules are in two folders that only Debian's own Node knows; others need NODE_PATH.
     settings.run.environment.push(("NODE_PATH".into(), "/usr/share/nodejs:/usr/lib/nodejs".into()));
     let running = Running::new((settings, folder));
     assert!(body(&running.get("/")).contains("express"), "{}", running.get("/"));

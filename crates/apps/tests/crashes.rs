@@ -57,7 +57,7 @@ fn the_only_worker_is_crashed_once() {
 
 /// With two workers, of which one needs seconds to start again.
 #[test]
-fn the_last_worker_is_not_risked_and_others_are_answered_meanwhile() {
+fn crashing_requests_do_not_reach_the_last_worker() {
     let (mut settings, folder) = workers(2);
     let slow_start = "sleep 2 if File.exist?('started-2') && !File.write('started-3', '')\n\
         File.exist?('started-1') ? (File.write('started-2', ''); sleep 2 if File.exist?('crashed')) : File.write('started-1', '')\n";
@@ -84,7 +84,7 @@ fn the_last_worker_is_not_risked_and_others_are_answered_meanwhile() {
     });
 }
 
-/// Whoever is killed with a request that others get through is not to blame.
+/// A request whose worker was killed is not to blame if it succeeds elsewhere.
 #[test]
 fn requests_whose_worker_was_killed_are_answered_by_another_again_and_again() {
     let (settings, folder) = workers(3);

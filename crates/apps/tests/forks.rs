@@ -41,7 +41,7 @@ def app(environ, start_response):
 ";
 
 #[test]
-fn what_cannot_be_forked_is_forked_later() {
+fn failed_forks_are_repeated() {
     for (interface, file, code) in [(Interface::Rack, "config.ru", RUBY), (Interface::Wsgi, "application.py", PYTHON)] {
         let (mut settings, folder) = settings(interface, file, code);
         settings.preload = true;
@@ -49,7 +49,7 @@ fn what_cannot_be_forked_is_forked_later() {
         let refused = running.folder.path().join("refused");
         let counts = || running.application.counts();
         fs::write(&refused, "").unwrap();
-        // A POST, which nobody repeats.
+        // A POST, which is not retried.
         assert!(running.post("/die", b"x").starts_with("HTTP/1.1 502 "), "{interface:?}");
         for _ in 0..20 {
             assert_ne!(content(&running.get("/")), "", "{interface:?}");

@@ -24,7 +24,7 @@ fn post_form(running: &Running, path: &str, form: &str) -> String {
 }
 
 #[test]
-fn flask() {
+fn flask_answers() {
     let code = r#"
 from flask import Flask, Response, request, send_file, session, stream_with_context
 app = Flask(__name__)
@@ -72,7 +72,7 @@ def upload():
 }
 
 #[test]
-fn bottle() {
+fn bottle_answers() {
     let code = r#"
 from bottle import default_app, get, post, request, response, static_file
 @get('/hello/<name>')
@@ -155,7 +155,7 @@ application = get_wsgi_application()
 const PAGE: &str = "<ul>{% for user in users %}<li>{{ user.username }}</li>{% endfor %}</ul>\n";
 
 #[test]
-fn django() {
+fn django_answers() {
     for (application, preload) in [("project.wsgi", false), ("project/wsgi.py", true)] {
         let (mut settings, folder) = settings(Interface::Wsgi, "unused.py", "");
         write_project(folder.path());

@@ -1,4 +1,4 @@
-//! What the interpreters that are installed say of themselves.
+//! Versions of the installed interpreters.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 mod support;
@@ -7,7 +7,7 @@ use serow_apps::{Interface, Interpreter};
 use support::settings;
 
 #[test]
-fn interpreters_say_which_version_they_are() {
+fn interpreters_report_their_version() {
     for (interface, expected) in [
         (Interface::Rack, "ruby "),
         (Interface::Psgi, "perl 5."),
@@ -22,13 +22,13 @@ fn interpreters_say_which_version_they_are() {
 }
 
 #[test]
-fn those_that_are_not_there_or_lack_something_say_so() {
+fn missing_interpreters_and_libraries_are_reported() {
     let (mut settings, folder) = settings(Interface::Rack, "config.ru", "");
     for (words, expected) in [
         (&["no-such-ruby"][..], "no-such-ruby cannot be started: No such file or directory"),
         (
             &["ruby", "-e", "abort 'no gem'"],
-            "ruby -e abort 'no gem' (as configured) cannot run it (exit status: 1):\nno gem",
+            "ruby -e abort 'no gem' (as configured) cannot run the application (exit status: 1):\nno gem",
         ),
         (&[], " cannot be started: "),
     ] {

@@ -70,7 +70,7 @@ fn exchange(settings: ApplicationSettings, lengths: &[usize]) -> Vec<String> {
 }
 
 #[test]
-fn values_of_more_than_64_kib_arrive_whole_and_what_no_worker_can_take_is_refused_at_once() {
+fn values_over_64_kib_arrive_and_heads_too_long_for_workers_are_refused() {
     for (interface, file, code) in APPLICATIONS {
         let (settings, _folder) = settings(interface, file, code);
         let began = Instant::now();

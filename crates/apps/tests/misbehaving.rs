@@ -1,4 +1,4 @@
-//! Workers that say more than they should: whatever that is, it answers no request but their own, and nobody waits for ever.
+//! Workers that send surplus messages: those answer no other request, and every request gets a response.
 
 #![allow(clippy::unwrap_used, reason = "what fails, fails the test")]
 
@@ -13,7 +13,7 @@ use std::{
 use serow_apps::Interface;
 use support::{Running, content, settings};
 
-/// Speaks to Serow itself, past the bridge: the path says what.
+/// Writes to Serow's sockets itself, past the bridge; the path selects the message.
 const MISBEHAVING: &str = r"
 import os, socket, threading, time
 def ticket_of(exchange, difference):
@@ -107,7 +107,7 @@ const PATHS: [&str; 15] = [
 ];
 
 #[test]
-fn what_a_worker_says_beyond_its_reply_answers_no_other_request_and_nobody_waits_for_ever() {
+fn surplus_replies_answer_no_other_request() {
     let running = Running::new(settings(Interface::Wsgi, "app.py", MISBEHAVING));
     for path in PATHS {
         let is_over = AtomicBool::new(false);
@@ -128,7 +128,7 @@ fn what_a_worker_says_beyond_its_reply_answers_no_other_request_and_nobody_waits
             let began = Instant::now();
             let answers: Vec<_> = (0..3).map(|_| running.get(&format!("/{path}?own"))).collect();
             let took = began.elapsed();
-            // What is late comes meanwhile.
+            // The late message arrives meanwhile.
             thread::sleep(Duration::from_millis(300));
             is_over.store(true, Ordering::Relaxed);
             assert!(took < Duration::from_secs(10), "{path}: somebody waits for ever: {answers:?}");

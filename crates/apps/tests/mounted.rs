@@ -30,7 +30,7 @@ def app(environ, start_response):
     return [' '.join(environ[name] for name in ('SCRIPT_NAME', 'PATH_INFO', 'REQUEST_URI')).encode()]
 ";
 
-/// The path has the root in it, and frameworks look at what is behind that.
+/// The path includes the root, and frameworks route by the rest.
 const ASGI: &str = r"
 async def app(scope, receive, send):
     if scope['type'] == 'lifespan':
@@ -42,7 +42,7 @@ async def app(scope, receive, send):
 ";
 
 #[test]
-fn what_an_application_is_told_of_its_root() {
+fn mounted_applications_get_their_root_path() {
     let applications = [
         (Interface::Rack, "config.ru", RACK),
         (Interface::Psgi, "app.psgi", PSGI),

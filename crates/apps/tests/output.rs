@@ -1,4 +1,4 @@
-//! What applications write, in the log: line by line, and whatever becomes of the worker.
+//! Output of applications in the log: line by line, even of killed workers.
 
 #![allow(clippy::unwrap_used, reason = "what fails, fails the test")]
 
@@ -107,7 +107,7 @@ fn wait_for_line(expected: &str, within: Duration) {
 
 /// Each application loaded in each worker or once for all, and in development.
 #[test]
-fn lines_are_in_the_log_at_once_and_survive_a_worker_that_is_killed() {
+fn output_is_logged_at_once_even_of_killed_workers() {
     for (interface, file, code, streams) in APPLICATIONS {
         for (preload, development) in [(false, false), (true, false), (false, true), (true, true)] {
             let (mut settings, folder) = settings(interface, file, code);

@@ -113,7 +113,7 @@ fn the_only_copy_is_crashed_once() {
 }
 
 #[test]
-fn the_last_copy_is_not_risked_and_answers_others_meanwhile() {
+fn crashing_requests_do_not_reach_the_last_copy() {
     let running = Running::new(2);
     running.warm_up();
     fs::write(running.folder.path().join("slow"), "").unwrap();

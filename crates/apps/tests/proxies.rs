@@ -1,4 +1,4 @@
-//! What applications see of clients behind other servers, and of those who only claim to be one.
+//! Clients behind trusted proxies and behind untrusted ones, as applications see them.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -8,7 +8,7 @@ use serow_apps::Interface;
 use serow_gateway::TrustedProxies;
 use support::{Answering, Running, content, settings};
 
-/// Each answers with the client's address, the scheme, and the fields in which proxies tell of clients.
+/// Each answers with the client's address, the scheme, and the fields in which proxies describe clients.
 const RACK: &str = r"
 require 'rack/lint'
 use Rack::Lint
@@ -55,7 +55,7 @@ const APPLICATIONS: [(Interface, &str, &str); 4] = [
     (Interface::Asgi, "application.py", ASGI),
 ];
 
-/// Fields of a request from this machine, and what is answered where its programs are trusted, and where nobody is.
+/// Fields of a request from this machine, and the answers with this machine as a trusted proxy and without.
 const CASES: [(&str, &str, &str); 6] = [
     ("", "127.0.0.1 http - - - -", "127.0.0.1 http - - - -"),
     ("X-Forwarded-For: 192.0.2.7\r\n", "192.0.2.7 http 192.0.2.7 - - -", "127.0.0.1 http - - - -"),
@@ -84,7 +84,7 @@ fn clients_behind_servers_that_are_trusted() {
 }
 
 #[test]
-fn nobody_is_believed_who_is_not_trusted() {
+fn forwarded_fields_of_untrusted_peers_are_dropped() {
     for (interface, file, code) in APPLICATIONS {
         let (mut settings, folder) = settings(interface, file, code);
         settings.run.trusted = TrustedProxies::default();

@@ -78,7 +78,7 @@ sub {
 }
 
 #[test]
-fn what_cannot_be_loaded_is_told_with_file_and_line() {
+fn load_errors_name_file_and_line() {
     for (code, expected) in [
         ("\ndie 'no';\n", "no at "),
         ("use strict;\nsub { $x }\n", "app.psgi line 2"),
@@ -97,7 +97,7 @@ fn what_cannot_be_loaded_is_told_with_file_and_line() {
 }
 
 #[test]
-fn what_cannot_be_a_response_is_a_failure_and_the_worker_goes_on() {
+fn invalid_responses_are_errors_and_the_worker_continues() {
     let running = run(r#"
 my %responses = (
     die => sub { die "no\n" }, object => sub { die bless {}, 'Failure' }, number => sub { 42 }, nothing => sub { undef },
@@ -228,7 +228,7 @@ sub {
 }
 
 #[test]
-fn whoever_leaves_is_told_to_the_application() {
+fn applications_notice_disconnected_clients() {
     let running = run(r#"
 package Endless { sub new { bless {} } sub getline { select undef, undef, undef, 0.01; 'x' x 1000 } sub close { main::tell('pieces') } }
 sub main::tell { open my $told, '>', $_[0] or die $! }
@@ -256,7 +256,7 @@ sub {
 }
 
 #[test]
-fn what_is_to_follow_a_response_follows() {
+fn cleanup_handlers_run_after_the_response() {
     let running = run_one(
         r#"
 my $count = 0;
@@ -293,7 +293,7 @@ END { open my $ended, '>>', 'ended'; print $ended "$$ $?\n" }
 sub { my $env = shift; $env->{'psgix.harakiri.commit'} = 1; [200, [], [$$]] }
 "#,
     );
-    // What was sent ahead to the one that leaves is not lost, though it may not be repeated.
+    // A request sent ahead to the leaving worker is not lost, though it must not be retried.
     let pids: BTreeSet<String> = thread::scope(|scope| {
         let asking: Vec<_> = (0..20).map(|_| scope.spawn(|| body(&running.post("/", b"x")).to_owned())).collect();
         asking.into_iter().map(|one| one.join().unwrap()).collect()
@@ -395,7 +395,7 @@ builder {
 }
 
 #[test]
-fn in_development_the_client_is_told_what_called_what() {
+fn development_errors_have_a_stack_trace() {
     let (mut settings, folder) = settings(
         Interface::Psgi,
         "app.psgi",
@@ -450,7 +450,7 @@ sub {
 }
 
 #[test]
-fn a_worker_that_dies_is_replaced_and_its_request_repeated_where_that_is_safe() {
+fn crashed_workers_are_replaced_and_safe_requests_retried() {
     let running = run(r#"
 sub {
     my $env = shift;
@@ -478,7 +478,7 @@ fn new_code_takes_over_and_broken_code_does_not() {
     assert_eq!(body(&running.get("/")), "two");
 }
 
-/// What stands between NULs on its way to the server must not be taken for more than it is.
+/// Values that contain NUL, the separator on the way to the server, must not add fields.
 #[test]
 fn names_of_fields_that_are_empty_or_have_a_nul_are_failures() {
     let running = run(r#"

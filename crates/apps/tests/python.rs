@@ -7,7 +7,7 @@ use serow_apps::{Application, Interface};
 use support::{Answering, Running, content, settings};
 
 #[test]
-fn what_is_for_the_other_interface_is_told_when_it_is_loaded() {
+fn the_wrong_interface_is_reported_at_load() {
     let cases = [
         (Interface::Wsgi, "async def app(scope, receive, send): pass"),
         (Interface::Wsgi, "class App:\n    async def __call__(self, scope, receive, send): pass\napp = App()"),
@@ -36,14 +36,14 @@ fn what_is_for_the_other_interface_is_told_when_it_is_loaded() {
 }
 
 #[test]
-fn what_may_be_for_an_interface_is_run_by_it() {
+fn ambiguous_callables_run_by_the_given_interface() {
     let wsgi = "start_response('200 OK', [])\n    return [b'well']";
     let cases = [
         (Interface::Wsgi, format!("def app(*arguments):\n    environ, start_response = arguments\n    {wsgi}")),
         (Interface::Wsgi, format!("def app(environ, start_response, more=None):\n    {wsgi}")),
         (Interface::Asgi, format!("{ASGI}app = lambda *arguments: answer(*arguments)")),
         (Interface::Asgi, format!("{ASGI}def app(scope, receive, send):\n    return answer(scope, receive, send)")),
-        // What is wrapped may be for the other one.
+        // A wrapped callable may be for the other interface.
         (
             Interface::Asgi,
             format!(
@@ -64,7 +64,7 @@ const ASGI: &str = "async def answer(scope, receive, send):
     await send({'type': 'http.response.body', 'body': b'well'})
 ";
 
-/// Where nobody said which it is, it is found out, also for handlers that were made before.
+/// Without a configured interface it is detected, also for handlers that were created before.
 #[test]
 fn an_application_of_asgi_is_called_by_that_where_the_interface_may_be_either() {
     let code = "async def app(scope, receive, send):\n    assert scope['type'] == 'http'\n    \

@@ -35,7 +35,7 @@ end
 }
 
 #[test]
-fn odd_requests() {
+fn unusual_requests_get_valid_environments() {
     let running = run(r#"
 NAMES = %w[REQUEST_METHOD SCRIPT_NAME PATH_INFO QUERY_STRING SERVER_NAME SERVER_PORT SERVER_PROTOCOL HTTP_VERSION]
 run ->(env) { [200, {}, [env.values_at(*NAMES).join(' ')]] }
@@ -58,7 +58,7 @@ run ->(env) { [200, {}, [env.values_at(*NAMES).join(' ')]] }
 
 /// Those that are kept are 256: requests of more shapes than that come and go, and each is seen as it is.
 #[test]
-fn requests_of_any_number_of_shapes() {
+fn unlimited_request_shapes_are_answered() {
     let running = run(r#"
 run ->(env) do
   names = env.keys.grep(/HTTP_X/).sort
@@ -107,7 +107,7 @@ fn a_failure_is_a_response_and_the_worker_goes_on() {
 }
 
 #[test]
-fn a_worker_that_dies_is_replaced_and_its_request_repeated_where_that_is_safe() {
+fn crashed_workers_are_replaced_and_safe_requests_retried() {
     let running = run(r#"
 run ->(env) do
   path = env['PATH_INFO']
@@ -139,7 +139,7 @@ fn a_worker_that_takes_too_long_is_replaced() {
 }
 
 #[test]
-fn what_cannot_be_loaded_is_told_with_its_backtrace() {
+fn load_errors_have_a_backtrace() {
     for (code, expected) in [("run no_such_thing\n", "no_such_thing"), ("(", "config.ru")] {
         let (settings, _folder) = settings(Interface::Rack, "config.ru", code);
         let error = Application::new(settings, 1).run().unwrap_err();
@@ -160,7 +160,7 @@ fn new_code_takes_over_and_broken_code_does_not() {
 }
 
 #[test]
-fn workers_start_one_after_the_other_where_that_is_wished() {
+fn the_spawn_interval_separates_starts() {
     let (mut settings, folder) = settings(Interface::Rack, "config.ru", "run ->(env) { [200, {}, ['.']] }");
     settings.run.spawn_interval = Duration::from_millis(300);
     let began = std::time::Instant::now();
@@ -170,7 +170,7 @@ fn workers_start_one_after_the_other_where_that_is_wished() {
 }
 
 #[test]
-fn workers_may_have_as_many_files_as_is_said() {
+fn the_limit_of_open_files_applies_to_workers() {
     let (mut settings, folder) =
         settings(Interface::Rack, "config.ru", "run ->(env) { [200, {}, [Process.getrlimit(:NOFILE)[0].to_s]] }");
     settings.run.open_files = Some(321);
@@ -178,7 +178,7 @@ fn workers_may_have_as_many_files_as_is_said() {
 }
 
 #[test]
-fn in_development_changed_files_load_the_application_anew_and_failures_are_shown() {
+fn development_reloads_changed_files_and_shows_errors() {
     let (mut settings, folder) = settings(Interface::Rack, "config.ru", "run ->(env) { [200, {}, ['one']] }\n");
     settings.development = true;
     let running = Running::new((settings, folder));

@@ -1,4 +1,4 @@
-//! Garbage of Ruby's applications, collected while nobody waits for that.
+//! Garbage collection of Ruby applications between requests.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 mod support;
@@ -26,12 +26,12 @@ fn idle_workers_collect_after_so_many_requests() {
 }
 
 #[test]
-fn nobody_collects_where_that_is_not_wished_or_all_would_wait() {
+fn collections_run_only_if_set_and_while_another_worker_is_idle() {
     assert_eq!(counts(None, 2), [0; 60]);
     assert_eq!(counts(Some(3), 1), [0; 60]);
 }
 
-/// As Ruby 3.4 has them: what the bridge asks of its collector.
+/// Ruby 3.4's interface to the collector, which the bridge uses.
 const OF_LATER_RUBY: &str = r#"
 class << GC
   attr_accessor :wanted
@@ -47,7 +47,7 @@ end
 "#;
 
 #[test]
-fn what_ruby_leaves_to_the_bridge_is_done_behind_responses() {
+fn major_collections_run_after_responses() {
     let (mut settings, folder) = settings(Interface::Rack, "config.ru", OF_LATER_RUBY);
     settings.out_of_band_gc = Some(1000);
     settings.run.processes = std::num::NonZero::<usize>::MIN;

@@ -7,7 +7,7 @@ use serow_apps::{Interface, Interpreter};
 use support::{Running, content, settings};
 
 #[test]
-fn sinatra() {
+fn sinatra_answers() {
     let running = Running::new(settings(
         Interface::Rack,
         "config.ru",
@@ -40,7 +40,7 @@ run Site
 }
 
 #[test]
-fn rails() {
+fn rails_answers() {
     let (mut settings, folder) = settings(Interface::Rack, "config.ru", RAILS);
     settings.preload = true;
     settings.run.environment.push(("RAILS_ENV".into(), "production".into()));
@@ -70,7 +70,7 @@ fn rails() {
 }
 
 #[test]
-fn a_bundle_and_what_is_done_around_forks() {
+fn bundled_applications_run_with_fork_hooks() {
     let (mut settings, folder) = settings(
         Interface::Rack,
         "config.ru",

@@ -1,4 +1,4 @@
-//! Workers of Ruby's applications that are forked anew from one that is warm.
+//! Workers of Ruby's applications that are forked from a warm worker.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 mod support;
@@ -32,7 +32,7 @@ fn pid(running: &Running) -> u32 {
     content(&running.get("/")).split(' ').next().unwrap().parse().unwrap()
 }
 
-/// Asks until all workers but these answer, and none of these; which do.
+/// Sends requests until all workers but these have answered, and none of these; returns the others.
 fn others(running: &Running, before: &BTreeSet<u32>) -> BTreeSet<u32> {
     eventually(|| {
         let now: BTreeSet<u32> = (0..4).map(|_| pid(running)).collect();
@@ -40,7 +40,7 @@ fn others(running: &Running, before: &BTreeSet<u32>) -> BTreeSet<u32> {
     })
 }
 
-/// Waits until something is so; until then it says how it is.
+/// Waits until a condition holds; reports the state until then.
 fn eventually<T>(mut question: impl FnMut() -> Result<T, String>) -> T {
     let deadline = Instant::now() + Duration::from_secs(20);
     loop {
@@ -51,7 +51,7 @@ fn eventually<T>(mut question: impl FnMut() -> Result<T, String>) -> T {
     }
 }
 
-/// KiB of memory that these processes have together, what they share counted once.
+/// The memory of these processes together in KiB, with shared pages counted once.
 fn memory(processes: &BTreeSet<u32>) -> u64 {
     let proportional = |process: &u32| -> u64 {
         let text = fs::read_to_string(format!("/proc/{process}/smaps_rollup")).unwrap();
@@ -62,7 +62,7 @@ fn memory(processes: &BTreeSet<u32>) -> u64 {
 }
 
 #[test]
-fn what_one_worker_has_warmed_up_is_shared_by_all() {
+fn reforked_workers_share_warm_memory() {
     let running = run(CACHING, &[10, 1_000_000]);
     let first: BTreeSet<u32> = (0..6).map(|_| pid(&running)).collect();
     assert_eq!(first.len(), 2);
@@ -111,7 +111,7 @@ fn ended_template_processes_are_reaped_as_pid_1() {
 }
 
 #[test]
-fn what_is_open_is_closed_before_and_opened_again_behind() {
+fn fork_hooks_run_around_reforks() {
     let (mut settings, folder) =
         settings(Interface::Rack, "config.ru", "run ->(env) { [200, {}, [Process.pid.to_s]] }\n");
     fs::create_dir(folder.path().join("config")).unwrap();

@@ -1,4 +1,4 @@
-//! What Rack applications can answer.
+//! Responses of Rack applications.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod support;
@@ -96,7 +96,7 @@ end
 }
 
 #[test]
-fn what_is_said_before_and_done_after() {
+fn early_hints_precede_and_callbacks_follow_responses() {
     let running = run(r##"
 run ->(env) do
   case env['PATH_INFO']
@@ -144,7 +144,7 @@ fn garbage_is_collected_between_requests() {
         let answer = content(&running.get("/"));
         let (pid, count) = answer.split_once(' ').unwrap();
         answers.push((pid.to_owned(), count.parse().unwrap()));
-        // What is done between requests is done between requests.
+        // Work between requests runs between requests.
         thread::sleep(Duration::from_millis(20));
     }
     let (first, last) = (&answers[0], answers.iter().rfind(|(pid, _)| *pid == answers[0].0).unwrap());
@@ -155,7 +155,7 @@ fn get(target: &str) -> String {
     format!("GET {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
 }
 
-/// What stands between NULs on its way to the server must not be taken for more than it is.
+/// Values that contain NUL, the separator on the way to the server, must not add fields.
 #[test]
 fn names_of_fields_that_are_empty_or_have_a_nul_are_failures() {
     let running = run(r##"

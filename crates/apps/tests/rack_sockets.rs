@@ -93,7 +93,7 @@ run ->(env) { [200, { 'content-type' => 'text/plain' }, Stream.new] }
 }
 
 #[test]
-fn another_protocol() {
+fn hijacked_sockets_switch_protocols() {
     // Without the judge: it lets only some methods of sockets through.
     let running = Running::new(settings(
         Interface::Rack,
@@ -130,7 +130,7 @@ end
 
 /// As Action Cable has it: a thread of its own speaks with all clients, and the only worker goes on with requests.
 #[test]
-fn websockets() {
+fn hijacked_websockets_exchange_messages() {
     let (mut settings, folder) = settings(Interface::Rack, "config.ru", CABLE);
     settings.run.processes = NonZero::<usize>::MIN;
     let running = Running::new((settings, folder));
@@ -204,9 +204,9 @@ fn a_body_ends_when_its_client_is_gone() {
     }
 }
 
-/// So quick is the worker that several of those who wait stand in its socket already.
+/// The worker is so quick that several waiting requests are in its socket already.
 #[test]
-fn a_body_ends_when_its_client_is_gone_though_others_wait_behind_it() {
+fn bodies_end_when_their_client_disconnects() {
     let running = endless(1);
     let mut warm = TcpStream::connect(running.address()).unwrap();
     for _ in 0..100 {

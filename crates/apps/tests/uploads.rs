@@ -94,7 +94,7 @@ fn an_upload_writes_through_no_link_and_has_no_name() {
         let spool = settings.run.buffer.folder.clone();
         let victim = folder.path().join("victim");
         fs::write(&victim, "precious").unwrap();
-        // Names that somebody else could think of.
+        // Predictable names.
         let planted: Vec<_> = (0..20).map(|number| format!(".serow-upload-{}-{number}", std::process::id())).collect();
         planted.iter().for_each(|name| symlink(&victim, spool.join(name)).unwrap());
         let mut names = planted.clone();

@@ -17,14 +17,14 @@ fn run(code: &str) -> Running {
     Running::new(settings(Interface::Wsgi, "main.py", code))
 }
 
-/// One worker, so that it knows what it was asked before.
+/// One worker, so that it knows the previous requests.
 fn run_one(code: &str) -> Running {
     let (mut settings, folder) = settings(Interface::Wsgi, "main.py", code);
     settings.run.processes = NonZero::<usize>::MIN;
     Running::new((settings, folder))
 }
 
-/// Says what it was given, one line for each of the names in the query.
+/// Answers with its environment, one line for each of the names in the query.
 const ECHO: &str = r#"
 from urllib.parse import parse_qs
 def app(environ, start_response):
@@ -33,7 +33,7 @@ def app(environ, start_response):
 "#;
 
 #[test]
-fn the_environment() {
+fn environments_follow_pep_3333() {
     let running = run(ECHO);
     let cases = [
         ("GET", "/", "", "REQUEST_METHOD,SCRIPT_NAME,PATH_INFO,QUERY_STRING", "'GET' '' '/' ''"),
@@ -101,7 +101,7 @@ def app(environ, start_response):
     assert_eq!(std::fs::read_dir(uploads).unwrap().count(), 0);
 }
 
-/// Each path is another way to answer; `/said` is what was written to standard error, or noted.
+/// Each path is another kind of response; `/said` returns the lines of standard error, or notes.
 const ANSWERS: &str = r#"
 import io, sys, tempfile
 said = []
@@ -225,7 +225,7 @@ def app(environ, start_response):
     return [b'']
 "#;
 
-/// What is asked for; the status, 0 where the response is cut; the body; what was said, parts with bars between them.
+/// The request; the status, 0 where the response is truncated; the body; the log lines, separated by bars.
 const CASES: &[(&str, u16, &str, &str)] = &[
     ("list", 200, "list", ""),
     ("none", 200, "", ""),
@@ -246,7 +246,7 @@ const CASES: &[(&str, u16, &str, &str)] = &[
     ("field?a=%20b%09c", 200, "fine", ""),
     ("field?a=", 200, "fine", ""),
     ("failing_close", 200, "4\r\nwell\r\n0\r\n\r\n", "ValueError: at the end"),
-    // What the client is told is not of the application; why stands in the log.
+    // The client does not see the application's error; the log does.
     ("shorter", 0, "", "closed"),
     ("longer", 0, "", "closed"),
     ("list_shorter", 502, "", ""),
@@ -283,7 +283,7 @@ fn is_cut(response: &str) -> bool {
 }
 
 #[test]
-fn responses() {
+fn responses_arrive_as_returned() {
     let running = run_one(ANSWERS);
     for &(target, status, expected, said) in CASES {
         let response = running.get(&format!("/{target}"));
@@ -318,7 +318,7 @@ fn long_responses_and_heads_alone() {
 }
 
 #[test]
-fn the_validator_of_python_has_nothing_to_say() {
+fn wsgiref_validator_reports_no_errors() {
     let running = run_one(
         &format!(
             "{ANSWERS}
@@ -348,7 +348,7 @@ app, app_ = inner, app
 }
 
 #[test]
-fn files() {
+fn file_wrappers_are_sent_as_files() {
     let running = run_one(
         r#"
 import io, os, sys, tempfile
@@ -430,7 +430,7 @@ def app(environ, start_response):
 }
 
 #[test]
-fn a_response_that_nobody_waits_for_ends() {
+fn responses_end_when_their_client_disconnects() {
     for concurrency in [1, 2] {
         let (mut settings, folder) = settings(
             Interface::Wsgi,
@@ -482,7 +482,7 @@ def app(environ, start_response):
 }
 
 #[test]
-fn what_is_loaded() {
+fn applications_are_found_by_module_and_name() {
     let code = r#"
 import other
 class Thing:
@@ -544,7 +544,7 @@ nested.deeper = Thing('deeper')
 }
 
 #[test]
-fn failures_to_load_are_told_as_python_tells_them() {
+fn load_errors_have_a_python_traceback() {
     let cases = [
         ("def app(", "SyntaxError: ", "main.py\", line 1"),
         ("1 / 0", "ZeroDivisionError", "main.py\", line 1, in <module>\n    1 / 0"),
@@ -578,7 +578,7 @@ fn new_code_takes_over_and_broken_code_does_not() {
 }
 
 #[test]
-fn a_python_that_is_too_old_is_refused() {
+fn old_python_versions_are_refused() {
     let (mut settings, folder) = settings(Interface::Wsgi, "main.py", "");
     std::fs::write(folder.path().join("sitecustomize.py"), "import sys\nsys.version_info = (3, 8)").unwrap();
     settings.run.environment.push(("PYTHONPATH".into(), folder.path().into()));

@@ -12,7 +12,7 @@ pub(crate) struct Configuration {
     pub(crate) servers: Vec<SocketAddr>,
     /// Domains that are appended to unqualified names.
     pub(crate) search: Vec<String>,
-    /// Names with so many dots are tried as they are first.
+    /// Names with at least this many dots are first tried without a search domain.
     pub(crate) dots: usize,
     /// How long one server is waited for.
     pub(crate) timeout: Duration,
@@ -72,7 +72,7 @@ impl Configuration {
         }
     }
 
-    /// The whole names that a name may stand for, in the order in which they are tried.
+    /// The fully qualified names to try, in order.
     pub(crate) fn candidates(&self, name: &str) -> Vec<String> {
         if let Some(whole) = name.strip_suffix('.') {
             return vec![whole.to_owned()];
@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn configurations() {
+    fn resolv_conf_is_parsed() {
         let read = |text: &str| Configuration::parse(text, |name| (name == "eth0").then_some(7));
         assert_eq!(read(""), Configuration::default());
         assert_eq!(

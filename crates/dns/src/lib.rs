@@ -5,13 +5,15 @@
 //!
 //! | what | file |
 //! | --- | --- |
-//! | names looked up: hosts file, search domains, servers, retries | `resolver.rs` |
+//! | the resolver: hosts file, search domains | `resolver.rs` |
+//! | queries to name servers | `query.rs` |
 //! | `resolv.conf` and `hosts` | `configuration.rs` |
 //! | DNS messages, written and parsed: pure | `message.rs` |
 #![forbid(unsafe_code)]
 
 mod configuration;
 pub mod message;
+mod query;
 mod resolver;
 
 pub use self::resolver::{Answer, LookupError, Resolver, ResolverSettings, Service};

@@ -30,7 +30,7 @@ pub struct Question {
 /// The reply of a name server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// This; empty where the name has nothing of the kind.
+    /// These records; empty if the name has none of this type.
     Records(Vec<Record>),
     /// The name does not exist (NXDOMAIN).
     NoSuchName,
@@ -62,7 +62,7 @@ pub enum RecordData {
         weight: u16,
         /// The port.
         port: u16,
-        /// Empty where there is decidedly no such service.
+        /// Empty if the service is explicitly unavailable.
         host: String,
     },
 }
@@ -104,7 +104,7 @@ impl Question {
         message
     }
 
-    /// Reads the reply; `None` where the message is none, or one to another question.
+    /// Parses the reply; `None` if the message is invalid, or answers another query.
     pub fn read_reply(&self, message: &[u8], id: u16) -> Option<Reply> {
         let mut reader = Reader { message, at: 0 };
         let (found, flags) = (reader.number()?, reader.number()?);
@@ -124,7 +124,7 @@ impl Question {
         }
     }
 
-    /// The records of the name, or of the one that it stands for (CNAME): servers put those first (RFC 1034 §4.3.1).
+    /// The records of the name, or of its canonical name (CNAME), which servers put first (RFC 1034 §4.3.1).
     fn read_records(&self, reader: &mut Reader<'_>, count: u16) -> Option<Vec<Record>> {
         let (mut name, mut ttl, mut records) = (self.name.clone(), u32::MAX, Vec::new());
         for _ in 0..count {
@@ -181,8 +181,8 @@ impl Reader<'_> {
         self.take().map(u16::from_be_bytes)
     }
 
-    /// A name in lower case. Its end may be that of a name before it (RFC 1035 §4.1.4), always one further to the front, so
-    /// that there is an end.
+    /// A name in lower case. Its end may be compressed to a pointer to an earlier name (RFC 1035 §4.1.4); pointers must
+    /// go backwards, so that parsing terminates.
     fn name(&mut self) -> Option<String> {
         let (mut name, mut at, mut before, mut end) = (String::new(), self.at, self.at, None);
         loop {
@@ -194,7 +194,7 @@ impl Reader<'_> {
                 }
                 1..=63 => {
                     let label = self.message.get(at + 1..at + 1 + usize::from(length))?;
-                    // A dot within a label would be taken for one between two.
+                    // A dot within a label would look like one between two labels.
                     let is_plain = label.iter().all(|byte| byte.is_ascii_graphic() && *byte != b'.');
                     if name.len() + label.len() >= MAX_NAME_LENGTH || !is_plain {
                         return None;
@@ -227,7 +227,8 @@ impl fmt::Display for InvalidNameError {
 
 impl Error for InvalidNameError {}
 
-/// Letters of a name (RFC 1035 §2.3.4: 255 bytes in a message, which has a length before each part and one at the end).
+/// The maximum length of a name as text (RFC 1035 §2.3.4: 255 bytes in a message, including a length before each label
+/// and one at the end).
 const MAX_NAME_LENGTH: usize = 253;
 
 const HEADER_LENGTH: usize = 12;

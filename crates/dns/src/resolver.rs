@@ -1,22 +1,17 @@
-//! Queries to name servers: over UDP, and over TCP where a reply is too long for a packet.
+//! The resolver: looks up names in the hosts file and with name servers.
 
 use std::{
     error::Error,
-    fmt, fs, io,
+    fmt, fs,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     path::PathBuf,
     time::Duration,
 };
 
-use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    net::{TcpStream, UdpSocket},
-    time::timeout,
-};
-
 use crate::{
     configuration::{Configuration, hosts, interface_number},
     message::{InvalidNameError, Question, Record, RecordData, RecordType, Reply},
+    query::query_servers,
 };
 
 /// How names are looked up.
@@ -57,7 +52,7 @@ pub struct Answer<T> {
     pub ttl: Duration,
 }
 
-/// A place where a service is.
+/// A host of a service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Service {
     /// Hosts with the lowest number are tried first.
@@ -119,7 +114,7 @@ impl Resolver {
         Ok(found)
     }
 
-    /// Where a service is.
+    /// The hosts of a service.
     ///
     /// # Errors
     ///
@@ -131,7 +126,7 @@ impl Resolver {
         if found.items.is_empty() { Err(LookupError::NoRecords) } else { Ok(found) }
     }
 
-    /// The records of the first of the names that there is; never none.
+    /// The records of the first name that has any; never empty.
     async fn records(&self, name: &str, kind: RecordType) -> Result<Vec<Record>, LookupError> {
         let text = fs::read_to_string(&self.settings.configuration).unwrap_or_default();
         let mut configuration = Configuration::parse(&text, interface_number);
@@ -145,8 +140,8 @@ impl Resolver {
                 Ok(Reply::Records(records)) if !records.is_empty() => return Ok(records),
                 Ok(Reply::Records(_)) if failure == LookupError::NoSuchName => failure = LookupError::NoRecords,
                 Ok(_) => {}
-                // As in glibc: where the servers of one domain are broken, another may have the name. Where none has, it may still
-                // be there.
+                // As in glibc: if the servers of one domain fail, another domain may have the name. If none has it, the
+                // name may still exist.
                 Err(error @ LookupError::ServerError(SERVER_FAILURE)) => failure = error,
                 Err(error) => return Err(error),
             }
@@ -155,76 +150,7 @@ impl Resolver {
     }
 }
 
-/// Asks one server after the other until one knows.
-async fn query_servers(question: &Question, configuration: &Configuration) -> Result<Reply, LookupError> {
-    let mut failure = LookupError::NoResponse;
-    let mut servers = configuration.servers.clone();
-    if configuration.rotates && !servers.is_empty() {
-        let first = usize::from(random_id()?) % servers.len();
-        servers.rotate_left(first);
-    }
-    for _ in 0..configuration.attempts {
-        for server in &servers {
-            // RFC 5452 §9.2: a new id for each query, or an attacker who has seen one could predict the next.
-            let id = random_id()?;
-            let asked = async {
-                match configuration.over_tcp {
-                    true => query_over_tcp(*server, question, id).await,
-                    false => query(*server, question, id).await,
-                }
-            };
-            match timeout(configuration.timeout, asked).await {
-                Ok(Ok(Reply::Refused(code))) => failure = LookupError::ServerError(code),
-                Ok(Ok(reply)) => return Ok(reply),
-                Ok(Err(_)) | Err(_) => {}
-            }
-        }
-    }
-    Err(failure)
-}
-
-/// A number that nobody can guess.
-fn random_id() -> Result<u16, LookupError> {
-    let mut bytes = [0; 2];
-    // The system's generator seeds this one. It fails where there is none.
-    aws_lc_rs::rand::fill(&mut bytes).map_err(|_| LookupError::NoResponse)?;
-    Ok(u16::from_ne_bytes(bytes))
-}
-
-/// Asks one server.
-async fn query(server: SocketAddr, question: &Question, id: u16) -> io::Result<Reply> {
-    // An unpredictable port: a forged reply does not reach it (RFC 5452 §9.2).
-    let any: IpAddr = if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
-    let socket = UdpSocket::bind((any, 0)).await?;
-    socket.connect(server).await?;
-    socket.send(&question.write(id)).await?;
-    let mut packet = [0; MAX_PACKET];
-    loop {
-        let length = socket.recv(&mut packet).await?;
-        match question.read_reply(packet.get(..length).unwrap_or_default(), id) {
-            Some(Reply::Truncated) => {
-                let id = random_id().map_err(io::Error::other)?;
-                return query_over_tcp(server, question, id).await;
-            }
-            Some(reply) => return Ok(reply),
-            None => {}
-        }
-    }
-}
-
-async fn query_over_tcp(server: SocketAddr, question: &Question, id: u16) -> io::Result<Reply> {
-    let mut stream = TcpStream::connect(server).await?;
-    let message = question.write(id);
-    // A name has at most 253 letters.
-    let mut framed = (message.len() as u16).to_be_bytes().to_vec();
-    framed.extend_from_slice(&message);
-    stream.write_all(&framed).await?;
-    let mut reply = vec![0; stream.read_u16().await?.into()];
-    stream.read_exact(&mut reply).await?;
-    question.read_reply(&reply, id).ok_or_else(|| io::ErrorKind::InvalidData.into())
-}
-
-/// Those to which there is a way from here: a machine without IPv6 need not try it. All of them where there is a way to none.
+/// The addresses with a route: a machine without IPv6 need not try it. All of them if there is a route to none.
 fn reachable(addresses: Vec<IpAddr>) -> Vec<IpAddr> {
     let has_way = |address: &IpAddr| {
         let any: IpAddr = if address.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
@@ -296,6 +222,3 @@ const SERVER_FAILURE: u8 = 2;
 
 /// How often the files are read again.
 const FILES_TTL: Duration = Duration::from_secs(10);
-
-/// RFC 1035 §4.2.1: longer replies are truncated, unless the client announces a larger buffer, which this one does not.
-const MAX_PACKET: usize = 512;

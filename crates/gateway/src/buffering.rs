@@ -7,6 +7,8 @@ mod spool;
 mod unnamed_file;
 
 use std::{
+    error::Error,
+    fmt,
     fs::File,
     future::poll_fn,
     io,
@@ -24,14 +26,14 @@ use self::spool::SpoolShare;
 pub use self::spool::SpoolSpace;
 use crate::trailers::with_trailers;
 
-/// How bodies of requests are taken whole.
+/// How request bodies are buffered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BufferSettings {
     /// Bytes that are kept in memory; longer bodies go to a file. 64 KiB.
     pub memory: usize,
-    /// Where such files are made; they have no name there.
+    /// The folder for the files, which have no name there.
     pub folder: PathBuf,
-    /// How much all of them may take together; by default that of the process, 1 GiB.
+    /// The space for all of them; by default that of the process, 1 GiB.
     pub spool: SpoolSpace,
 }
 
@@ -48,7 +50,7 @@ pub struct BufferedBody {
     trailers: Option<Headers>,
 }
 
-/// Where a body is.
+/// The place of a buffered body.
 #[derive(Debug)]
 pub enum BufferedContent {
     /// In memory.
@@ -68,11 +70,11 @@ pub struct SpooledFile {
 /// Why a body is not here.
 #[derive(Debug)]
 pub enum BufferError {
-    /// The client did not send all of it.
+    /// The client did not send all of the body.
     Client(BoxError),
     /// It could not be put into a file.
     Storage(io::Error),
-    /// Other bodies have taken the space that files may have together.
+    /// Other bodies occupy the space for files.
     SpoolFull {
         /// Bytes of all of them.
         limit: u64,
@@ -80,7 +82,7 @@ pub enum BufferError {
 }
 
 impl BufferedBody {
-    /// Takes all of a body. How long that may take and how much it may be is the server's to say, which is in front of us.
+    /// Reads a complete body. The server in front of this handler limits its time and size.
     ///
     /// # Errors
     ///
@@ -98,13 +100,13 @@ impl BufferedBody {
         Ok(Self { content, trailers })
     }
 
-    /// The body without its trailers, wherever it is.
+    /// The body without its trailers.
     #[must_use]
     pub fn into_content(self) -> BufferedContent {
         self.content
     }
 
-    /// The body, from its beginning.
+    /// The body, from its start.
     pub fn body(&self) -> Body {
         match &self.trailers {
             Some(trailers) => with_trailers(self.data(), trailers.clone()),
@@ -132,7 +134,7 @@ struct Store<'a> {
     file: Option<File>,
     /// Bytes in the file.
     written: u64,
-    /// Of the space for files, once there is one.
+    /// The share of the space for files, once there is a file.
     share: Option<SpoolShare>,
 }
 
@@ -196,10 +198,30 @@ impl SpooledFile {
         &self.file
     }
 
-    /// Bytes of it.
+    /// Its length in bytes.
     #[must_use]
     pub fn length(&self) -> u64 {
         self.length
+    }
+}
+
+impl fmt::Display for BufferError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Client(error) => write!(formatter, "request body incomplete: {error}"),
+            Self::Storage(error) => write!(formatter, "cannot buffer a request body: {error}"),
+            Self::SpoolFull { limit } => write!(formatter, "buffered request bodies would exceed {limit} bytes"),
+        }
+    }
+}
+
+impl Error for BufferError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Client(error) => Some(&**error),
+            Self::Storage(error) => Some(error),
+            Self::SpoolFull { .. } => None,
+        }
     }
 }
 
@@ -210,7 +232,7 @@ impl BufferError {
             Self::Client(_) => StatusCode::BAD_REQUEST,
             // RFC 4918 §11.5: temporary, and not the client's fault.
             Self::Storage(_) => StatusCode::INSUFFICIENT_STORAGE,
-            // There is room again when others have been forwarded.
+            // There is room again when other requests have been forwarded.
             Self::SpoolFull { .. } => StatusCode::SERVICE_UNAVAILABLE,
         }
     }

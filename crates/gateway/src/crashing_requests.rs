@@ -1,4 +1,4 @@
-//! Requests that crash servers which are processes of this machine: each may do so twice, and is remembered then.
+//! Requests that crash local server processes: each request may do so twice, and is remembered then.
 //!
 //! A request whose server crashes may be the victim of whatever ended it, so it is sent to another one, once. Where that one
 //! crashes as well, the request is taken for the reason: as long as it is remembered, the same request is sent to one server only.
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn any_number_of_targets_takes_bounded_memory() {
+    fn unlimited_targets_take_bounded_memory() {
         let mut crashing = CrashingRequests::default();
         for number in 0..10 * MAX_LINES {
             crashing.note(&line("GET", &format!("/{number}")), Duration::ZERO);

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serow_message::{Body, Headers, KnownHeader, Response, StatusCode, weight::weighted};
 
-/// The response to a request with these fields, for which there is none. It does not name servers: the log does.
+/// An error response to a request with these headers. It does not name servers; the log does.
 #[must_use]
 pub fn error_page(reason: impl Into<ErrorReason>, request: &Headers) -> Response {
     unchanged(reason.into(), request)
@@ -18,7 +18,7 @@ pub enum ErrorReason {
     Status(StatusCode),
     /// All servers have as many requests as they may, and so has the queue.
     AllBusy,
-    /// All servers are down or drained, or there is none.
+    /// All servers are down or draining, or there are none.
     NoServer,
 }
 
@@ -104,7 +104,7 @@ impl Form {
         }
     }
 
-    /// All that is put together here is text of this program, in which nothing has to be escaped.
+    /// All texts are constants of this program, so nothing has to be escaped.
     fn body(self, reason: ErrorReason) -> Body {
         let (status, detail) = (reason.status(), detail(reason));
         let (number, reason) = (status.as_str(), status.canonical_reason().unwrap_or("Error"));
@@ -142,7 +142,7 @@ fn is_grpc(content_type: &[u8]) -> bool {
     content_type.get(..GRPC.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(GRPC))
 }
 
-/// A response of headers only, as gRPC over HTTP/2 has it for errors (`Trailers-Only`).
+/// A response of headers only, gRPC's form of errors over HTTP/2 (`Trailers-Only`).
 fn grpc(reason: ErrorReason, content_type: &[u8]) -> Response {
     let code = match reason.status() {
         StatusCode::GATEWAY_TIMEOUT => DEADLINE_EXCEEDED,
@@ -167,10 +167,10 @@ const UNIMPLEMENTED: &str = "12";
 const INTERNAL: &str = "13";
 const UNAVAILABLE: &str = "14";
 
-/// Seconds: a server that restarts is back by then, and a queue has moved on (it is waited in for 5 s by default).
+/// In seconds: by then, a restarting server is back and a queue has moved on (requests wait for 5 s by default).
 const RETRY_AFTER: &str = "5";
 
-/// Between these parts stand the status, the style, the reason and the detail.
+/// The page: status, style, reason and detail go between these parts.
 const PAGE: [&str; 5] = [
     "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
      <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>",
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn forms() {
+    fn accept_selects_the_format() {
         let cases = [
             ("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", Form::Html),
             ("application/json", Form::Json),
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn pages() {
+    fn pages_have_status_and_format() {
         let answer = unchanged(StatusCode::BAD_GATEWAY.into(), &accept("text/html"));
         assert_eq!(answer.status, StatusCode::BAD_GATEWAY);
         assert_eq!(answer.headers.get_str(KnownHeader::ContentType), Some("text/html; charset=utf-8"));

@@ -1,18 +1,18 @@
-//! Which names header fields of requests may have: CGI and its descendants make variables of them, in which `X_User`, `X.User`
-//! and `X-User` are the same.
+//! Allowed names of header fields in requests: CGI and its successors turn them into variables, in which `X_User`,
+//! `X.User` and `X-User` are the same.
 
 use serow_message::{Headers, KnownHeader, hop_by_hop};
 
 use crate::trusted_proxies::TrustedProxies;
 
-/// Which names header fields of requests may have, the fields of their trailers too.
+/// Allowed names of header fields in requests, and of their trailers.
 ///
-/// `Proxy` passes under neither: CGI makes `HTTP_PROXY` of it, which libraries take for a setting of their own (httpoxy,
+/// Neither allows `Proxy`: CGI turns it into `HTTP_PROXY`, which libraries take for a setting of their own (httpoxy,
 /// CVE-2016-5385), and no client has a use for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FieldNames {
-    /// Letters, digits and hyphens, as nginx has it (`ignore_invalid_headers on`, `underscores_in_headers off`); fields with
-    /// other names are dropped.
+    /// Letters, digits and hyphens, as in nginx (`ignore_invalid_headers on`, `underscores_in_headers off`); fields
+    /// with other names are dropped.
     ///
     /// RFC 3875 §4.1.18 makes an underscore of a hyphen, so WSGI, Rack and PSGI servers do. PHP does the same with a dot, and
     /// lighttpd with everything that is neither letter nor digit.
@@ -24,7 +24,7 @@ pub enum FieldNames {
 }
 
 impl FieldNames {
-    /// Whether a field of this name goes on to servers.
+    /// Whether a field of this name is passed on.
     #[inline]
     pub fn allow(self, name: &[u8], known: Option<KnownHeader>) -> bool {
         known.is_some() || (is_unambiguous(name) && !name.eq_ignore_ascii_case(b"proxy")) || self.allow_other(name)
@@ -42,7 +42,7 @@ impl FieldNames {
         allowed
     }
 
-    /// Removes fields that CGI would take for this one, which the settings set.
+    /// Removes fields that CGI would confuse with this one, which the settings set.
     pub fn remove_look_alikes(self, name: &str, headers: &mut Headers) {
         let is_look_alike =
             |other: &[u8]| !other.eq_ignore_ascii_case(name.as_bytes()) && reads_as(other, name.as_bytes());
@@ -56,14 +56,14 @@ impl FieldNames {
 /// fields are dropped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TrailerRule {
-    /// Which names they may have.
+    /// The allowed names.
     pub names: FieldNames,
     /// Whether the peer is a trusted proxy.
     pub trusted: bool,
 }
 
 impl TrailerRule {
-    /// The trailers in this frame of a body; none where nothing is left of them.
+    /// The trailers in this frame of a body; `None` if none of them is left.
     pub fn apply(self, frame: &http_body::Frame<bytes::Bytes>) -> Option<Headers> {
         let mut trailers: Headers = frame.trailers_ref()?.try_into().ok()?;
         trailers.retain_known(|name, known, _| {
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn names_with_underscores_and_dots_pass_only_where_they_are_kept() {
-        // A name, whether it passes by default, and where all names are kept.
+        // A name, whether it passes by default, and whether it passes with `Any`.
         let cases = [
             ("x-user", true, true),
             ("X-Request-Id2", true, true),
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_that_is_set_has_no_look_alikes() {
+    fn look_alikes_of_set_fields_are_removed() {
         let mut headers = Headers::new();
         for name in ["x_user", "X-User", "x.USER", "x_user_id"] {
             headers.append(name, "1").unwrap();

@@ -13,7 +13,7 @@ use crate::trusted_proxies::TrustedProxies;
 /// How servers learn about the client, and which proxies in front of us are trusted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Forwarded {
-    /// In which fields.
+    /// The fields to write.
     pub fields: ForwardedFields,
     /// Proxies in front of us whose `X-Forwarded-*` and `Forwarded` fields are kept; those of all other peers are
     /// dropped.
@@ -68,7 +68,7 @@ impl Forwarded {
 pub struct ForwardedValues {
     trusted: bool,
     standard: bool,
-    /// Empty where there is nothing to be said, as the others.
+    /// Empty values are not added.
     x_for: Text,
     x_proto: Option<&'static str>,
     x_host: Text,
@@ -95,7 +95,7 @@ impl ForwardedValues {
         }
     }
 
-    /// The fields that are to be added. All of their values were received as a part of a field before, or are made here.
+    /// The fields to add. Their values are parts of received fields, or built here.
     pub fn fields(&self) -> [(KnownHeader, Option<&[u8]>); 4] {
         [
             (KnownHeader::XForwardedFor, said(&self.x_for)),
@@ -126,7 +126,7 @@ fn element(before: &Headers, peer: Peer, scheme: Scheme, host: &[u8]) -> Text {
     value.extend_from_slice(b"for=");
     match peer {
         Peer::Tcp(address) => match address.ip().to_canonical() {
-            // RFC 7239 §6: colons and brackets may not stand in a token.
+            // RFC 7239 §6: colons and brackets are invalid in a token.
             address @ IpAddr::V6(_) => {
                 value.extend_from_slice(b"\"[");
                 write_address(address, &mut value);
@@ -150,7 +150,7 @@ fn element(before: &Headers, peer: Peer, scheme: Scheme, host: &[u8]) -> Text {
     value
 }
 
-/// All lines of a field as one list, with a comma behind it if it is not empty.
+/// All lines of a field as one list, followed by a comma if it is not empty.
 fn joined(headers: &Headers, name: KnownHeader) -> Text {
     let mut value = Text::new();
     for line in headers.get_all(name).filter(|line| !line.is_empty()) {

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn ten_lines_of_each_second_are_written_and_the_others_counted() {
+    fn ten_lines_per_second_are_written_and_others_counted() {
         let limit = LogLimit::default();
         for start in [5_000, 6_000, 60_000] {
             let written = (0..1_244).filter(|number| limit.admit(at(start + number % 1000)).is_some()).count();

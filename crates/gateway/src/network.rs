@@ -9,7 +9,7 @@ use std::{
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
-/// Peers that are trusted: addresses that begin with the same bits, or those that come over a unix socket.
+/// A trusted network: addresses with a common prefix, or all peers at unix sockets.
 ///
 /// ```
 /// use serow_gateway::Network;
@@ -55,7 +55,7 @@ impl FromStr for Network {
         }
         let (address, bits) = text.split_once('/').map_or((text, None), |(address, bits)| (address, Some(bits)));
         let address: IpAddr = address.parse().map_err(|_| NetworkError::Address)?;
-        // Written as IPv6, an IPv4 address never comes.
+        // Peers never have an IPv4 address written as IPv6.
         if address.to_canonical() != address {
             return Err(NetworkError::MappedAddress);
         }
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts() {
+    fn networks_are_parsed() {
         let cases = [
             ("10.0.0.0/8", Ok("10.0.0.0/8")),
             ("192.0.2.1", Ok("192.0.2.1/32")),
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses() {
+    fn networks_contain_their_addresses() {
         let cases = [
             ("10.0.0.0/8", "10.255.0.1", true),
             ("10.0.0.0/8", "11.0.0.0", false),

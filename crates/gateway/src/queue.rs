@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// How requests wait while all servers, or all workers of an application, have as many as they may.
+/// How requests wait while all servers, or all workers of an application, are at their limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueSettings {
     /// How many may wait in all threads together; 1,024. Those beyond are refused at once.

@@ -1,4 +1,4 @@
-//! A body with trailers behind it.
+//! A body followed by trailers.
 
 use std::{
     pin::Pin,

@@ -101,7 +101,7 @@ impl FromIterator<Network> for TrustedProxies {
     }
 }
 
-/// An address as it stands in X-Forwarded-For; some proxies write its port or brackets too.
+/// An address in X-Forwarded-For; some proxies add its port or brackets.
 fn address(text: &[u8]) -> Option<IpAddr> {
     let text = str::from_utf8(text).ok()?;
     let bracketed = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
@@ -135,7 +135,7 @@ mod tests {
     const TEN: &[&str] = &["10.0.0.0/8", "unix"];
 
     #[test]
-    fn clients() {
+    fn client_addresses_follow_trusted_proxies() {
         let cases = [
             // trusted, peer, X-Forwarded-For, the client
             (NONE, "192.0.2.1", "192.0.2.2", Some("192.0.2.1")),

@@ -18,7 +18,7 @@ use serow_message::Scheme;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerAddress {
-    /// Where it is.
+    /// Its location.
     pub location: ServerLocation,
     /// Whether connections are encrypted.
     pub scheme: Scheme,
@@ -26,7 +26,7 @@ pub struct ServerAddress {
     pub protocol: Option<Protocol>,
 }
 
-/// Where a server is.
+/// The location of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ServerLocation {
     /// At an address.
@@ -91,7 +91,7 @@ impl FromStr for ServerAddress {
 }
 
 impl ServerAddress {
-    /// For which name it must have a certificate.
+    /// The name in its certificate.
     pub(crate) fn server_name(&self) -> String {
         match &self.location {
             ServerLocation::Tcp(address) => address.ip().to_string(),
@@ -116,7 +116,7 @@ impl ServerAddress {
     }
 }
 
-/// Whose service it is: `app.example` for `_http._tcp.app.example`. Certificates are for that name (RFC 6125 §6.4).
+/// The domain of a service: `app.example` for `_http._tcp.app.example`. Certificates are for that name (RFC 6125 §6.4).
 fn service_host(name: &str) -> &str {
     name.splitn(3, '.').nth(2).unwrap_or(name)
 }
@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses() {
+    fn server_addresses_are_parsed() {
         let cases = [
             ("127.0.0.1:9000", Some("127.0.0.1:9000")),
             ("http://127.0.0.1", Some("127.0.0.1:80")),

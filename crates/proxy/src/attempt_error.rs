@@ -1,11 +1,11 @@
-//! Why an attempt came to nothing: at which step, and whose fault it was.
+//! Why an attempt failed: the step, and whose fault it was.
 
 use std::{fmt, rc::Rc, time::Duration};
 
 use serow_client::{ClientError, DialError};
 use serow_message::{BoxError, StatusCode};
 
-/// Why an attempt came to nothing.
+/// Why an attempt failed.
 #[derive(Debug)]
 pub(crate) struct AttemptError {
     /// How far it was.
@@ -28,10 +28,9 @@ pub(crate) enum Step {
 /// Whether the server may have begun to process the request (RFC 9110 §9.2.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Processed {
-    /// It never saw the request, or said that it left it alone.
+    /// It never saw the request, or refused it unprocessed.
     Never,
-    /// A connection that had been used before was closed without a word: most likely the server closed it before the
-    /// request came.
+    /// A reused connection was closed without a response: most likely the server closed it before the request arrived.
     Unlikely,
     /// Unknown.
     Maybe,
@@ -48,11 +47,11 @@ pub(crate) enum Cause {
     Busy(Duration),
     /// The response did not begin in time.
     TimedOut(Duration),
-    /// The server refused the stream, or cut it off (RFC 9113 §8.7).
+    /// The server refused or reset the stream (RFC 9113 §8.7).
     Reset(String),
     /// The client's body cannot be had: the client's fault.
     Body(BoxError),
-    /// The request cannot be said in the version that the server speaks.
+    /// The request cannot be expressed in the server's protocol.
     Unsendable(String),
 }
 
@@ -67,7 +66,7 @@ impl AttemptError {
         Self { step: Step::Head, cause, processed }
     }
 
-    /// The request cannot be said to this server.
+    /// The request cannot be expressed in the server's protocol.
     pub(crate) fn unsendable(why: impl Into<String>) -> Self {
         Self::of_exchange(Cause::Unsendable(why.into()), Processed::Never)
     }

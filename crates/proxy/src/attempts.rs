@@ -25,16 +25,16 @@ pub struct Attempt {
     /// The status of its response; without a response, the status for the client (502, 504). `None` until one of them
     /// is known.
     pub status: Option<StatusCode>,
-    /// How long the connection took, TLS included; zero for one that was there. `None` where there was none.
+    /// How long opening the connection took, TLS included; zero for a reused one. `None` without a connection.
     pub connect_time: Option<Duration>,
-    /// How long it took until the response's head was whole, from the beginning of the attempt on.
+    /// The time from the start of the attempt to the end of the response's head.
     pub header_time: Option<Duration>,
     /// How long it took until the last byte of the response, or until the attempt had failed.
     pub response_time: Option<Duration>,
 }
 
 impl Attempt {
-    /// The server, as the status has it.
+    /// The name of the server, as in the status.
     #[must_use]
     pub fn server(&self) -> &str {
         self.server.name()
@@ -71,12 +71,12 @@ impl Attempts {
         self.change(place, |attempt| (attempt.status, attempt.header_time) = (Some(status), Some(took)));
     }
 
-    /// The attempt at this place failed, for which the client would get this.
+    /// The attempt with this index failed; the client would get this status.
     pub fn note_failure(&self, place: usize, status: StatusCode, took: Duration) {
         self.change(place, |attempt| (attempt.status, attempt.response_time) = (Some(status), Some(took)));
     }
 
-    /// The attempt at this place has its whole response, or was cut off.
+    /// The attempt with this index has its complete response, or was cut off.
     pub fn note_end(&self, place: usize, took: Duration) {
         self.change(place, |attempt| attempt.response_time = Some(took));
     }
@@ -124,7 +124,7 @@ impl AttemptLog {
         attempts.note_head(*place, status, began.elapsed());
     }
 
-    /// It failed, for which the client would get this.
+    /// It failed; the client would get this status.
     pub(crate) fn note_failure(&self, status: StatusCode) {
         let Shared { attempts, place, began } = &*self.shared;
         attempts.note_failure(*place, status, began.elapsed());
@@ -149,7 +149,7 @@ mod tests {
         let (attempts, servers) = (Attempts::default(), upstream.servers());
         let noted = attempts.clone();
         let time = Duration::from_millis;
-        // Before there is one, there is nothing to note.
+        // Without an attempt, there is nothing to record.
         noted.note_end(0, time(9));
         let (first, second) = (noted.begin(&servers[0]), noted.begin(&servers[1]));
         noted.note_connection(second, time(2));

@@ -75,7 +75,7 @@ impl Drop for BackgroundTasks {
     fn drop(&mut self) {
         if let Some(Running { stop, thread }) = self.running.take() {
             drop(stop);
-            // A thread that panicked has said so.
+            // A panic of the thread is in the log.
             let _ = thread.join();
         }
     }

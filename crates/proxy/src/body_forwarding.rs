@@ -1,4 +1,4 @@
-//! How the bodies of responses are handed over to clients, whichever version of HTTP they come in.
+//! Forwarding of response bodies to clients, for both versions of HTTP.
 
 use std::{
     fmt::Display,
@@ -11,7 +11,7 @@ use tokio::time::timeout_at;
 
 use crate::{outlier::Outcome, server::Server, thread_local_pool::ThreadLocalPool, warnings::warn_of_server};
 
-/// How feeding ended.
+/// How forwarding ended.
 pub(crate) enum ForwardingEnd {
     Complete,
     /// Nobody wants the rest.
@@ -37,11 +37,11 @@ enum Blame {
 /// Feeds until then at most.
 pub(crate) async fn forward_until(
     until: Option<Instant>,
-    feeding: impl Future<Output = Result<ForwardingEnd, CutOff>>,
+    forwarding: impl Future<Output = Result<ForwardingEnd, CutOff>>,
 ) -> Result<ForwardingEnd, CutOff> {
     match until {
-        None => feeding.await,
-        Some(until) => Box::pin(timeout_at(until.into(), feeding)).await.unwrap_or_else(|_| {
+        None => forwarding.await,
+        Some(until) => Box::pin(timeout_at(until.into(), forwarding)).await.unwrap_or_else(|_| {
             let cause = "the total time limit was exceeded".to_owned();
             Err(CutOff { error: IncomingError::TimedOut, cause, blame: Blame::Anybody })
         }),
@@ -49,19 +49,19 @@ pub(crate) async fn forward_until(
 }
 
 impl CutOff {
-    /// The rest cannot come.
+    /// The connection was lost before the end of the body.
     pub(crate) fn lost(cause: &impl Display) -> Self {
         Self { error: IncomingError::Disconnected, cause: cause.to_string(), blame: Blame::Server }
     }
 
-    /// The server said nothing for so long.
+    /// The server sent nothing for this time.
     pub(crate) fn silent(time: Duration) -> Self {
         let cause = format!("no data for {time:?}");
         Self { error: IncomingError::TimedOut, cause, blame: Blame::Server }
     }
 
     /// Fails the body for the client, writes the log line and updates the server's counters.
-    pub(crate) fn tell(self, sender: &BodySender, pool: &ThreadLocalPool, server: &Server, asked: &RequestSummary) {
+    pub(crate) fn report(self, sender: &BodySender, pool: &ThreadLocalPool, server: &Server, asked: &RequestSummary) {
         let upstream = &pool.upstream.settings().name;
         server.counters.cut.add(1);
         if self.blame == Blame::Server {

@@ -59,7 +59,7 @@ impl Upstream {
     ///
     /// # Errors
     ///
-    /// It is there already; or it wants TLS, which is set only where a server wanted it from the beginning.
+    /// It exists already; or it needs TLS, which is configured only if a server needed it from the start.
     pub fn add_server(&self, settings: ServerSettings) -> Result<(), ControlError> {
         let name = settings.address.to_string();
         if self.find(&name).is_ok() || self.named().iter().any(|named| named.address == settings.address) {
@@ -137,7 +137,7 @@ impl Upstream {
     }
 }
 
-/// Whether an address is written so, in whichever of its forms.
+/// Whether a text is one of the forms of an address.
 fn is_called(address: &ServerAddress, text: &str) -> bool {
     text.parse::<ServerAddress>().is_ok_and(|parsed| parsed == *address)
 }
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wanted_is_so() {
+    fn administrative_state_and_weight_are_set() {
         let upstream = upstream();
         let version = upstream.version();
         upstream.administrate("b", Administration::Draining).unwrap();
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn servers_come_and_go() {
+    fn servers_are_added_and_removed() {
         let upstream = upstream();
         let names = || upstream.servers().iter().map(|server| server.name().to_owned()).collect::<Vec<_>>();
         assert!(matches!(upstream.add_server(server("http://127.0.0.1:80")), Err(ControlError::Known(_))));
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn other_servers_take_over() {
+    fn servers_are_replaced() {
         let upstream = upstream();
         let names = || upstream.servers().iter().map(|server| server.name().to_owned()).collect::<Vec<_>>();
         let first = upstream.servers()[0].number();

@@ -209,7 +209,7 @@ mod tests {
 
         /// Property: whatever clients and servers send, other cookies stay, in their order.
         #[test]
-        fn others_stay(given in vec("[ax=;~\" \t\u{e4}-]{0,12}", 0..5), cut in 0..5_usize) {
+        fn other_cookies_stay(given in vec("[ax=;~\" \t\u{e4}-]{0,12}", 0..5), cut in 0..5_usize) {
             let given: Vec<_> = given.iter().map(|line| line.trim().to_owned()).collect();
             let given: Vec<_> = given.iter().map(String::as_str).collect();
             let before = request(&given);

@@ -19,13 +19,13 @@ pub(crate) struct ExchangeDeadline {
 /// The step that the server has to take next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AwaitedStep {
-    /// Nothing: it is the client's turn.
+    /// None: the client has to act.
     Nothing,
-    /// It is to take of the request.
+    /// Accept more of the request.
     TakeRequest,
-    /// It is to begin with the response.
+    /// Begin the response.
     BeginResponse,
-    /// It is to go on with the response.
+    /// Send more of the response.
     ContinueResponse,
 }
 

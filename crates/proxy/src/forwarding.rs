@@ -1,12 +1,9 @@
 //! One request on its way: attempts at servers until one of them answers.
 
 mod crashes;
+mod outcome;
 
-use std::{
-    rc::Rc,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{rc::Rc, sync::Arc, time::Instant};
 
 use serow_gateway::{BufferSettings, BufferedBody, ErrorReason};
 use serow_message::{Connection, InformationalSender, Method, Request, Response, StatusCode};
@@ -19,7 +16,6 @@ use crate::{
     error_response,
     lease::Lease,
     local_upstream::LocalUpstream,
-    outlier::Outcome,
     request_body::RequestBody,
     request_head::{self, OutgoingHead},
     response_head,
@@ -30,7 +26,6 @@ use crate::{
     settings::{Balancing, ForwardingSettings},
     sticky::Session,
     tunnel,
-    warnings::warn_of_server,
 };
 
 /// A request on its way.
@@ -40,7 +35,7 @@ pub(crate) struct Forwarding<'a> {
     pub(crate) head: OutgoingHead,
     pub(crate) body: RequestBody,
     pub(crate) has_body: bool,
-    /// The body, where it was taken whole.
+    /// The body, if it was buffered.
     pub(crate) whole: Option<BufferedBody>,
     pub(crate) interim: InformationalSender,
     /// The connection that the request came on.
@@ -128,7 +123,7 @@ impl<'a> Forwarding<'a> {
             // A timer has a cache line to itself: within the future it would make the allocation for every request a slow one.
             Some(until) => match Box::pin(timeout_at(until.into(), Box::pin(self.attempts()))).await {
                 Ok(response) => response,
-                Err(_) => self.answer_with(StatusCode::GATEWAY_TIMEOUT),
+                Err(_) => self.error_response(StatusCode::GATEWAY_TIMEOUT),
             },
         };
         if let Some(noted) = self.noted.take() {
@@ -142,7 +137,7 @@ impl<'a> Forwarding<'a> {
             && self.has_body
             && let Err(refusal) = Box::pin(self.take_body(buffering)).await
         {
-            return self.answer_with(refusal);
+            return self.error_response(refusal);
         }
         loop {
             if self.look_for_lost() == Decision::GiveUp {
@@ -154,13 +149,13 @@ impl<'a> Forwarding<'a> {
             };
             let server = Arc::clone(lease.server());
             self.attempts += 1;
-            self.look_for_crash(&server);
+            self.note_crash_of_others(&server);
             let began = Instant::now();
             match self.attempt(lease, &server).await {
-                Ok(answer) => {
-                    self.note_answer(&server, &answer, began);
-                    if self.after(&server, Fault::Status(answer.head.status), Processed::Maybe) == Decision::GiveUp {
-                        return self.finish(answer, &server);
+                Ok(response) => {
+                    self.note_answer(&server, &response, began);
+                    if self.after(&server, Fault::Status(response.head.status), Processed::Maybe) == Decision::GiveUp {
+                        return self.finish(response, &server);
                     }
                 }
                 Err(failure) => {
@@ -237,45 +232,9 @@ impl<'a> Forwarding<'a> {
         }
     }
 
-    fn note_answer(&self, server: &Server, answer: &ServerResponse, began: Instant) {
-        if let Some(attempt_log) = &self.attempt_log {
-            attempt_log.note_head(answer.head.status);
-        }
-        let bad = matches!(answer.head.status.as_u16(), 502..=504);
-        let outcome = if bad { Outcome::Failure } else { Outcome::Success };
-        if bad {
-            server.counters.failures.add(1);
-        }
-        self.local.upstream.note_outcome(server, outcome, self.local.now());
-        // The time for which the client sends its body does not measure the server.
-        let is_streamed = self.has_body && self.whole.is_none();
-        if let Some(asked) = if is_streamed { answer.asked } else { Some(began) } {
-            server.latency.note(asked.elapsed(), self.local.now());
-        }
-    }
-
-    fn note_failure(&self, server: &Server, failure: &AttemptError, took: Duration) {
-        if let Some(attempt_log) = &self.attempt_log {
-            attempt_log.note_failure(failure.status());
-        }
-        if !failure.is_servers() {
-            return;
-        }
-        let upstream = self.local.upstream.settings();
-        let now = self.local.now();
-        let (asked, AttemptError { step, cause, .. }) = (self.head.asked(), failure);
-        warn_of_server(&upstream.name, server, now, format_args!("{asked}: {step}: {cause}"));
-        if failure.processed == Processed::Unlikely {
-            return;
-        }
-        server.counters.failures.add(1);
-        self.local.upstream.note_outcome(server, Outcome::Failure, self.local.now());
-        server.latency.note(took.max(FAILED), self.local.now());
-    }
-
     /// The response as the client gets it.
-    fn finish(&mut self, answer: ServerResponse, server: &Server) -> Response {
-        let ServerResponse { head, content, .. } = answer;
+    fn finish(&mut self, response: ServerResponse, server: &Server) -> Response {
+        let ServerResponse { head, content, .. } = response;
         let is_head = *self.head.method() == Method::HEAD;
         let mut response = response_head::returning(head, self.head.method(), self.settings);
         if let Some(session) = &self.session {
@@ -286,7 +245,7 @@ impl<'a> Forwarding<'a> {
             (ResponseContent::Body(body), _) => response.body = body,
             (ResponseContent::Tunnel(io, lease), Some(upgrade)) => tunnel::join(upgrade, io, lease),
             // The server switched protocols without a request for that; the state machine rejects this earlier.
-            (ResponseContent::Tunnel(..), None) => return self.answer_with(StatusCode::BAD_GATEWAY),
+            (ResponseContent::Tunnel(..), None) => return self.error_response(StatusCode::BAD_GATEWAY),
         }
         response
     }
@@ -294,7 +253,7 @@ impl<'a> Forwarding<'a> {
     /// The last attempt failed.
     fn give_up(&self) -> Response {
         let status = self.failure.as_ref().map_or(StatusCode::BAD_GATEWAY, AttemptError::status);
-        self.answer_with(status)
+        self.error_response(status)
     }
 
     /// No server is available.
@@ -310,14 +269,11 @@ impl<'a> Forwarding<'a> {
             }
             tracing::warn!(upstream = name, "{asked}: {reason}");
         }
-        self.answer_with(reason)
+        self.error_response(reason)
     }
 
-    /// An answer of our own.
-    fn answer_with(&self, reason: impl Into<ErrorReason>) -> Response {
+    /// An response of our own.
+    fn error_response(&self, reason: impl Into<ErrorReason>) -> Response {
         error_response::respond(reason.into(), self.head.headers(), self.settings)
     }
 }
-
-/// The latency that counts for a failed attempt: a server that fails fast must not look fast.
-const FAILED: Duration = Duration::from_secs(1);

@@ -211,17 +211,17 @@ impl Exchange {
         }
         let (sender, incoming) = Incoming::channel(framing.length());
         self.patience.wait_for(AwaitedStep::Nothing);
-        tokio::task::spawn_local(self.feed(received, sender, request.asked()));
+        tokio::task::spawn_local(self.forward_body(received, sender, request.asked()));
         Ok(incoming.into())
     }
 
     /// Forwards the body of the response as the client reads it.
-    async fn feed(mut self, mut received: ReceivedBody, sender: BodySender, asked: RequestSummary) {
+    async fn forward_body(mut self, mut received: ReceivedBody, sender: BodySender, asked: RequestSummary) {
         let until = self.until;
         match forward_until(until, poll_fn(|context| self.poll_forward(&mut received, &sender, context))).await {
             Ok(ForwardingEnd::Complete) => self.finish(),
             Ok(ForwardingEnd::Abandoned) => {}
-            Err(cut) => cut.tell(&sender, &self.pool, self.lease.server(), &asked),
+            Err(cut) => cut.report(&sender, &self.pool, self.lease.server(), &asked),
         }
     }
 

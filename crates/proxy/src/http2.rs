@@ -2,13 +2,13 @@
 //!
 //! | what | file |
 //! | --- | --- |
-//! | the connections of one thread to one server: which takes the next request, when another is opened | `http2/connections.rs` |
-//! | one of them: what its exchanges share, and the task that receives and sends | `http2/connection.rs` |
-//! | a stream of it, in the hands of an exchange | `http2/stream.rs` |
-//! | an exchange: the request on its way to the server, and the response on its way back | `http2/exchange.rs` |
+//! | the connections of one thread to one server: choosing one for a request, opening another | `http2/connections.rs` |
+//! | a connection: the state that its exchanges share, and the task that receives and sends | `http2/connection.rs` |
+//! | a stream, owned by an exchange | `http2/stream.rs` |
+//! | an exchange: a request to the server, and its response | `http2/exchange.rs` |
 //! | a stream that has become a tunnel (WebSocket) | `http2/tunnel.rs` |
-//! | what has come of a response and nobody has taken yet | `http2/slot.rs` |
-//! | when a silent connection is asked whether it is there, and when an idle one is closed | `http2/liveness.rs` |
+//! | the received part of a response | `http2/slot.rs` |
+//! | when a silent connection gets a PING, and when an idle one is closed | `http2/liveness.rs` |
 //!
 //! The task of a connection only moves frames: it wakes the exchanges that can go on; these take received data as fast
 //! as their clients read it, and provide data as fast as their clients send it. Each exchange is slowed down only by

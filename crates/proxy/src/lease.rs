@@ -15,7 +15,7 @@ pub(crate) struct Lease {
 }
 
 impl Lease {
-    /// Counts a request; `None` where the server has as many as it may.
+    /// Counts a request; `None` if the server is full.
     pub(crate) fn take(server: &Arc<Server>) -> Option<Self> {
         let is_admitted = server.count();
         let mut lease = Self { server: Arc::clone(server), trial: false, attempt_log: None };

@@ -1,4 +1,4 @@
-//! Requests that other servers answer: balancing, health, retries.
+//! A reverse proxy as a handler: load balancing, health checks, retries.
 //!
 //! ```no_run
 //! use serow::Server;
@@ -7,30 +7,30 @@
 //! let servers = ["127.0.0.1:9000", "unix:/run/app.sock"].map(str::parse).map(|address| address.map(ServerSettings::new));
 //! let servers = servers.into_iter().collect::<Result<_, _>>()?;
 //! let upstream = Upstream::new(UpstreamSettings::new("app", servers));
-//! // Checks servers, and looks names up again.
+//! // Checks the health of servers and resolves names.
 //! let _background_tasks = BackgroundTasks::start(vec![upstream.clone()]);
 //! Server::new().listen("127.0.0.1:8080").run(Proxy::new(upstream, ForwardingSettings::default()))?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # The way of a request
+//! # Life of a request
 //!
 //! | step | file |
 //! | --- | --- |
-//! | what a thread has of the upstream is found: its connections, its turn | `local_upstream.rs` |
-//! | the head for servers is made: without the fields of the client's connection, with what servers are told of the client | `request_head.rs`, `forwarded.rs`, `trust.rs`, `field_names.rs`, `path_prefix.rs`, `via.rs` |
-//! | servers that are healthy, wanted and not full are candidates; a session has its own; where all are full, the request waits | `selection.rs`, `sticky.rs`, `queue.rs` |
-//! | one of them is chosen | `balancing.rs`, `balancing/` |
-//! | a connection that is idle is taken, or one is opened | `attempt.rs`, `pool.rs`, `http2/connections.rs` |
-//! | the request goes out, as its body comes in; the response's head comes back, interim ones before it | `http1.rs`, `http2/` |
-//! | where the attempt failed: whether there is another, and within which budget | `failure.rs`, `retry.rs` |
-//! | what the attempt tells of the server is noted, for all threads | `outlier.rs`, `latency.rs`, `counters.rs` |
-//! | the response's head is made the client's, its body is handed over as the client takes it; a changed protocol becomes a tunnel | `response_head.rs`, `http1.rs`, `http2/`, `tunnel.rs` |
-//! | or the client is told why there is none | `failure_page.rs` |
+//! | find this thread's connections to the upstream and its share of the balancing | `local_upstream.rs`, `thread_local_pool.rs` |
+//! | make the head for servers: without hop-by-hop fields, with fields that describe the client | `request_head.rs`, `path_prefix.rs`, `via.rs`, crate `serow-gateway` |
+//! | servers that are healthy, in rotation and not full are candidates; a session has its own; if all are full, the request waits | `selection.rs`, `sticky.rs`, `queue.rs` |
+//! | load balancing chooses one of them | `balancing.rs`, `balancing/` |
+//! | take an idle connection, or open one | `attempt.rs`, `pool.rs`, `http2/connections.rs` |
+//! | send the request as its body arrives; receive the response's head, informational ones first | `http1.rs`, `http2/` |
+//! | if the attempt failed: decide whether to retry, within the budget | `attempt_error.rs`, `retry.rs` |
+//! | record the outcome for the server's health, for all threads | `outlier.rs`, `latency.rs`, `counters.rs` |
+//! | make the response's head for the client; forward the body as the client reads it; join tunnels | `response_head.rs`, `body_forwarding.rs`, `http1.rs`, `http2/`, `tunnel.rs` |
+//! | or send an error response | `error_response.rs` |
 //!
-//! Beside the requests, one thread checks servers and looks names up: `background_tasks.rs`, `health/`, `names/`.
+//! Besides the requests, one thread checks servers and resolves names: `background_tasks.rs`, `health_check/`, `names/`.
 //!
-//! # Who owns what
+//! # Ownership
 //!
 //! An [`Upstream`] is shared by all threads: its [`Server`]s consist of atomics (health, requests in flight, counters,
 //! latency), and their list is behind a lock that a thread takes only when its version has changed. Connections and

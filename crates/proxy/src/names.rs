@@ -98,10 +98,10 @@ async fn resolve_forever(
                 if left == Some(Duration::ZERO) && !members.is_empty() {
                     upstream.replace_members(&settings, &members, &[]);
                     members.clear();
-                    tell(&upstream, &settings, &error, Kept::Nothing);
+                    log_failure(&upstream, &settings, &error, Kept::Nothing);
                 } else if is_news || was_gone != gone.is_some() {
                     let kept = if members.is_empty() { Kept::Nothing } else { left.map_or(Kept::All, Kept::AllFor) };
-                    tell(&upstream, &settings, &error, kept);
+                    log_failure(&upstream, &settings, &error, kept);
                 }
                 match left {
                     Some(left) if !members.is_empty() => pause.min(left),
@@ -123,7 +123,7 @@ enum Kept {
     AllFor(Duration),
 }
 
-fn tell(upstream: &Upstream, settings: &ServerSettings, error: &LookupError, kept: Kept) {
+fn log_failure(upstream: &Upstream, settings: &ServerSettings, error: &LookupError, kept: Kept) {
     let (upstream, name) = (&upstream.settings().name, settings.address.to_string());
     match kept {
         Kept::Nothing => {

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn prefixes() {
+    fn prefixes_are_stripped_and_added() {
         let cases = [
             // target, strip, add, target for the server
             ("/", None, None, "/"),
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_that_climb() {
+    fn paths_with_dot_dot_are_refused() {
         let refused = [
             "/..",
             "/../a",

@@ -19,7 +19,7 @@ struct Shared {
 }
 
 impl Proxy {
-    /// Asks the servers of this upstream, which other proxies may ask as well.
+    /// Forwards requests to the servers of this upstream, which several proxies may share.
     #[must_use]
     pub fn new(upstream: Upstream, forwarding: ForwardingSettings) -> Self {
         Self { shared: Arc::new(Shared { upstream, forwarding }) }

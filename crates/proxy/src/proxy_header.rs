@@ -6,7 +6,7 @@ use serow_proxy_protocol::{Header, write_version_1, write_version_2};
 use crate::settings::ProxyHeader;
 
 impl ProxyHeader {
-    /// For a request that came on this connection. The server's connection is of no use for a request of another client.
+    /// For a request on this connection. A connection with this header must not serve other clients.
     pub(crate) fn for_request(self, connection: &Connection) -> Vec<u8> {
         self.text(&match (connection.peer(), connection.local()) {
             (Peer::Tcp(source), Some(destination)) => Header::Proxied { source, destination },
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn connections() {
+    fn proxy_headers_describe_the_connection() {
         let (source, destination) = ("192.0.2.1:1234".parse().unwrap(), "192.0.2.2:80".parse().unwrap());
         let proxied = Header::Proxied { source, destination };
         let cases = [

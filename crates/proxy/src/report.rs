@@ -14,7 +14,7 @@ use crate::{
 /// The current state of an upstream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UpstreamReport {
-    /// How it is called.
+    /// Its name.
     pub name: String,
     /// Counts the changes of its servers, beginning with 1: Tengine's `generation`.
     pub generation: u64,
@@ -57,7 +57,7 @@ pub struct ServerReport {
     pub unsolicited: u64,
     /// Connections that were opened.
     pub connections: u64,
-    /// How long responses take to begin, on average; zero where nothing is known.
+    /// The average time until a response begins; zero if it is unknown.
     pub latency: Duration,
     /// The result of its health checks, if there are any.
     pub check: Option<CheckReport>,
@@ -180,7 +180,7 @@ mod tests {
 
     /// Events at a server, and the resulting state.
     #[test]
-    fn states() {
+    fn states_follow_administration_checks_and_ejection() {
         let checked = |start, good: usize, failed: usize| {
             move |server: &Server| {
                 let settings = CheckSettings { start, ..CheckSettings::new(CheckKind::Tcp) };

@@ -15,9 +15,9 @@ use crate::{request_head, settings::ForwardingSettings, via};
 /// Makes of a server's head the response for the client. The method is that of the request; where it is not HEAD, the body
 /// is still to be set.
 ///
-/// `Date`, `Server`, `Set-Cookie`, `Location`, `priority` and all else that is not of the connection stays as the server said
-/// it. Where the body ends follows from the body; only a response to HEAD, which has none, keeps the length that was
-/// announced (RFC 9110 §8.6), and where none was, its body has no length either.
+/// `Date`, `Server`, `Set-Cookie`, `Location`, `priority` and all other end-to-end fields stay as the server sent them.
+/// The framing follows from the body; only a response to HEAD, which has no body, keeps its Content-Length (RFC 9110
+/// §8.6), and without one its length is unknown.
 pub(crate) fn returning(head: ResponseHead, method: &Method, settings: &ForwardingSettings) -> Response {
     let ResponseHead { status, version, mut headers } = head;
     let named = hop_by_hop::Named::of(&headers);
@@ -65,7 +65,7 @@ mod tests {
     type Fields = &'static [(&'static str, &'static str)];
 
     #[test]
-    fn fields() {
+    fn hop_by_hop_fields_are_removed() {
         let cases: [(u16, &str, Fields, Fields); 8] = [
             (
                 200,
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_get_would_be_may_be_unknown() {
+    fn head_responses_may_have_unknown_length() {
         for (status, length) in [(200, None), (404, None), (204, Some(0)), (304, Some(0))] {
             let status = StatusCode::from_u16(status).unwrap();
             let head = ResponseHead { status, version: Version::HTTP_11, headers: Headers::new() };
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn rules() {
+    fn header_rules_apply() {
         let rule = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         let settings = ForwardingSettings {
             response_headers: vec![rule("Server", ""), rule("Cache-Control", "no-store"), rule("Content-Length", "7")],

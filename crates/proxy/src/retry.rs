@@ -27,13 +27,13 @@ pub(crate) struct FailedAttempt<'a> {
 pub(crate) enum Fault {
     /// No connection could be opened.
     Connect,
-    /// The server said that it left the request alone (RFC 9113 §8.7): because it is restarted, or has as many as it takes.
+    /// The server refused the request unprocessed (RFC 9113 §8.7): because it restarts or is at its limit.
     Refused,
     /// The response did not begin in time.
     TimedOut,
     /// The connection was lost before the response, or the response was invalid.
     ConnectionLost,
-    /// A response came, with this status.
+    /// A response with this status.
     Status(StatusCode),
     /// The client's; another server would do no better.
     Request,
@@ -42,16 +42,16 @@ pub(crate) enum Fault {
 /// How much of a request's body can be sent another time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum UnsentBody {
-    /// All of it, if there is any.
+    /// All of it, if there is a body.
     Whole,
-    /// Something was read of it, and is not kept.
+    /// Part of it was read and is not kept.
     Partial,
 }
 
 /// How to go on after such an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Decision {
-    /// Another attempt, where possible at another server. It counts: for the tries and for the budget.
+    /// Retry, if possible at another server. It counts for the tries and for the budget.
     RetryElsewhere,
     /// The same once more, over a connection of its own: that of before had been closed while it was idle. It counts for nothing,
     /// since no server is worse for it.
@@ -143,7 +143,7 @@ mod tests {
 
     /// Each fault with each word, method, body and count.
     #[test]
-    fn all_combinations() {
+    fn every_fault_method_body_and_count_has_its_decision() {
         let settings = everything();
         for (method, processed, decisions) in TABLE {
             let method: Method = method.parse().unwrap();
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn each_word_allows_its_fault_only() {
+    fn each_setting_allows_its_fault_only() {
         type SwitchOff = fn(&mut RetrySettings);
         let words: [(Fault, SwitchOff); 4] = [
             (Fault::Connect, |settings| settings.on_connect = false),
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn methods() {
+    fn only_idempotent_methods_are_retried() {
         let cases = [
             ("GET", RetryElsewhere),
             ("HEAD", RetryElsewhere),
@@ -229,7 +229,7 @@ mod tests {
         }
     }
     #[test]
-    fn failures_and_what_was_wrong() {
+    fn errors_map_to_faults() {
         use serow_client::{ClientError, DialError};
         let time = std::time::Duration::from_secs(1);
         let refused = AttemptError::of_exchange(Cause::Reset("REFUSED_STREAM".to_owned()), Processed::Never);

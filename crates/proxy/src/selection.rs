@@ -39,7 +39,7 @@ pub(crate) enum Selection {
     Nobody,
 }
 
-/// How a server stands to a request.
+/// Whether a server may get a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Eligibility {
     Ready,
@@ -47,7 +47,7 @@ enum Eligibility {
     Backup,
     /// It is ejected; used only if there is no other.
     Ejected,
-    /// RequestSummary already; again only where nobody else is left.
+    /// Tried already; used again only if there is no other.
     Tried,
     /// At its limit.
     Full,
@@ -131,12 +131,12 @@ fn eligibility(server: &Server, requirements: &Requirements, now: Moment) -> Eli
 }
 
 impl Server {
-    /// Whether those whose session is here are to stay.
+    /// Whether sessions stay at this server.
     fn keeps_sessions(&self, now: Moment) -> bool {
         self.administration() != Administration::Down && self.health.is_up() && !self.outlier.is_ejected(now)
     }
 
-    /// Its share among the others now: all of it, unless it came up a moment ago.
+    /// Its current share: less than its weight during slow start.
     fn share(&self, settings: &UpstreamSettings, now: Moment) -> u32 {
         let whole = u32::from(self.weight()) * WEIGHT_UNIT;
         match self.came_up() {

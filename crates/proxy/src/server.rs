@@ -31,11 +31,11 @@ pub struct Server {
     /// Since when that is wanted, in milliseconds.
     wanted_since: AtomicU64,
     active: AtomicU32,
-    /// Where requests wait for this server and others.
+    /// The queue of requests that wait for this server and others.
     room: Arc<WaitingQueue>,
-    /// When it came up again, in milliseconds; 0 where it was never down.
+    /// When it came up again, in milliseconds; 0 if it was never down.
     came_up: AtomicU64,
-    /// When it seemed to crash, in milliseconds and one more; 0 where it never did.
+    /// When it seemed to crash, in milliseconds plus one; 0 if it never did.
     crashed: AtomicU64,
     pub(crate) health: Health,
     pub(crate) outlier: Outlier,
@@ -58,7 +58,7 @@ pub enum Administration {
 }
 
 impl Server {
-    /// A server of an upstream with these settings, which is reached at this destination.
+    /// A server of an upstream with these settings, at this destination.
     pub(crate) fn new(
         settings: ServerSettings,
         destination: Destination,
@@ -91,7 +91,7 @@ impl Server {
         self.crashed.store(monotonic().as_millis() as u64 + 1, Ordering::Relaxed);
     }
 
-    /// Whether it seemed to crash a moment ago, so that others may not know yet that it is gone.
+    /// Whether it seemed to crash a moment ago, so that other threads may not know yet.
     pub(crate) fn has_just_crashed(&self) -> bool {
         let crashed = self.crashed.load(Ordering::Relaxed);
         crashed > 0 && (monotonic().as_millis() as u64).saturating_sub(crashed - 1) < CRASH_MILLISECONDS
@@ -114,7 +114,7 @@ impl Server {
         &self.settings
     }
 
-    /// Where it is.
+    /// Its destination.
     pub(crate) fn destination(&self) -> &Destination {
         &self.destination
     }
@@ -151,12 +151,12 @@ impl Server {
         }
     }
 
-    /// Since when that is wanted; the beginning of counting where it was never changed.
+    /// When the administrative state was set; the start of the clock if it was never changed.
     pub(crate) fn wanted_since(&self) -> Moment {
         Moment::from_milliseconds(self.wanted_since.load(Ordering::Relaxed))
     }
 
-    /// It came up again.
+    /// Records that it came up again.
     pub(crate) fn note_up(&self, now: Moment) {
         self.came_up.store(now.milliseconds().max(1), Ordering::Relaxed);
     }

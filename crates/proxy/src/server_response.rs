@@ -29,7 +29,7 @@ pub(crate) enum ResponseContent {
 /// The part of a body that was received but not forwarded.
 #[derive(Default)]
 pub(crate) struct ReceivedBody {
-    /// The piece in front, which mostly is the only one: a queue would be an allocation.
+    /// The first piece, which usually is the only one: a queue would need an allocation.
     first: Option<Bytes>,
     others: VecDeque<Bytes>,
     /// Once it has ended, its trailers.
@@ -37,7 +37,7 @@ pub(crate) struct ReceivedBody {
 }
 
 impl ReceivedBody {
-    /// Another piece has come.
+    /// Adds a piece.
     pub(crate) fn push(&mut self, piece: Bytes) {
         match self.first {
             None => self.first = Some(piece),
@@ -45,7 +45,7 @@ impl ReceivedBody {
         }
     }
 
-    /// Takes the piece that came first.
+    /// Takes the first piece.
     pub(crate) fn pop(&mut self) -> Option<Bytes> {
         std::mem::replace(&mut self.first, self.others.pop_front())
     }

@@ -23,7 +23,7 @@ use crate::address::ServerAddress;
 /// A group of servers that answer the same requests.
 #[derive(Clone, Debug)]
 pub struct UpstreamSettings {
-    /// How it is called in logs, in the status and at the administration's door.
+    /// Its name in logs, in the status and at the admin endpoint.
     pub name: String,
     /// The servers.
     pub servers: Vec<ServerSettings>,
@@ -31,15 +31,15 @@ pub struct UpstreamSettings {
     pub balancing: Balancing,
     /// Whether a client stays with the server that it had first.
     pub sticky: Option<StickySettings>,
-    /// How long servers may take.
+    /// The time limits for servers.
     pub timeouts: UpstreamTimeouts,
-    /// Which connections are kept.
+    /// Which idle connections are kept.
     pub keep: KeepSettings,
     /// How requests wait while all servers are at their limits.
     pub queue: QueueSettings,
     /// Whether requests also wait while there is no server at all; by default they are refused then.
     pub waits_for_servers: bool,
-    /// Within which time a server that came back gets its whole share again; zero: at once.
+    /// The time in which a server that came back reaches its full share; zero: at once.
     pub slow_start: Duration,
     /// When a request is retried.
     pub retries: RetrySettings,
@@ -48,7 +48,7 @@ pub struct UpstreamSettings {
     pub crashes: Option<CrashSettings>,
     /// Passive health checks.
     pub passive: PassiveSettings,
-    /// How the servers' health is checked, if it is.
+    /// Active health checks, if there are any.
     pub check: Option<CheckSettings>,
     /// How connections to servers with `https` are encrypted.
     pub encryption: Option<TlsConnector>,
@@ -71,21 +71,21 @@ pub struct ServerSettings {
     pub id: Option<String>,
 }
 
-/// How long servers may take.
+/// The time limits for servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UpstreamTimeouts {
-    /// For opening a connection, TLS included; 2 s. A server nearby answers in a millisecond, a packet that was lost comes
-    /// again after one second.
+    /// For opening a connection, TLS included; 2 s. A nearby server responds within a millisecond, and a lost packet is
+    /// repeated after one second.
     pub connect: Duration,
-    /// Until the response begins; 60 s, as nginx has it.
+    /// Until the response begins; 60 s, as in nginx.
     pub response: Duration,
-    /// Between two pieces of a body, either way; 60 s, as nginx has it.
+    /// Between two pieces of a body, either way; 60 s, as in nginx.
     pub transfer: Duration,
-    /// For all of it: waiting, all attempts, the whole response; none by default.
+    /// For the whole request: waiting, all attempts, the response; none by default.
     pub total: Option<Duration>,
 }
 
-/// Which connections are kept for further requests.
+/// Which idle connections are kept for further requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeepSettings {
     /// Idle ones for each server and thread; 64.
@@ -94,7 +94,7 @@ pub struct KeepSettings {
     pub idle_time: Duration,
 }
 
-/// Which form of the PROXY protocol a connection begins with.
+/// The version of the PROXY protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProxyHeader {
     /// A line of text.
@@ -108,14 +108,14 @@ pub enum ProxyHeader {
 pub struct ForwardingSettings {
     /// The host in requests to servers.
     pub host: HostSetting,
-    /// CutOff from the beginning of paths that begin with it: `/a` of `/a/b` and of `/a`, but not of `/ab`. Paths are compared as
-    /// routes see them: decoded, and with one slash where there are several.
+    /// Stripped from paths that begin with it: `/a` of `/a/b` and of `/a`, but not of `/ab`. Paths are compared as
+    /// routes do: decoded, and with repeated slashes as one.
     pub strip_prefix: Option<String>,
-    /// Put before each path; behind it stands a slash in any case.
+    /// Put before each path, always followed by a slash.
     pub add_prefix: Option<String>,
     /// The fields that describe the client to servers.
     pub forwarded: Forwarded,
-    /// Which names fields of requests may have.
+    /// The allowed names of header fields in requests.
     pub field_names: FieldNames,
     /// Fields that are set in requests; those with an empty value are removed.
     pub request_headers: Vec<(String, String)>,
@@ -130,8 +130,8 @@ pub struct ForwardingSettings {
 /// When a request is sent again that a server may have crashed with, for servers that are processes of ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CrashSettings {
-    /// Servers that have to be up then: with two of them the request cannot take the last one. Until so many are, it waits.
-    /// `None` is never.
+    /// How many servers have to be up for a retry: with two of them, the request cannot crash the last one. Until then,
+    /// it waits. `None`: no retries.
     pub min_servers: Option<usize>,
 }
 

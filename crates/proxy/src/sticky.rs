@@ -64,8 +64,8 @@ impl Sticky {
         }
     }
 
-    /// Names the server in its response, where that is to be said: to a client whose request came with another server's cookie
-    /// or none. A cookie that is set here goes only over TLS from then on if it came over TLS.
+    /// Names the server in its response if necessary: to a client whose cookie named another server or none. A cookie
+    /// that is set over TLS is `Secure`.
     fn finish(&self, headers: &mut Headers, server: &Server, came_with: Option<u64>, scheme: Scheme) {
         let known = self.servers.iter().find(|(number, _)| *number == server.number());
         let new;

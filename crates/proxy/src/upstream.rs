@@ -32,9 +32,9 @@ struct Shared {
     number: usize,
     settings: UpstreamSettings,
     servers: Mutex<Arc<[Arc<Server>]>>,
-    /// Those that are given by name, and stand for as many servers as the name has addresses.
+    /// Servers given by name, each of which stands for all addresses of the name.
     named: Mutex<Vec<Arc<ServerSettings>>>,
-    /// Counts the changes of the servers, so that threads look only when there is something to see.
+    /// Counts the changes of the servers, so that threads look only after a change.
     version: AtomicU64,
     /// Notifies of these changes.
     changed: Notify,
@@ -100,13 +100,13 @@ impl Upstream {
         Arc::clone(&self.shared.servers.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Those of its servers that are given by name.
+    /// Its servers that are given by name.
     pub(crate) fn named(&self) -> Vec<Arc<ServerSettings>> {
         self.shared.named.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Changes those that are given by name. The servers of a name that is gone are gone with it; those of a new one come when
-    /// it has been looked up.
+    /// Changes the servers that are given by name. The servers of a removed name are removed; those of a new one appear
+    /// after its first lookup.
     pub(crate) fn change_named(&self, change: impl FnOnce(&mut Vec<Arc<ServerSettings>>)) {
         change(&mut self.shared.named.lock().unwrap_or_else(PoisonError::into_inner));
         let named = self.named();
@@ -124,12 +124,12 @@ impl Upstream {
         &self.shared.refusals
     }
 
-    /// A server that is to be one of this upstream's.
+    /// Creates a server for this upstream.
     pub(crate) fn new_server(&self, settings: ServerSettings, destination: Destination) -> Arc<Server> {
         Arc::new(Server::new(settings, destination, self.settings(), Arc::clone(self.room())))
     }
 
-    /// Where a server stands among those that were set; those that came later stand behind them.
+    /// The position of a server in the settings; later servers come after all of them.
     pub(crate) fn rank(&self, settings: &ServerSettings) -> usize {
         let servers = &self.settings().servers;
         servers.iter().position(|server| server.address == settings.address).unwrap_or(servers.len())
@@ -140,7 +140,7 @@ impl Upstream {
         self.shared.version.load(Ordering::Acquire)
     }
 
-    /// Changes the servers: the function gets those that there are, and gives those that there are to be, in their order.
+    /// Changes the servers: the function gets the current list and returns the new one, in order.
     pub(crate) fn change_servers(&self, change: impl FnOnce(&[Arc<Server>]) -> Vec<Arc<Server>>) {
         let mut servers = self.shared.servers.lock().unwrap_or_else(PoisonError::into_inner);
         *servers = change(&servers).into();
@@ -186,7 +186,7 @@ impl Upstream {
         }
     }
 
-    /// Where requests wait for a server to have room.
+    /// The queue of requests that wait for a server.
     pub(crate) fn room(&self) -> &Arc<WaitingQueue> {
         &self.shared.room
     }
@@ -197,7 +197,7 @@ impl Upstream {
     }
 }
 
-/// Where a server is, if that is known without asking.
+/// The destination of a server, if it needs no DNS lookup.
 pub(crate) fn known_destination(server: &ServerSettings) -> Option<Destination> {
     match &server.address.location {
         ServerLocation::Tcp(address) => Some(Destination::Tcp(*address)),

@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_asked_and_agreed() {
+    fn websocket_handshakes_translate_to_http2() {
         let mut headers = Headers::new();
         for (name, value) in [("host", "a"), ("upgrade", "WebSocket"), (KEY, "dGhlIHNhbXBsZSBub25jZQ==")] {
             headers.append(name, value).unwrap();

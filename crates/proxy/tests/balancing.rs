@@ -1,4 +1,4 @@
-//! Who is asked, through a proxy with real servers.
+//! Load balancing by a proxy with real servers.
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 mod support;
@@ -81,7 +81,7 @@ fn the_same_value_has_the_same_server() {
             assert!(servers.values().any(|found| *found == number), "{key:?} {servers:?}");
         }
     }
-    // Who goes takes only its own values along.
+    // A removed server moves only its own keys.
     let proxied = proxied(&origins, &[1, 1, 1], Balancing::Hash(HashKey::Path));
     let mut client = proxied.connect();
     let before: Vec<_> = (0..60).map(|number| ask(&mut client, &format!("/{number}"), "")).collect();
@@ -93,7 +93,7 @@ fn the_same_value_has_the_same_server() {
 }
 
 #[test]
-fn who_is_slow_gets_less() {
+fn slow_servers_get_fewer_requests() {
     let origins = origins(&[500, 0]);
     for balancing in [Balancing::LeastRequests, Balancing::Latency] {
         let proxied = proxied(&origins, &[1, 1], balancing.clone());

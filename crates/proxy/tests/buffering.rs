@@ -1,4 +1,4 @@
-//! Bodies of requests that are taken whole before a server is asked.
+//! Request bodies that are buffered before a server is selected.
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 mod support;
@@ -96,7 +96,7 @@ fn servers_may_change_while_a_body_comes() {
 }
 
 #[test]
-fn requests_wait_for_servers_where_that_is_set() {
+fn requests_wait_for_servers_if_set() {
     let origin = summing();
     let patience = Duration::from_secs(20);
     for (waits, patience, status) in
@@ -157,7 +157,7 @@ fn a_body_is_sent_again_where_a_server_dies_behind_it() {
 }
 
 #[test]
-fn where_there_is_no_room_the_client_is_told() {
+fn full_disks_are_reported_to_the_client() {
     let origin = summing();
     let settings = UpstreamSettings::new("test", vec![server(origin.address())]);
     let proxied = Proxied::with(settings, buffering(Path::new("/nonexistent")));

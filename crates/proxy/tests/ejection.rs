@@ -1,4 +1,4 @@
-//! Servers that fail are left alone for a while, and tried again.
+//! Servers that fail are ejected for a while, and tried again.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 mod support;
@@ -75,7 +75,7 @@ fn a_server_that_fails_is_left_alone_until_it_is_well() {
     assert_eq!((found.state, found.failures), (ServerState::Ejected, 3));
     assert_eq!(found.last_failure.as_deref(), Some("3 requests in a row failed"));
 
-    // When its time is over one request tries it, and it is left alone for longer.
+    // When the ejection is over, one request tries the server, and it is ejected for longer.
     until(|| {
         ask(&mut client.try_clone().unwrap());
         ill.asked() == 4
@@ -108,7 +108,7 @@ fn at_most_half_of_the_servers_are_left_alone() {
 }
 
 #[test]
-fn the_only_server_is_asked_all_the_same() {
+fn the_only_server_gets_requests_even_while_ejected() {
     let ill = Patient::new();
     let proxied = proxied(&[ill.origin.address()], PassiveSettings { failures: 1, ejection: Duration::from_secs(60) });
     let mut client = proxied.connect();
@@ -170,7 +170,7 @@ fn a_server_that_cuts_its_responses_off_is_left_alone() {
         let mut client = proxied.connect();
         client.write_all(b"GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n").unwrap();
         let mut response = Vec::new();
-        // A reset is what the client is to see.
+        // The client must see a reset.
         let ended = std::io::Read::read_to_end(&mut client, &mut response);
         cut += usize::from(ended.is_err() || !response.ends_with(b"well"));
     }

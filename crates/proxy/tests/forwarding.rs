@@ -39,7 +39,7 @@ fn large_bodies_go_through_both_ways() {
 }
 
 #[test]
-fn a_response_that_is_cut_off_is_not_made_whole() {
+fn truncated_responses_stay_truncated() {
     let origin = Origin::serve(|_: Request| async move {
         let (feeder, incoming) = serow_message::Incoming::channel(Some(100));
         feeder.fail(serow_message::IncomingError::Disconnected);
@@ -55,7 +55,7 @@ fn a_response_that_is_cut_off_is_not_made_whole() {
 }
 
 #[test]
-fn a_server_that_is_gone_is_not_missed() {
+fn requests_survive_a_closed_server() {
     let first = Origin::serve(|_: Request| async move { Response::text("first") });
     let gone = support::unused_address();
     let proxied = Proxied::new(&[first.address(), gone]);
@@ -119,8 +119,8 @@ fn connections_that_servers_close_cost_nothing() {
     for number in 0..40 {
         let method = if number % 2 == 0 { "GET" } else { "POST" };
         if method == "POST" {
-            // Whatever cannot be repeated is not sent to where nobody reads it; a close that is on its way while it is sent
-            // would not be noticed.
+            // A request that cannot be retried is not sent on a closed connection; a close that is in flight meanwhile
+            // cannot be detected.
             std::thread::sleep(std::time::Duration::from_millis(20));
         }
         client.write_all(format!("{method} /{number} HTTP/1.1\r\nhost: a\r\n\r\n").as_bytes()).unwrap();
@@ -169,7 +169,7 @@ fn a_short_body_is_sent_again_where_the_method_is_idempotent() {
 }
 
 #[test]
-fn time_is_up_for_a_server_that_says_nothing() {
+fn silent_servers_time_out() {
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let quick = Origin::serve(|_: Request| async move { Response::text("quick") });
     let mut settings = serow_proxy::UpstreamSettings::new("test", vec![support::server(silent.local_addr().unwrap())]);
@@ -217,7 +217,7 @@ fn requests_wait_while_servers_are_full() {
 }
 
 #[test]
-fn what_was_tried_is_told() {
+fn attempts_are_in_the_extensions() {
     use serow::Handler;
     let origin = Origin::serve(|_: Request| async move { Response::text("done") });
     let servers = vec![support::server(support::unused_address()), support::server(origin.address())];

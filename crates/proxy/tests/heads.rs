@@ -47,7 +47,7 @@ struct Case {
 }
 
 #[test]
-fn heads() {
+fn heads_are_forwarded_as_in_the_case_file() {
     let failed: Vec<_> = cases().into_iter().filter(|case| std::panic::catch_unwind(|| case.run()).is_err()).collect();
     assert!(failed.is_empty(), "{} cases failed", failed.len());
 }
@@ -216,14 +216,14 @@ impl Case {
     }
 }
 
-/// Answers one connection, once so much has come; gives what came.
+/// Accepts one connection and responds after this many bytes; returns the received bytes.
 fn serve(listener: TcpListener, expected: usize, answer: String) -> mpsc::Receiver<String> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         let (mut connection, _) = listener.accept().unwrap();
         connection.set_read_timeout(Some(PATIENCE)).unwrap();
         let seen = read(&mut connection, |text| text.len() >= expected);
-        // Whether it comes before the test fails for what was seen is of no account.
+        // Errors do not matter here: the test compares the received bytes.
         let _ = connection.write_all(answer.as_bytes());
         let _ = sender.send(seen);
     });

@@ -1,4 +1,4 @@
-//! Checks of real servers: what is found, what follows from it, and when.
+//! Health checks of real servers: their results and effects.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 mod support;
@@ -52,7 +52,7 @@ fn report(upstream: &Upstream) -> ServerReport {
     upstream.report().servers.remove(0)
 }
 
-/// What the first check of a server says of it: nothing if it is good.
+/// The result of a server's first check: `None` if it passed.
 fn verdict(address: &str, check: CheckSettings) -> Option<String> {
     let upstream = upstream(address, check);
     let background_tasks = BackgroundTasks::start(vec![upstream.clone()]).unwrap();
@@ -63,7 +63,7 @@ fn verdict(address: &str, check: CheckSettings) -> Option<String> {
     report.last_failure
 }
 
-/// A server that reads a little of each connection, and answers this; where it is nothing, it says nothing and stays.
+/// A server that reads a little of each connection and sends this; if it is empty, it stays silent.
 fn scripted(answer: &'static [u8]) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -83,7 +83,7 @@ fn scripted(answer: &'static [u8]) -> SocketAddr {
 }
 
 #[test]
-fn a_file_that_is_moved_away_takes_the_server_out_until_it_is_back() {
+fn a_missing_file_takes_the_server_out_of_rotation() {
     let folder = tempfile::tempdir().unwrap();
     let (live, away) = (folder.path().join("live.html"), folder.path().join("away.html"));
     fs::write(&live, "alive").unwrap();
@@ -139,7 +139,7 @@ fn servers_that_are_none() {
     }
 }
 
-/// Answers 200 only where it was asked in a certain way.
+/// Answers 200 only to certain requests.
 async fn picky(request: Request) -> Response {
     let text = |name| request.headers.get_str(name).unwrap_or_default();
     match (request.method.as_str(), request.target.as_str()) {
@@ -155,7 +155,7 @@ async fn picky(request: Request) -> Response {
 
 /// The same question to the same server, over both versions of HTTP, in the clear and encrypted.
 #[test]
-fn requests_and_what_is_looked_at() {
+fn http_checks_compare_status_header_and_body() {
     let clear = Origin::serve(picky);
     let encrypted =
         Origin::with(Server::new().listen_tls("127.0.0.1:0").tls(TlsSettings::self_signed().unwrap()), picky);
@@ -177,7 +177,7 @@ fn requests_and_what_is_looked_at() {
         (with_body(ask("/agent"), "serow-check"), None),
         (with_body(HttpCheck { host: Some("a.example".to_owned()), ..ask("/host") }, "a.example"), None),
         (with_body(ask("/host"), "127.0.0.1:"), None),
-        (ask("no path"), Some("the check's request cannot be sent")),
+        (ask("no path"), Some("the request of the check is invalid")),
         (with_header(written("HEAD /head HTTP/1.1\r\nhost: a\r\n\r\n"), "well"), None),
         (with_body(written("HEAD /head HTTP/1.1\r\nhost: a\r\n\r\n"), "none"), Some("the body does not contain")),
         (with_body(written("GET /state HTTP/1.0\r\n\r\n"), "well"), None),
@@ -194,7 +194,7 @@ fn requests_and_what_is_looked_at() {
         }
     }
     assert_eq!(verdict(&format!("https://{encrypted}"), quick(CheckKind::Tcp)), None);
-    // Who speaks no TLS is found out.
+    // Servers without TLS are detected.
     assert!(verdict(&format!("https://{clear}"), quick(CheckKind::Tcp)).is_some());
 }
 
@@ -215,7 +215,7 @@ fn another_port_and_unix_sockets() {
             let _ = connection.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
         }
     });
-    // Such a socket has no port, so that the other one is not asked.
+    // A unix socket has no port, so the other port is not used.
     assert_eq!(verdict(&format!("unix:{}", path.display()), CheckSettings { port: Some(1), ..elsewhere }), None);
 }
 
@@ -241,7 +241,7 @@ fn checks_begin_with_a_header_where_requests_do() {
     }
 }
 
-/// A server of `grpc.health.v1`: each service's name is what is answered.
+/// A server of `grpc.health.v1`: the name of each service is its status.
 async fn grpc(request: Request) -> Response {
     assert_eq!(request.target.as_str(), "/grpc.health.v1.Health/Check");
     assert_eq!(request.headers.get_str("content-type"), Some("application/grpc"));
@@ -269,7 +269,7 @@ fn answer(status: u8) -> Bytes {
 }
 
 #[test]
-fn grpc_says_how_a_service_is() {
+fn grpc_checks_report_the_service_status() {
     let clear = Origin::serve(grpc);
     let encrypted =
         Origin::with(Server::new().listen_tls("127.0.0.1:0").tls(TlsSettings::self_signed().unwrap()), grpc);

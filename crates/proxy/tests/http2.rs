@@ -32,7 +32,7 @@ use support::{
     unused_address,
 };
 
-/// Says what it was asked.
+/// Answers with the request that it received.
 async fn describe(mut request: Request) -> Response {
     let body = std::mem::take(&mut request.body).collect(1 << 20).await.unwrap();
     let priority = request.headers.get_str("priority").unwrap_or("none").to_owned();
@@ -40,7 +40,7 @@ async fn describe(mut request: Request) -> Response {
     Response::text(text).with("x-origin", "1")
 }
 
-/// Says back what it hears, trailers too.
+/// Echoes bodies and trailers.
 async fn echo(request: Request) -> Response {
     Response::new(StatusCode::OK).body(request.body)
 }
@@ -59,7 +59,7 @@ fn many_exchanges_share_a_connection() {
         }
     }
     assert_eq!(origin.connections(), 1);
-    // Over HTTP/1.1 as well, and what is said of priorities comes along.
+    // Also over HTTP/1.1, and with the client's priorities.
     let mut client = proxied.connect();
     client.write_all(b"GET /one HTTP/1.1\r\nhost: a\r\npriority: u=1, i\r\n\r\n").unwrap();
     assert!(read_response(&mut client).ends_with("GET /one 0 u=1, i"));
@@ -152,7 +152,7 @@ fn a_short_response_has_its_trailers() {
 }
 
 #[test]
-fn who_does_not_read_holds_up_its_own_response_only() {
+fn slow_clients_block_only_their_own_response() {
     const READERS: usize = 8;
     let made = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&made);
@@ -176,7 +176,7 @@ fn who_does_not_read_holds_up_its_own_response_only() {
         before = made.load(Ordering::SeqCst);
         client.work_for(Duration::from_millis(500));
     }
-    // What the origin holds in its socket, the proxy in its windows and the client in its own.
+    // The capacity of the origin's socket, the proxy's windows and the client's socket.
     let most = READERS * (256 + 64 + 64) * 1024 + (8 << 20);
     assert!(before < most, "{before}");
     for _ in 0..20 {
@@ -184,7 +184,7 @@ fn who_does_not_read_holds_up_its_own_response_only() {
         assert_eq!(other.response(other.get("/")).text(), "short");
     }
     assert_eq!(origin.connections(), 1);
-    // Who leaves makes the server stop.
+    // A client that disconnects stops the server.
     for stream in streams {
         client.leave(stream);
     }
@@ -194,7 +194,7 @@ fn who_does_not_read_holds_up_its_own_response_only() {
     assert_eq!(made.load(Ordering::SeqCst), after);
 }
 
-/// Pieces of 16 KiB, which are counted, for ever.
+/// Endless pieces of 16 KiB, which are counted.
 struct Endless(Arc<AtomicUsize>);
 
 impl http_body::Body for Endless {
@@ -215,7 +215,7 @@ impl http_body::Body for Endless {
 fn a_server_that_does_not_read_holds_up_the_client() {
     let origin = Scripted::serve(Limits::default(), |peer| {
         let Some((stream, _)) = peer.request() else { return };
-        // Windows open only for what is read.
+        // Windows open only for data that was read.
         assert_eq!(peer.wait_for_reset(stream), ErrorCode::CANCEL);
         let Some((stream, _)) = peer.request() else { return };
         peer.answer(stream, "next");
@@ -240,7 +240,7 @@ fn a_server_that_does_not_read_holds_up_the_client() {
 }
 
 #[test]
-fn a_server_that_leaves_finishes_what_it_has() {
+fn goaway_lets_open_streams_finish() {
     let origin = Scripted::serve(Limits::default(), |peer| {
         let Some((first, path)) = peer.request() else { return };
         if peer.number > 0 {
@@ -264,7 +264,7 @@ fn a_server_that_leaves_finishes_what_it_has() {
 }
 
 #[test]
-fn what_a_server_has_not_looked_at_is_sent_again() {
+fn unprocessed_requests_are_retried() {
     for refusal in ["reset", "go away"] {
         let origin = Scripted::serve(Limits::default(), move |peer| {
             let Some((stream, _)) = peer.request() else { return };
@@ -347,7 +347,7 @@ fn refused_requests_are_sent_again_without_a_retry_budget() {
 }
 
 #[test]
-fn a_refused_request_is_not_sent_again_with_a_body_that_is_longer_than_64_kib() {
+fn refused_requests_with_bodies_over_64_kib_are_not_retried() {
     let origin = Scripted::serve(Limits::default(), |peer| {
         let mut length = 0;
         while let Some(event) = peer.event() {
@@ -412,7 +412,7 @@ fn a_server_that_dies() {
     let (begun, next) = (client.post("/", "body"), client.post("/", "body"));
     assert_eq!(client.response(next).text(), "another");
     assert_eq!(client.bytes(begun, 4).text(), "half");
-    // Nobody is there at all.
+    // Nothing listens there.
     let proxied = Proxied::multiplexing(unused_address());
     let client = Client::connect(proxied.address());
     let streams: Vec<_> = (0..10).map(|_| client.get("/")).collect();
@@ -422,7 +422,7 @@ fn a_server_that_dies() {
 }
 
 #[test]
-fn who_leaves_is_said_to_the_server() {
+fn cancelled_requests_reset_their_stream() {
     let (told, heard) = mpsc::channel();
     let origin = Scripted::serve(Limits::default(), move |peer| {
         let Some((waiting, _)) = peer.request() else { return };
@@ -458,7 +458,7 @@ fn requests_wait_where_streams_are_few() {
     });
     let proxied = Proxied::multiplexing(origin.address());
     let client = Client::connect(proxied.address());
-    // Not idempotent, and not refused either: what the server allows is waited for.
+    // The method is not idempotent, and the request was not refused: it waits for the server's limits.
     let streams: Vec<_> = (0..64).map(|_| client.post("/", "body")).collect();
     for stream in streams {
         assert_eq!(client.response(stream).text(), "answered");
@@ -487,16 +487,16 @@ fn times_are_kept() {
     assert_eq!(client.response(client.get("/")).status, 504);
     assert!(matches!(client.response(client.get("/half")).end, Some(End::Reset(_))));
     assert_eq!(origin.connections(), 1);
-    // One that nobody needs is closed.
+    // An idle connection is closed.
     client.work_for(Duration::from_secs(2));
     assert_eq!(client.response(client.get("/")).status, 504);
     assert_eq!(origin.connections(), 2);
 }
 
 #[test]
-fn tls_agrees_upon_what_is_spoken() {
-    // How many connections ten requests at once take. That on which HTTP/1.1 was agreed upon is not used where the server
-    // has said something on it by then (TLS tickets).
+fn alpn_selects_the_protocol() {
+    // The number of connections for ten requests at once. The first one, on which HTTP/1.1 was negotiated, is not
+    // reused if the server has already sent something on it (TLS tickets).
     for (versions, connections) in [(Versions::Both, 1..=1), (Versions::Http2, 1..=1), (Versions::Http1, 2..=11)] {
         let tls = TlsSettings::self_signed().unwrap();
         let origin = Origin::with(Server::new().listen_tls("127.0.0.1:0").tls(tls).versions(versions), describe);

@@ -1,4 +1,4 @@
-//! Servers of HTTP/2 that send what nobody asked for: none of it reaches the client of another request.
+//! HTTP/2 servers that send surplus data: none of it reaches the client of another request.
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 mod support;
@@ -16,7 +16,7 @@ use support::{
     script::{Peer, Scripted},
 };
 
-/// What a server does when it gets a request on this stream. It may answer properly as well.
+/// The action of a server for a request on this stream. It may also answer properly.
 type Misbehaviour = fn(&mut Peer, u32);
 
 const DATA: u8 = 0;
@@ -167,7 +167,7 @@ fn misbehaving(misbehave: Misbehaviour) -> Scripted {
 }
 
 #[test]
-fn what_a_server_sends_for_one_request_reaches_no_other() {
+fn responses_reach_only_their_own_request() {
     for (name, misbehave) in MISBEHAVIOURS {
         for method in [Method::GET, Method::HEAD, Method::POST] {
             let origin = misbehaving(*misbehave);
@@ -183,11 +183,11 @@ fn what_a_server_sends_for_one_request_reaches_no_other() {
                     let stream = if round == "/with" { *stream } else { client.get(round) };
                     let got = client.response(stream);
                     assert!(!got.text().contains("POISON"), "{name}, {method} {round}: {}", got.text());
-                    // One whose connection ended may get 502, and nobody else's answer.
+                    // A client whose connection to the server ended may get 502, but no other client's response.
                     assert!(got.status == 502 || got.text() == round, "{name}, {method} {round}: {got:?}");
                 }
             }
-            // Its own exchange is over as well, or may be: what it is must not look like a whole response that was not sent.
+            // Its own exchange may have ended as well, but must not look like a complete response.
             attacker.leave(bad);
         }
     }

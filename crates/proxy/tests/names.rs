@@ -26,7 +26,7 @@ fn upstream(servers: &[&str]) -> Upstream {
     Upstream::new(UpstreamSettings::new("app", servers))
 }
 
-/// Names are asked of this server, and files of the machine do not matter.
+/// Only this server is queried; files of the machine do not matter.
 fn asking(server: &NameServer) -> ResolverSettings {
     let nowhere = "/nonexistent".into();
     let hosts = "/nonexistent".into();
@@ -153,7 +153,7 @@ fn each_query_has_an_id_of_its_own() {
 }
 
 #[test]
-fn servers_of_a_name_that_is_gone_are_kept_for_a_while_and_then_removed() {
+fn servers_of_a_removed_name_are_kept_for_the_hold_time() {
     let name_server = NameServer::start();
     name_server.set_addresses("app.example", 1, &["127.0.0.2"]);
     let upstream = upstream(&["app.example:1", "127.0.0.9:1"]);
@@ -182,7 +182,7 @@ fn servers_are_kept_while_name_servers_fail() {
     }
 }
 
-/// However a name server answers, what counts is found, and soon.
+/// However a name server replies, the valid records are found soon.
 #[test]
 fn manners_of_name_servers() {
     for (manner, over_tcp) in [(Manner::Well, 0), (Manner::Truncating, 1), (Manner::Attacked, 0)] {
@@ -197,7 +197,7 @@ fn manners_of_name_servers() {
 }
 
 #[test]
-fn another_name_server_is_asked_where_one_is_of_no_use() {
+fn the_next_name_server_is_queried_after_a_failure() {
     let name_server = NameServer::start();
     name_server.set_addresses("app.example", 60, &["127.0.0.2"]);
     let failing = NameServer::start();
@@ -220,7 +220,7 @@ fn a_name_that_cannot_be_looked_up_is_tried_again() {
 }
 
 #[test]
-fn a_silent_name_server_keeps_nobody_waiting_for_long() {
+fn a_silent_name_server_delays_the_start_only_briefly() {
     let name_server = NameServer::start();
     name_server.answer(Manner::Silent);
     let began = Instant::now();
@@ -251,7 +251,7 @@ fn services_name_their_ports_and_shares() {
     let expected = [is("127.0.0.1:80", 10, false), is("127.0.0.2:81", 1, false), is("127.0.0.3:82", 5, true)];
     assert_eq!(found(&upstream), expected);
 
-    // A share that changes is no other server; one whose host is gone is left out.
+    // A changed weight keeps the server; one whose host is gone is removed.
     let first = server(&upstream, "127.0.0.1:80");
     name_server.set(name, &[service(1, 20, 80, "a.example"), service(1, 1, 81, "nobody.example")]);
     until(|| found(&upstream) == [is("127.0.0.1:80", 20, false)]);

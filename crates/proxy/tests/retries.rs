@@ -49,7 +49,7 @@ fn breaking() -> (SocketAddr, Arc<AtomicU64>) {
 fn proxied(servers: &[SocketAddr], retries: RetrySettings) -> Proxied {
     let mut settings = UpstreamSettings::new("test", servers.iter().map(|address| server(*address)).collect());
     settings.retries = retries;
-    // Who fails is asked again, so that each request shows what is done with it.
+    // A failing server stays in rotation, so that each request shows its retries.
     settings.passive = PassiveSettings { failures: 0, ..PassiveSettings::default() };
     Proxied::with(settings, ForwardingSettings::default())
 }
@@ -71,7 +71,7 @@ fn outcomes(wrong: SocketAddr, retries: &RetrySettings, method: &str, body: &str
 }
 
 #[test]
-fn what_may_be_repeated_is_repeated() {
+fn safe_requests_are_retried() {
     let everything = RetrySettings { budget: 100, ..RetrySettings::default() };
     let all_methods = RetrySettings { all_methods: true, ..everything.clone() };
     let nothing = RetrySettings { tries: 1, ..everything.clone() };
@@ -103,7 +103,7 @@ fn what_may_be_repeated_is_repeated() {
 }
 
 #[test]
-fn the_only_server_is_not_asked_thrice_for_a_status() {
+fn the_only_server_is_not_retried_for_a_status() {
     let (sick, count) = counting(503);
     let retries = RetrySettings { on_status: vec![StatusCode::SERVICE_UNAVAILABLE], ..RetrySettings::default() };
     assert_eq!(ask(&proxied(&[sick.address()], retries), "GET", ""), "503");
@@ -111,7 +111,7 @@ fn the_only_server_is_not_asked_thrice_for_a_status() {
 }
 
 #[test]
-fn servers_that_fail_are_not_asked_for_all_requests_again() {
+fn the_retry_budget_limits_retries() {
     let (breaking, count) = breaking();
     let proxied = proxied(&[breaking], RetrySettings::default());
     let began = std::time::Instant::now();

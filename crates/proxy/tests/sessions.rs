@@ -10,7 +10,7 @@ use serow_proxy::{ForwardingSettings, StickyMode, StickySettings, StickyValue, U
 
 use support::{Origin, Proxied, read_response, server};
 
-/// Servers that say who they are and which cookies they see, and set one for `/login`.
+/// Servers that answer with their name and the cookies they received, and set one for `/login`.
 fn origins(count: usize) -> Vec<Origin> {
     let origin = |number| {
         Origin::serve(move |request: Request| async move {
@@ -33,7 +33,7 @@ fn proxied(origins: &[Origin], sticky: StickySettings) -> Proxied {
     Proxied::with(settings, ForwardingSettings::default())
 }
 
-/// Who answered and what it saw, and the cookie that was set.
+/// The server and the cookies that it received, and the cookie that was set.
 fn ask(proxied: &Proxied, target: &str, cookie: &str) -> (String, Option<String>) {
     let mut client = proxied.connect();
     let field = if cookie.is_empty() { String::new() } else { format!("cookie: {cookie}\r\n") };
@@ -102,7 +102,7 @@ fn a_session_whose_server_is_gone_moves_or_is_refused() {
             } else {
                 assert!(set.is_none() && (answer == "502" || answer == "503"), "{answer} {set:?}");
             }
-            // Nobody else is kept out.
+            // Other clients are not affected.
             assert_eq!(ask(&proxied, "/", "route=b"), ("1 saw none".to_owned(), None));
         }
     }

@@ -17,7 +17,7 @@ use serow_proxy::{
 
 use support::{Proxied, read_head, read_response, server};
 
-/// What was logged; the process has one log.
+/// The log lines; the process has one log.
 static LINES: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 
 struct Lines;
@@ -85,7 +85,7 @@ fn warnings_name_the_request_and_are_limited_for_each_server() {
             ask(&proxied, line);
         }
         let seconds = began.elapsed().as_secs() + 2;
-        // In the next second, the first line says how many were left out.
+        // In the next second, the first line reports the number of suppressed ones.
         thread::sleep(Duration::from_millis(1100));
         ask(&proxied, line);
         let about = format!("server=\"{address}\"");
@@ -102,7 +102,7 @@ fn warnings_name_the_request_and_are_limited_for_each_server() {
 
 #[test]
 fn a_client_sees_whether_servers_are_down_or_busy() {
-    // Nobody accepts: requests wait for an answer.
+    // Nothing accepts: requests wait for a response.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = silent.local_addr().unwrap();
     let mut settings = settings(address, "full");

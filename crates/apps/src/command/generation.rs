@@ -29,11 +29,11 @@ pub(crate) struct CommandGeneration {
 /// How far it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Not all copies answer yet, and none is asked.
+    /// Not all copies are ready yet, and none gets requests.
     Loading,
-    /// Copies are asked; those that end are replaced.
+    /// Copies get requests; copies that exit are replaced.
     Serving,
-    /// Copies finish what they have.
+    /// Copies finish their requests.
     Retired,
 }
 
@@ -158,7 +158,7 @@ impl Generation for CommandGeneration {
 }
 
 impl CommandGeneration {
-    /// Copies that are ready are asked from now on, and no longer those that they replace.
+    /// Ready copies get requests from now on, instead of those that they replace.
     fn activate_ready(&mut self) {
         let ready = self.copies.iter_mut().filter(|copy| copy.stage == Stage::Ready);
         ready.for_each(|copy| copy.stage = Stage::Serving);
@@ -169,7 +169,7 @@ impl CommandGeneration {
         self.publish();
     }
 
-    /// Has the proxy ask those that are to be asked.
+    /// Gives the proxy the list of copies that get requests.
     fn publish(&mut self) {
         let serving = self.copies.iter().filter(|copy| copy.stage == Stage::Serving);
         let mut servers: Vec<_> = serving.map(|copy| copy.settings.clone()).collect();
@@ -185,14 +185,14 @@ impl CommandGeneration {
         }
     }
 
-    /// Copies that have finished what they had are told to end; those that do not are ended.
+    /// Stops copies that have finished their requests, and kills those that do not exit.
     fn dismiss(&mut self) {
         let settings = &self.shared.settings;
         let (name, limit, grace) = (&settings.run.name, settings.run.start_timeout, settings.run.grace);
         for copy in &mut self.copies {
             match copy.stage {
                 Stage::Leaving(since) => {
-                    // What was chosen a moment ago may not be counted yet.
+                    // A request that was just assigned may not be counted yet.
                     let is_idle = copy.server.as_ref().is_none_or(|server| server.active() == 0);
                     if (is_idle && since.elapsed() >= MOMENT) || since.elapsed() >= grace {
                         copy.terminate();

@@ -36,13 +36,13 @@ pub(super) struct Copy {
     pub(super) place: usize,
     pub(super) stage: Stage,
     pub(super) born: Instant,
-    /// Who takes over when it is ready.
+    /// Whether another copy will replace it.
     pub(super) is_replaced: bool,
     /// After how many requests it is replaced.
     pub(super) lifetime: Option<u64>,
-    /// As the proxy has it.
+    /// The settings of its server in the proxy.
     pub(super) settings: ServerSettings,
-    /// The same, once it is asked.
+    /// The proxy's entry for it, once it gets requests.
     pub(super) server: Option<Arc<Server>>,
     child: Child,
     process: Option<Process>,
@@ -61,13 +61,13 @@ pub(super) enum Stage {
     Ready,
     /// It gets requests.
     Serving,
-    /// It finishes what it has, since then.
+    /// It finishes its requests, since then.
     Leaving(Instant),
-    /// It was told to end, then.
+    /// It was asked to exit, since then.
     Ending(Instant),
 }
 
-/// What is messages of a copy.
+/// Messages about a copy.
 #[derive(Debug)]
 pub(crate) enum CopyMessage {
     /// It answers.
@@ -131,7 +131,7 @@ impl Copy {
         self.last_lines.borrow_mut().clear();
     }
 
-    /// What it wrote last, to be put behind what is said of it; nothing where it wrote nothing.
+    /// Its last lines of output, to be appended to an error; empty if there are none.
     pub(super) fn last_lines(&self) -> String {
         let lines = self.last_lines.borrow();
         let lines: Vec<_> = lines.iter().map(|line| format!("\n  {line}")).collect();
@@ -156,7 +156,7 @@ impl Copy {
         }
     }
 
-    /// Tells it to end; those that it started are told as well, since many a program is started by another.
+    /// Asks it to exit, with all processes that it started, since many programs are started by another one.
     pub(super) fn terminate(&mut self) {
         self.stage = Stage::Ending(Instant::now());
         self.signal(Signal::TERM);
@@ -167,7 +167,7 @@ impl Copy {
         self.signal(Signal::KILL);
     }
 
-    /// Signals all processes of it. The number is its own as long as nobody has asked how it ended.
+    /// Signals its process group. The id is valid until the process has been waited for.
     fn signal(&self, signal: Signal) {
         if let Some(pid) = pid(&self.child) {
             let _ = kill_process_group(pid, signal);
@@ -198,7 +198,7 @@ fn command(shared: &Shared, entrance: &ProgramSocket) -> io::Result<Command> {
     inheritance::remove_variables(&mut command);
     command.args(words).current_dir(&settings.run.folder).envs(settings.run.environment.iter().cloned());
     entrance.tell(&mut command);
-    // Ctrl-C is the server's, which tells its copies.
+    // Ctrl-C is for the server, which stops its copies itself.
     command.process_group(0);
     Ok(command)
 }
@@ -222,7 +222,7 @@ fn listen(
     })
 }
 
-/// Waits for its end. What it started and left behind goes with it.
+/// Waits for its exit. Processes that it left behind are killed.
 async fn watch(
     process: Option<OwnedFd>,
     pid: Option<Pid>,
@@ -237,7 +237,7 @@ async fn watch(
     if let Some(pid) = pid {
         let _ = kill_process_group(pid, Signal::KILL);
     }
-    // Its last words say why.
+    // Its last lines explain why.
     let _ = timeout(LAST_WORDS, output).await;
     messages.send(CopyMessage::Ended(number));
 }
@@ -258,7 +258,7 @@ async fn wait_for_answer(
     while shared.upstream.check_once(&server, &check).await.is_err() {
         sleep(PAUSE).await;
     }
-    // The kernel takes connections for a socket that is inherited, whether anybody accepts them or not.
+    // The kernel accepts connections to an inherited socket, whether the program does or not.
     while socket.as_ref().is_some_and(has_waiting) {
         sleep(PAUSE).await;
     }
@@ -268,11 +268,11 @@ async fn wait_for_answer(
 /// How many lines are shown of a copy that ends before it answers: a backtrace, as a rule.
 const LAST_LINES: usize = 20;
 
-/// For what it wrote before it ended, which is in the pipe by then.
+/// The time for its last output, which is in the pipe already.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
 /// Between two questions whether it answers.
 const PAUSE: Duration = Duration::from_millis(30);
 
-/// For an answer. A copy that needs longer for such a question is asked again.
+/// The time limit of one check. A copy that needs longer is checked again.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(5);

@@ -1,4 +1,4 @@
-//! Where copies are reached, and how they are told.
+//! The sockets on which copies of a program listen, and how they learn about them.
 
 use std::{
     collections::hash_map::RandomState,
@@ -48,7 +48,7 @@ pub(super) enum ProgramSocket {
 pub(super) struct PrivateFolder(PathBuf);
 
 impl ProgramSockets {
-    /// What copies that are reached in this way need.
+    /// The sockets for this kind of binding.
     pub(super) fn new(binding: Binding) -> io::Result<Self> {
         Ok(match binding {
             Binding::Port => Self::Ports,
@@ -70,7 +70,7 @@ impl ProgramSockets {
         })
     }
 
-    /// Gives the command what it inherits, as the generation with this number.
+    /// Passes the inherited socket to the command, as the generation with this number.
     pub(super) fn hand_over(&self, command: &mut Command, generation: u64) -> io::Result<()> {
         match self {
             Self::Ports | Self::Folder(_) => drop(command.stdin(Stdio::null())),
@@ -93,7 +93,7 @@ impl ProgramSockets {
 }
 
 impl ProgramSocket {
-    /// The address as the proxy has it.
+    /// The address for the proxy.
     pub(super) fn address(&self) -> ServerAddress {
         let place = match self {
             Self::Port(port) => ServerLocation::Tcp((Ipv4Addr::LOCALHOST, *port).into()),
@@ -103,7 +103,7 @@ impl ProgramSocket {
         ServerAddress { location: place, scheme: Scheme::Http, protocol: Some(Protocol::Http1) }
     }
 
-    /// Says it in the command's environment.
+    /// Sets the environment variable of the command.
     pub(super) fn tell(&self, command: &mut Command) {
         match self {
             Self::Port(port) => command.env(PORT, port.to_string()),
@@ -112,7 +112,7 @@ impl ProgramSocket {
         };
     }
 
-    /// An argument of the command, with what `{port}` and `{socket}` stand for.
+    /// An argument of the command, with `{port}` and `{socket}` replaced.
     pub(super) fn insert(&self, argument: &OsStr) -> OsString {
         let (placeholder, value) = match self {
             Self::Port(port) => ("{port}", OsString::from(port.to_string())),
@@ -130,7 +130,7 @@ impl ProgramSocket {
     }
 }
 
-/// Where a program is awaited, and what says so to it.
+/// The address on which the program should listen, and where it finds it.
 impl fmt::Display for ProgramSocket {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -175,8 +175,8 @@ pub(super) fn has_waiting(socket: &OwnedFd) -> bool {
     poll(&mut wanted, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).is_ok_and(|ready| ready > 0)
 }
 
-/// A port of 127.0.0.1 at which nobody listens. Below those that the kernel gives connections: none of them takes it until the
-/// copy has it, and none that asks whether the copy is there reaches itself.
+/// A free port of 127.0.0.1. It is below the ephemeral ports, so that no outgoing connection takes it before the copy
+/// does, and no check connects to itself.
 fn free_port() -> io::Result<u16> {
     for number in 0..TRIES {
         let port = PORTS.start + (random(number) % u64::from(PORTS.end - PORTS.start)) as u16;
@@ -191,7 +191,7 @@ fn random(number: u64) -> u64 {
     RandomState::new().hash_one(number)
 }
 
-/// What the variables are called: PORT is what Heroku made usual.
+/// The names of the variables; PORT is Heroku's convention.
 const PORT: &str = "PORT";
 const SOCKET: &str = "SOCKET";
 
@@ -206,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arguments_say_where() {
+    fn placeholders_in_arguments_are_replaced() {
         let (port, path) = (ProgramSocket::Port(8080), ProgramSocket::Path("/run/a.sock".into()));
         let cases = [
             (&port, "--port={port}", "--port=8080"),

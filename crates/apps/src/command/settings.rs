@@ -1,4 +1,4 @@
-//! What can be set of a program.
+//! Settings of a program.
 
 use std::{env, ffi::OsString, num::NonZero, os::unix::ffi::OsStrExt, path::PathBuf};
 
@@ -15,8 +15,8 @@ pub struct CommandSettings {
     pub run: RunSettings,
     /// The program and its arguments, in which `{port}` and `{socket}` stand for where a copy is to listen.
     pub command: Vec<OsString>,
-    /// What stands before it: a command that ends in `serow_supervisor::become_program`, so that copies end with this
-    /// process, and can inherit a socket. Where it is empty they do not, and cannot.
+    /// The launcher before the command, which ends in [`serow_supervisor::become_program`]: with it, copies exit with
+    /// this process and can inherit a socket. If it is empty they do not and cannot.
     pub launcher: Vec<OsString>,
     /// How copies are reached.
     pub binding: Binding,
@@ -32,10 +32,10 @@ pub struct CommandSettings {
 /// How copies are reached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Binding {
-    /// At a port of 127.0.0.1 that was free, another for each copy; `PORT` says it.
+    /// On a free port of 127.0.0.1, a different one for each copy; `PORT` contains it.
     #[default]
     Port,
-    /// At a unix socket, another for each copy; `SOCKET` says its path.
+    /// On a unix socket, a different one for each copy; `SOCKET` contains its path.
     Unix,
     /// At one socket that all copies inherit, by the protocols of Server::Starter and systemd.
     Inherit,

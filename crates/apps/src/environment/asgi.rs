@@ -7,7 +7,7 @@ use serow_message::KnownHeader;
 use super::{Facts, decoded, marshal::Marshal};
 use crate::upload::Upload;
 
-/// What the scope is of.
+/// The type of the scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Protocol {
     Http,
@@ -61,7 +61,7 @@ fn write_scope(facts: &Facts<'_>, protocol: Protocol, marshal: &mut Marshal<'_>)
     marshal.end_dict();
 }
 
-/// What is the same for all scopes. Applications may change what they get, so each gets its own.
+/// The constant part of all scopes. Applications may modify their scope, so each gets its own.
 fn write_constants(protocol: Protocol, marshal: &mut Marshal<'_>) {
     let (name, extensions) = match protocol {
         Protocol::Http => ("http", HTTP_EXTENSIONS),
@@ -105,8 +105,8 @@ fn write_address(address: Option<(IpAddr, u16)>, marshal: &mut Marshal<'_>) {
     }
 }
 
-/// Names in lower case and values, as they came; but a target that names the host is what counts (RFC 9113 §8.3.1, RFC 9112
-/// §3.2.2), and a cookie that HTTP/2 took apart is one again (RFC 9113 §8.2.3).
+/// Header fields with names in lower case. A target that names the host takes precedence over Host (RFC 9113 §8.3.1,
+/// RFC 9112 §3.2.2), and cookies that HTTP/2 split are joined (RFC 9113 §8.2.3).
 fn write_fields(facts: &Facts<'_>, marshal: &mut Marshal<'_>) {
     let cookies =
         facts.has_repeated.then(|| facts.headers.get_all(KnownHeader::Cookie).collect::<Vec<_>>().join(&b"; "[..]));
@@ -140,7 +140,7 @@ fn in_lower_case(name: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// The version of the specification: from 2.4, `send` says by an error that the client has gone.
+/// The version of the specification: from 2.4 on, `send` raises an error when the client has gone.
 const SPECIFICATION: &str = "2.4";
 
 const HTTP_EXTENSIONS: &[&str] = &["http.response.pathsend", "http.response.early_hint", "http.response.trailers"];

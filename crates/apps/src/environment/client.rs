@@ -1,20 +1,20 @@
-//! Whom a request comes from.
+//! The client of a request.
 
 use std::net::IpAddr;
 
 use serow_gateway::TrustedProxies;
 use serow_message::{Peer, Request, Scheme};
 
-/// Whom a request comes from, as far as that can be believed.
+/// The client of a request, as far as proxies are trusted to name it.
 #[derive(Debug)]
 pub(crate) struct Client {
-    /// How it asked.
+    /// The scheme that it used.
     pub(crate) scheme: Scheme,
     /// Nothing for clients over unix sockets.
     pub(crate) address: Option<IpAddr>,
-    /// 0 where nobody says it: of clients over unix sockets, and behind servers in front.
+    /// 0 if it is unknown: for clients at unix sockets and behind proxies.
     pub(crate) port: u16,
-    /// Whether the peer's word is taken for who that is.
+    /// Whether the peer is a trusted proxy.
     pub(crate) is_believed: bool,
 }
 

@@ -1,6 +1,6 @@
 //! Python's marshal format (Python/marshal.c), written as `marshal.loads` reads it fastest, in every version since 3.4.
 
-/// Writes values one behind the other; a collection is its beginning, then what is in it.
+/// Writes values one after the other; a collection is its start, followed by its elements.
 #[derive(Debug)]
 pub(super) struct Marshal<'a>(pub(super) &'a mut Vec<u8>);
 
@@ -102,7 +102,7 @@ impl Marshal<'_> {
         self.0.push(b'N');
     }
 
-    /// A kind and a length. What is laid out here is shorter than a packet can be.
+    /// A type and a length. All values are shorter than a packet.
     fn sized(&mut self, kind: u8, length: usize) {
         self.0.push(kind);
         self.0.extend_from_slice(&u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes());
@@ -121,7 +121,7 @@ mod tests {
 
     use super::Marshal;
 
-    /// What Python's own `marshal.loads` makes of what was written.
+    /// The repr of the value that Python's own `marshal.loads` reads.
     fn loaded(bytes: &[u8]) -> String {
         let code = "import marshal, sys; print(ascii(marshal.loads(sys.stdin.buffer.read())))";
         let mut command = Command::new("/usr/bin/python3");
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn python_reads_what_was_written() {
+    fn python_reads_marshalled_values() {
         let long = "x".repeat(300);
         let mut bytes = Vec::new();
         let mut marshal = Marshal(&mut bytes);

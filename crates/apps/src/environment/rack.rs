@@ -1,9 +1,9 @@
 //! Requests for Ruby: values, each with a NUL behind it, which `String#unpack` takes apart in one call.
 //!
-//! Before them stands how many they are, in a byte, and behind them the request's shape: what is the same in most requests, and the
-//! names of the header's variables, with commas between them. Requests of one shape are made by the same block of Ruby, a literal
-//! hash that was compiled when the first of them came; no string is made for what the shape says, nor for the shape itself, which
-//! is known by its digest.
+//! First comes the number of values, in a byte, and after the values the request's shape: the part that is the same in
+//! most requests, and the names of the header's variables, separated by commas. All requests of one shape are built by
+//! the same block of Ruby, a literal hash that is compiled for the shape; no strings are allocated for the constant
+//! parts, nor for the shape itself, which is identified by its digest.
 
 use std::{
     hash::{BuildHasher, RandomState},
@@ -22,7 +22,7 @@ pub(super) fn write(facts: &Facts<'_>, packet: &mut Vec<u8>) {
     let digest_at = packet.len();
     packet.extend_from_slice(&[b'0'; DIGEST_LENGTH]);
     packet.push(0);
-    // `OPTIONS *` asks for no path, and Rack has no other word for that.
+    // `OPTIONS *` has no path, and Rack has no other value for that.
     let path = if facts.path == "*" { "" } else { facts.path };
     for value in [path, facts.query, facts.server_name] {
         packet.extend_from_slice(value.as_bytes());
@@ -54,7 +54,8 @@ pub(super) fn write(facts: &Facts<'_>, packet: &mut Vec<u8>) {
     packet[digest_at..][..DIGEST_LENGTH].copy_from_slice(&digest);
 }
 
-/// Method, protocol, scheme, port, names. What is in the way of a name in Ruby is none of a token (RFC 9110 §5.6.2).
+/// Method, protocol, scheme, port, names. Tokens contain no characters that are special in Ruby strings (RFC 9110
+/// §5.6.2).
 fn write_shape<'a>(facts: &Facts<'_>, names: impl Iterator<Item = &'a [u8]>, packet: &mut Vec<u8>) {
     for constant in [facts.method, facts.protocol, facts.scheme] {
         packet.extend_from_slice(constant.as_bytes());
@@ -73,8 +74,8 @@ fn write_shape<'a>(facts: &Facts<'_>, names: impl Iterator<Item = &'a [u8]>, pac
     }
 }
 
-/// What workers know a shape by, in hexadecimal digits. Its key is secret (SipHash), or clients could make shapes that are
-/// taken for others.
+/// The digest by which workers identify a shape, in hexadecimal. Its key is secret (SipHash), or clients could produce
+/// collisions.
 fn digest(shape: &[u8]) -> [u8; DIGEST_LENGTH] {
     static KEY: LazyLock<RandomState> = LazyLock::new(RandomState::new);
     let digest = KEY.hash_one(shape);

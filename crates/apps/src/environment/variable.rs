@@ -1,4 +1,4 @@
-//! What a field of the header is called as a variable: `HTTP_ACCEPT_LANGUAGE` for `Accept-Language` (RFC 3875 §4.1.18).
+//! The variable for a header field: `HTTP_ACCEPT_LANGUAGE` for `Accept-Language` (RFC 3875 §4.1.18).
 //!
 //! Names come again with each request, and each would be written byte by byte: each thread keeps those that it has written last.
 
@@ -55,9 +55,9 @@ fn variable(name: &[u8]) -> impl Iterator<Item = u8> {
     prefix.iter().copied().chain(written)
 }
 
-/// Ten times what a browser sends: rarely have three of those the same place.
+/// Ten times the number that a browser sends, so that three of those rarely share a place.
 const PLACES: usize = 256;
-/// Longer names are written anew each time, so that the memory is bounded: clients may send any.
+/// Longer names are converted each time, so that the memory is bounded: clients may send any.
 const LONGEST: usize = 64;
 
 #[cfg(test)]
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_all_spellings() {
+    fn header_names_become_variables() {
         let long = "x".repeat(LONGEST + 1);
         let cases = [
             ("Accept-Language", "HTTP_ACCEPT_LANGUAGE"),
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn any_number_of_names() {
+    fn unlimited_names_are_converted() {
         for number in 0..10 * PLACES {
             let mut output = Vec::new();
             write(format!("x-{number}").as_bytes(), &mut output);

@@ -1,8 +1,8 @@
 //! Requests for Python's WSGI: names and values as `marshal.loads` reads them.
 //!
-//! A tuple of two: the names of the header's variables with commas between them, and a tuple of the values, first those that each
-//! request has. Requests with the same names get a copy of the same dict, in which the values are replaced; that takes two
-//! thirds of what a dict of its own would.
+//! A tuple of two: the names of the header's variables, separated by commas, and a tuple of the values, first those of
+//! every request. Requests with the same names get a copy of the same dict with new values; that takes two thirds of
+//! the time for a dict of its own.
 
 use super::{Facts, decoded, marshal::Marshal, variable, write_text, write_values};
 

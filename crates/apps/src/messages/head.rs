@@ -4,7 +4,7 @@ use serow_message::{Headers, KnownHeader, StatusCode};
 
 use super::InvalidReplyError;
 
-/// Reads status and fields: `\0200\0name\0value…\0\0`, and says what stands behind.
+/// Parses status and fields: `\0200\0name\0value…\0\0`; also returns the rest.
 pub(crate) fn parse_head(content: &[u8]) -> Result<(StatusCode, Headers, &[u8]), InvalidReplyError> {
     let mut parts = Parts { rest: content.strip_prefix(b"\0").ok_or(InvalidReplyError("no status"))? };
     let status = parts.next().and_then(|status| StatusCode::from_bytes(status).ok());
@@ -33,7 +33,7 @@ fn parse_fields(mut parts: Parts<'_>) -> Result<(Headers, &[u8]), InvalidReplyEr
     }
 }
 
-/// How long an application says that a body is.
+/// The length that an application announces for a body.
 pub(crate) fn announced(headers: &Headers) -> Option<u64> {
     headers.get_str(KnownHeader::ContentLength)?.parse().ok()
 }
@@ -48,7 +48,7 @@ fn append(headers: &mut Headers, name: &[u8], value: &[u8]) -> Result<(), Invali
     lines.into_iter().try_for_each(|line| headers.append(name, line.trim_ascii()).map_err(refused))
 }
 
-/// What stands between NULs.
+/// An iterator over parts that are separated by NUL.
 struct Parts<'a> {
     rest: &'a [u8],
 }
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn heads() {
+    fn heads_are_parsed_and_malformed_ones_refused() {
         let (status, headers, body) =
             parse_head(b"\x00404\0Content-Type\0text/plain\0Set-Cookie\0a=1\nb=2\0\0a\0b").unwrap();
         assert_eq!((status.as_u16(), body), (404, &b"a\0b"[..]));

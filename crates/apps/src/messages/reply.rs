@@ -1,20 +1,20 @@
-//! What a worker says of a request.
+//! Replies of workers to requests.
 
 use super::{MessageKind, TICKET_LENGTH, ticket_of};
 use crate::pool::Ticket;
 
-/// What a worker says of a request.
+/// A reply of a worker to a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Reply<'a> {
     pub(crate) ticket: Ticket,
     pub(crate) kind: ReplyKind,
     /// The response is complete, and the worker not free yet.
     pub(crate) stays_busy: bool,
-    /// What stands behind the ticket.
+    /// The rest after the ticket.
     pub(crate) content: &'a [u8],
 }
 
-/// What a worker says.
+/// The kind of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReplyKind {
     /// A whole response.
@@ -41,7 +41,7 @@ pub(crate) enum ReplyKind {
     Socket,
     /// The worker is free again.
     Free,
-    /// There is room for more of what the client sends.
+    /// There is room for more data from the client.
     Room,
     /// A message, or a piece of one.
     Message { kind: MessageKind, is_last: bool },
@@ -56,7 +56,7 @@ impl ReplyKind {
     }
 }
 
-/// A worker said what is no reply, or a response that is none.
+/// A worker sent an invalid reply, or an invalid response.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct InvalidReplyError(pub(crate) &'static str);
 
@@ -124,7 +124,7 @@ mod tests {
     };
 
     #[test]
-    fn tickets_come_back() {
+    fn tickets_round_trip() {
         for (thread, ticket) in [(0, 0), (1, 0xdead_beef), (MAX_THREADS - 1, u32::MAX)] {
             let mut packet = vec![b'R'];
             write_ticket(b'r', thread, ticket, &mut packet);
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_reply_is_refused() {
+    fn invalid_replies_are_refused() {
         for wrong in [&b""[..], b"R", b"Rr!0000000", b"Zr!00000000", b"Rr!0000000g"] {
             assert!(Reply::parse(wrong).is_err(), "{}", wrong.escape_ascii());
         }

@@ -8,7 +8,7 @@ impl<T: Clone, W: Clone> Pool<T, W> {
         self.held.extend(request);
     }
 
-    /// Requests that workers have died with may be request again, where there is a worker besides the one that each may cost.
+    /// Releases held requests for a retry, if there is another worker besides the one that each may crash.
     pub(crate) fn release(&mut self) -> Vec<PoolRequest<T>> {
         if self.has_spare_worker() { self.held.drain(..).collect() } else { Vec::new() }
     }

@@ -4,7 +4,7 @@ use super::*;
 
 const NOW: Duration = Duration::from_secs(100);
 
-/// Asks for something named by a letter, and says where it goes.
+/// Submits a request named by a letter, and returns its placement.
 fn ask(pool: &mut Pool<char, WorkerNumber>, name: char) -> (Ticket, Option<WorkerNumber>) {
     let ticket = name as Ticket;
     let request = PoolRequest { ticket, since: NOW, crashes: 0, content: name };
@@ -39,24 +39,24 @@ fn idle_workers_first_then_one_ahead_of_each_then_the_queue() {
     ask(&mut pool, 'f');
     let full = PoolRequest { ticket: 99, since: NOW, crashes: 0, content: 'g' };
     assert!(matches!(pool.ask(full, NOW), Placement::Full('g')));
-    // What was ahead is under way, and the queue moves on, in order.
-    let turn = pool.finished(1, a, NOW);
-    assert_eq!((turn.send, turn.relieve, turn.dismiss), (Some('e'), None, false));
+    // The request ahead begins, and the queue advances in order.
+    let next_steps = pool.finished(1, a, NOW);
+    assert_eq!((next_steps.send, next_steps.relieve, next_steps.dismiss), (Some('e'), None, false));
     assert_eq!(pool.in_flight(1, c), Some('c'));
-    assert_eq!(pool.forget(e, NOW), Cancelled::SentAhead(1));
-    assert_eq!(pool.forget(b, NOW), Cancelled::InFlight(2));
+    assert_eq!(pool.cancel(e, NOW), Cancelled::SentAhead(1));
+    assert_eq!(pool.cancel(b, NOW), Cancelled::InFlight(2));
     assert_eq!(pool.counts(), WorkerCounts { workers: 2, busy: 2, queued: 1 });
 }
 
 #[test]
-fn a_request_that_was_sent_ahead_goes_to_whoever_is_idle_first() {
+fn a_request_sent_ahead_goes_to_the_first_idle_worker() {
     let mut pool = with_workers(2);
     let (_slow, _) = ask(&mut pool, 's');
     let (quick, _) = ask(&mut pool, 'q');
     let (ahead, worker) = ask(&mut pool, 'a');
     assert_eq!(worker, Some(1));
-    let turn = pool.finished(2, quick, NOW);
-    assert_eq!((turn.send, turn.relieve), (None, Some(1)));
+    let next_steps = pool.finished(2, quick, NOW);
+    assert_eq!((next_steps.send, next_steps.relieve), (None, Some(1)));
     let request = pool.taken_back(1, ahead, NOW).unwrap();
     assert_eq!(request.ticket, ahead);
     assert_eq!(pool.ask_again([request], NOW), [(2, 'a')]);
@@ -78,16 +78,16 @@ fn a_quick_worker_has_several_ahead_until_it_is_slow_once() {
     show_pace(&mut pool, 40, quick);
     let places: Vec<_> = ('a'..='g').map(|name| ask(&mut pool, name).1).collect();
     assert_eq!(places, [Some(1), Some(1), Some(1), Some(1), Some(1), None, None]);
-    let turn = pool.finished(1, 'a' as Ticket, NOW + quick);
-    assert_eq!((turn.send, turn.has_next), (Some('f'), false));
+    let next_steps = pool.finished(1, 'a' as Ticket, NOW + quick);
+    assert_eq!((next_steps.send, next_steps.has_next), (Some('f'), false));
     // Those that it has are still its own, and it gets one more only when it has begun the last of them.
     let later = NOW + Duration::from_millis(50);
     for name in ['b', 'c', 'd'] {
-        let turn = pool.finished(1, name as Ticket, later);
-        assert_eq!((turn.send, turn.has_next), (None, false), "{name}");
+        let next_steps = pool.finished(1, name as Ticket, later);
+        assert_eq!((next_steps.send, next_steps.has_next), (None, false), "{name}");
     }
-    let turn = pool.finished(1, 'e' as Ticket, later);
-    assert_eq!((turn.send, turn.has_next), (Some('g'), false));
+    let next_steps = pool.finished(1, 'e' as Ticket, later);
+    assert_eq!((next_steps.send, next_steps.has_next), (Some('g'), false));
 }
 
 #[test]
@@ -98,9 +98,9 @@ fn a_queue_moves_up_when_a_worker_becomes_quick() {
     assert_eq!(names.iter().filter(|name| ask(&mut pool, **name).1.is_some()).count(), 2);
     let mut sent = 2;
     for name in &names {
-        let turn = pool.finished(1, *name as Ticket, NOW);
-        sent += usize::from(turn.send.is_some());
-        if turn.has_next {
+        let next_steps = pool.finished(1, *name as Ticket, NOW);
+        sent += usize::from(next_steps.send.is_some());
+        if next_steps.has_next {
             sent += std::iter::from_fn(|| pool.next(NOW)).count();
         }
     }
@@ -108,27 +108,27 @@ fn a_queue_moves_up_when_a_worker_becomes_quick() {
 }
 
 #[test]
-fn what_waits_behind_a_slow_request_is_taken_before_the_queue() {
+fn requests_behind_a_slow_one_precede_the_queue() {
     let mut pool = with_workers(2);
     let later = NOW + Duration::from_millis(5);
     for name in ['s', 'q', 'a', 'b', 'c'] {
         ask(&mut pool, name);
     }
     pool.finished(2, 'q' as Ticket, NOW);
-    let turn = pool.finished(2, 'b' as Ticket, later);
-    assert_eq!((turn.send, turn.relieve), (None, None), "it has a request ahead itself");
-    let turn = pool.finished(2, 'c' as Ticket, later);
-    assert_eq!((turn.send, turn.relieve, turn.has_next), (None, Some(1), false));
+    let next_steps = pool.finished(2, 'b' as Ticket, later);
+    assert_eq!((next_steps.send, next_steps.relieve), (None, None), "it has a request ahead itself");
+    let next_steps = pool.finished(2, 'c' as Ticket, later);
+    assert_eq!((next_steps.send, next_steps.relieve, next_steps.has_next), (None, Some(1), false));
 }
 
 #[test]
-fn those_that_are_asked_again_keep_their_order() {
+fn retried_requests_keep_their_order() {
     let mut pool = with_workers(1);
     show_pace(&mut pool, 40, Duration::from_micros(20));
     let _: Vec<_> = ('a'..='f').map(|name| ask(&mut pool, name)).collect();
     let again: Vec<_> = ('b'..='e').filter_map(|name| pool.taken_back(1, name as Ticket, NOW)).collect();
     assert_eq!(again.len(), 4);
-    // The one under way is slow by now, so one is sent ahead again, and the others wait before the one that waited before.
+    // The current request is slow by now, so one is sent ahead again, and the others wait in front of the earlier one.
     let later = NOW + Duration::from_millis(50);
     assert_eq!(pool.ask_again(again, later), [(1, 'b')]);
     let order = ['a', 'b', 'c', 'd'].map(|name| pool.finished(1, name as Ticket, later).send);
@@ -141,11 +141,11 @@ fn two_that_were_taken_out_of_order() {
     let (a, _) = ask(&mut pool, 'a');
     let (b, _) = ask(&mut pool, 'b');
     pool.finished(1, b, NOW);
-    assert_eq!(pool.forget(a, NOW), Cancelled::InFlight(1));
+    assert_eq!(pool.cancel(a, NOW), Cancelled::InFlight(1));
     let (c, _) = ask(&mut pool, 'c');
     let taken = pool.taken_back(1, a, NOW).unwrap();
     assert_eq!(taken.content, 'a');
-    assert_eq!(pool.forget(c, NOW), Cancelled::InFlight(1));
+    assert_eq!(pool.cancel(c, NOW), Cancelled::InFlight(1));
 }
 
 #[test]
@@ -183,17 +183,17 @@ fn the_old_and_the_tired_leave_when_they_have_finished() {
     assert!(pool.aged().is_empty());
     let (c, queued) = ask(&mut pool, 'c');
     assert_eq!(queued, None);
-    let turn = pool.finished(1, b, NOW);
-    assert!(turn.dismiss && turn.send.is_none());
+    let next_steps = pool.finished(1, b, NOW);
+    assert!(next_steps.dismiss && next_steps.send.is_none());
     pool.lost(1);
     pool.join(2, 2, 1, None);
     assert_eq!(pool.next(NOW), Some((2, 'c')));
-    assert_eq!(pool.forget(c, NOW), Cancelled::InFlight(2));
+    assert_eq!(pool.cancel(c, NOW), Cancelled::InFlight(2));
     assert!(pool.retire(77) || pool.next(NOW).is_none());
 }
 
 #[test]
-fn those_who_wait_too_long_and_those_who_take_too_long_are_found() {
+fn timed_out_requests_are_found() {
     let mut pool = with_workers(1);
     let (a, _) = ask(&mut pool, 'a');
     ask(&mut pool, 'b');
@@ -205,7 +205,7 @@ fn those_who_wait_too_long_and_those_who_take_too_long_are_found() {
     let gone: Vec<_> =
         pool.queue_timed_out(Duration::from_secs(5), later).iter().map(|request| request.ticket).collect();
     assert_eq!(gone, [c]);
-    // The time of what was sent ahead begins when it is begun.
+    // The time of a request sent ahead starts when the worker begins it.
     pool.finished(1, a, later);
     assert!(pool.overdue(Duration::from_secs(5), later).is_empty());
 }
@@ -226,7 +226,7 @@ fn the_time_until_the_next_request_is_overdue() {
     ask(&mut pool, 'b');
     ask(&mut pool, 'c');
     assert_eq!((left(&mut pool, 100), left(&mut pool, 299)), (200, 1));
-    // Who is overdue is not waited for.
+    // Requests whose time is up are not waited for.
     assert_eq!((left(&mut pool, 300), left(&mut pool, 499), left(&mut pool, 500)), (200, 1, 300));
     pool.finished(1, a, NOW + milliseconds(100));
     assert_eq!((left(&mut pool, 301), left(&mut pool, 599)), (299, 1));
@@ -251,7 +251,7 @@ fn a_request_that_becomes_overdue_just_after_a_look_is_looked_for_at_once() {
 }
 
 #[test]
-fn what_a_worker_had_when_it_died() {
+fn requests_of_a_crashed_worker_are_returned() {
     let mut pool = with_workers(1);
     let (a, _) = ask(&mut pool, 'a');
     ask(&mut pool, 'b');
@@ -275,8 +275,8 @@ fn a_worker_that_answers_many_is_sent_as_many_as_it_has_room_for() {
     (1..=2).for_each(|number| pool.join(number, number, 2, None));
     let places: Vec<_> = ['a', 'b', 'c', 'd', 'e'].map(|name| ask(&mut pool, name).1).into();
     assert_eq!(places, [Some(1), Some(2), Some(1), Some(2), None]);
-    let turn = pool.finished(2, 'b' as Ticket, NOW);
-    assert_eq!((turn.send, turn.relieve), (Some('e'), None));
+    let next_steps = pool.finished(2, 'b' as Ticket, NOW);
+    assert_eq!((next_steps.send, next_steps.relieve), (Some('e'), None));
 }
 
 #[test]
@@ -314,8 +314,8 @@ fn garbage_is_collected_while_another_worker_is_idle() {
     assert_eq!(worker, Some(1));
     assert_eq!(ask(&mut pool, 'd').1, Some(1));
     assert_eq!(ask(&mut pool, 'e').1, None);
-    let turn = pool.finished(2, b, NOW);
-    assert_eq!((turn.collect, turn.send), (None, Some('e')));
+    let next_steps = pool.finished(2, b, NOW);
+    assert_eq!((next_steps.collect, next_steps.send), (None, Some('e')));
     assert_eq!(pool.finished(1, c, NOW).collect, None, "there is another one for it");
     // One that dies meanwhile had no request.
     pool.finished(1, 'd' as Ticket, NOW);
@@ -373,11 +373,11 @@ fn a_request_that_a_worker_crashed_with_is_sent_to_idle_workers_only_and_never_t
     // Worker 1 is the last one.
     assert_eq!(pool.finished(1, 'c' as Ticket, NOW).send, None);
     assert_eq!(ask(&mut pool, 'f').1, Some(1));
-    assert_eq!(pool.forget('e' as Ticket, NOW), Cancelled::Unseen);
+    assert_eq!(pool.cancel('e' as Ticket, NOW), Cancelled::Unseen);
 }
 
 #[test]
-fn a_held_request_waits_no_longer_than_others() {
+fn held_requests_time_out_like_others() {
     let mut pool = with_workers(1);
     pool.hold([crashed('c')]);
     let second = Duration::from_secs(1);

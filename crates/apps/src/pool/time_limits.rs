@@ -1,4 +1,4 @@
-//! Who has waited, or worked, for too long.
+//! Requests and workers that have exceeded a time limit.
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -23,7 +23,7 @@ impl<T: Clone, W: Clone> Pool<T, W> {
         queue_timed_out
     }
 
-    /// Requests that have waited for their responses to begin for longer than this, and their workers, which are to be told.
+    /// Requests whose responses have not begun within this time, and their workers, which must be notified.
     pub(crate) fn give_up(&mut self, limit: Duration, now: Duration) -> Vec<(W, Ticket, T)> {
         let mut given_up = Vec::new();
         for worker in &mut self.workers {
@@ -39,7 +39,7 @@ impl<T: Clone, W: Clone> Pool<T, W> {
         given_up
     }
 
-    /// Workers that have been told for longer than this that a request was given up.
+    /// Workers that have not cancelled a request within this time.
     pub(crate) fn stuck(&self, limit: Duration, now: Duration) -> Vec<W> {
         let stuck = |one: &InFlight<T>| one.progress == Progress::GivenUp && now.saturating_sub(one.began) >= limit;
         let workers = self.workers.iter().filter(|worker| worker.in_flight.iter().any(stuck));

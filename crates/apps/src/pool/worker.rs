@@ -1,4 +1,4 @@
-//! A worker as the pool knows it: what it does, and what it has been sent ahead.
+//! A worker in the pool: its current requests, and those that were sent ahead.
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -19,11 +19,11 @@ pub(super) struct Worker<T, W> {
     pub(super) collected: u64,
     pub(super) leaving: bool,
     pub(super) in_flight: Vec<InFlight<T>>,
-    /// What waits in its socket, in order.
+    /// The requests in its socket, in order.
     pub(super) ahead: VecDeque<PoolRequest<T>>,
     /// How long requests take: that of slow ones at once, that of quick ones when several have shown it.
     pace: Duration,
-    /// When it last became idle: the one that has been idle max_queued is request first, so all get their share.
+    /// When it last became idle: the one that has been idle longest comes first, so all get their share.
     pub(super) idle_since: u64,
 }
 
@@ -45,11 +45,11 @@ pub(super) enum Progress {
     Streaming,
     /// The response is complete, but the worker still has to do with it.
     Answered,
-    /// So is it, and the worker collects garbage.
+    /// The response is complete, and the worker collects garbage.
     Collecting,
     /// Nobody waits for it any more.
     Abandoned,
-    /// It took too long; the worker has been told, and should say soon that it is free of it.
+    /// It timed out; the worker has been notified and should report soon that it is free.
     GivenUp,
 }
 
@@ -70,7 +70,7 @@ impl<T, W> Worker<T, W> {
         }
     }
 
-    /// Whether it begins what it is sent at once.
+    /// Whether it begins a new request at once.
     pub(super) fn has_room(&self) -> bool {
         self.in_flight.len() < self.capacity && !self.is_collecting()
     }
@@ -84,7 +84,7 @@ impl<T, W> Worker<T, W> {
         }
     }
 
-    /// Whether what waits in its socket waits for longer than it is worth to leave it there.
+    /// Whether requests in its socket have waited too long.
     pub(super) fn is_slow(&self, now: Duration) -> bool {
         self.in_flight.first().is_some_and(|one| now.saturating_sub(one.began) >= SLOW)
     }
@@ -100,7 +100,7 @@ impl<T, W> Worker<T, W> {
         all.find(|request| request.ticket == ticket)
     }
 
-    /// Whether anybody waits for a request that it has.
+    /// Whether anybody waits for one of its requests.
     pub(super) fn has_awaited_request(&self) -> bool {
         !self.ahead.is_empty() || self.in_flight.iter().any(|one| one.progress != Progress::Abandoned)
     }
@@ -157,6 +157,6 @@ impl<T, W> Worker<T, W> {
 /// More than so many ahead do not make a worker quicker: it has one in hand while the next ones are sent (bench/apps).
 pub(super) const MAX_AHEAD: usize = 4;
 
-/// What waits in a worker's socket should be begun within this time. To take a request back and give it to another worker
-/// costs some ten microseconds; to wait for this long is noticed by nobody.
+/// How long a request may wait in a worker's socket. Taking it back and sending it to another worker costs some ten
+/// microseconds; a wait of this length goes unnoticed.
 pub(super) const SLOW: Duration = Duration::from_micros(500);

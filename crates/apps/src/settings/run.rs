@@ -11,16 +11,16 @@ pub struct RunSettings {
     pub name: String,
     /// The folder it runs in.
     pub folder: PathBuf,
-    /// What is added to its environment.
+    /// Variables that are added to its environment.
     pub environment: Vec<(OsString, OsString)>,
     /// How many processes there are.
     pub processes: NonZero<usize>,
-    /// How long a request may take; 60 s, as Unicorn has it. A worker that takes longer is ended and replaced; a copy of a
-    /// program has so long until its response begins.
+    /// How long a request may take; 60 s, as in Unicorn. A worker that takes longer is killed and replaced; for a copy
+    /// of a program, it is the time until the response begins.
     pub timeout: Duration,
     /// How long a process may take until it can answer; 60 s.
     pub start_timeout: Duration,
-    /// How requests wait while all processes have as many as they may.
+    /// How requests wait while all processes are at their limits.
     pub queue: QueueSettings,
     /// After how many requests a process is replaced; never by default.
     pub lifetime: Option<Lifetime>,
@@ -28,13 +28,14 @@ pub struct RunSettings {
     pub spawn_interval: Duration,
     /// Bytes of memory (resident) after which a process is replaced; none by default.
     pub memory_limit: Option<u64>,
-    /// How long a process that leaves has, 30 s: a copy of a program to finish what it has before it gets TERM, and then to end
-    /// before it is killed; a worker to end once it has finished. An application may have threads that never do.
+    /// How long a process may take to stop, 30 s: a copy of a program to finish its requests before it gets TERM, and
+    /// then to exit before it is killed; a worker to exit after its last request. An application may have threads that
+    /// never end.
     pub grace: Duration,
-    /// How many files processes may have open (the soft limit), where that is not what this process may.
+    /// The soft limit of open files for processes, if it differs from that of this process.
     pub open_files: Option<u64>,
-    /// Whose word is taken for who the client is: servers in front. Programs of this machine, by default. What others say of it
-    /// is not shown to the application.
+    /// Trusted proxies, whose `X-Forwarded-*` fields are honoured; programs on this machine by default. Applications do
+    /// not see these fields of other peers.
     pub trusted: TrustedProxies,
     /// Where bodies of requests are kept until they are whole.
     pub buffer: BufferSettings,

@@ -1,15 +1,15 @@
-//! What can be set of WebSockets.
+//! Settings of WebSockets.
 
 use std::time::Duration;
 
 /// How WebSockets are carried between clients and an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WebSocketSettings {
-    /// A client that says nothing for so long is asked whether it is there, and given up when it says nothing for as long again,
-    /// or takes nothing for twice that; 20 s, as uvicorn and websockets have it. Zero: it is never asked.
+    /// A client that is silent for this long gets a ping, and its connection is closed when it stays silent for as long
+    /// again, or reads nothing for twice that; 20 s, as in uvicorn and websockets. Zero: no pings.
     pub ping: Duration,
-    /// Bytes of a message at most; 16 MiB, as uvicorn has it. It is in memory as a whole, and a client could send any length
-    /// (CVE-2020-11050 and the like). Longer ones close the WebSocket with 1009.
+    /// The maximum size of a message in bytes; 16 MiB, as in uvicorn. A message is in memory as a whole, and a client
+    /// could send any length (CVE-2020-11050 and the like). Longer ones close the WebSocket with 1009.
     pub message: usize,
 }
 

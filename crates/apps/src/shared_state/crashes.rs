@@ -1,4 +1,4 @@
-//! What becomes of the requests of a worker that is gone.
+//! The requests of a worker that is gone.
 
 use std::sync::{Arc, MutexGuard, PoisonError};
 
@@ -9,7 +9,7 @@ use super::{Sent, Shared};
 use crate::{exchange::Event, messages, pool::PoolRequest, request_error::RequestError, worker_link::WorkerLink};
 
 impl Shared {
-    /// A worker is gone, and all that it replied has been read: others get what it had, where that is safe.
+    /// A worker is gone, and all its replies have been read: other workers get its requests, where that is safe.
     pub(crate) fn lose(&self, link: &WorkerLink) {
         let lost = self.pool().lost(link.number);
         let mut untaken: Vec<_> = link.outbox.close().iter().filter_map(|packet| messages::ticket_of(packet)).collect();
@@ -63,6 +63,6 @@ impl Shared {
     }
 }
 
-/// How often a request is sent again when workers crash with it. A second crash shows that it is the reason; one that may have
-/// been killed by anybody should not be noticed by clients.
+/// How often a request is retried when workers crash with it. A second crash shows that the request is the cause; a
+/// single one may have any cause and should not reach the client.
 const MAX_RETRIES: u8 = 1;

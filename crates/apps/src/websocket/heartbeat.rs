@@ -1,10 +1,12 @@
-//! Whether a client that says nothing is still there.
+//! Pings that detect dead clients.
 
 use std::time::{Duration, Instant};
 
-/// Asks a client that has said nothing for a while whether it is there (RFC 6455 §5.5.2), and gives it as long to say anything.
+/// Sends a ping to a client that has been silent for a while (RFC 6455 §5.5.2), and waits as long again for any
+/// message.
 ///
-/// One that has lost its network says nothing of that, and its application would keep it for as long as it sends nothing.
+/// A client that has lost its network cannot report it, and the application would keep the connection until it sends
+/// something.
 #[derive(Debug)]
 pub(super) struct Heartbeat {
     interval: Duration,
@@ -12,12 +14,12 @@ pub(super) struct Heartbeat {
     asked: Option<Instant>,
 }
 
-/// What is to be done.
+/// The next action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HeartbeatAction {
     /// Nothing until then.
     Wait(Instant),
-    /// It is to be asked; then nothing until then.
+    /// Send a ping, then wait until this time.
     Ask(Instant),
     /// The client is gone.
     Gone,
@@ -28,7 +30,7 @@ impl Heartbeat {
         Self { interval, last_activity: now, asked: None }
     }
 
-    /// The client has said something, or nobody has listened to it.
+    /// The client has sent something, or was not read from.
     pub(super) fn note_activity(&mut self, now: Instant) {
         self.last_activity = now;
         self.asked = None;
@@ -53,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_silent_are_asked_once_and_given_up() {
+    fn silent_clients_get_one_ping_before_they_time_out() {
         let start = Instant::now();
         let second = |seconds| start + Duration::from_secs(seconds);
         let mut heartbeat = Heartbeat::new(Duration::from_secs(20), start);

@@ -1,6 +1,6 @@
-//! The conversation behind an agreement: until one side closes, messages go both ways.
+//! A WebSocket session: forwards messages in both directions until one side closes.
 //!
-//! Both sides have room for some bytes that the other has not taken yet; what has no room waits where it came from.
+//! Each direction has a window of bytes that the other side has not read yet; beyond it, data waits at its source.
 
 use std::{
     future::poll_fn,
@@ -42,19 +42,19 @@ use crate::{
 pub(super) struct WebSocketSession {
     stream: WebSocketStream<Upgraded>,
     waiting: PendingResponse,
-    /// After how long a silent client is asked whether it is there, and how long it may take what is sent.
+    /// The time after which a silent client gets a ping; twice that is the limit for sending.
     ping: Duration,
-    /// What the application has not received yet, in bytes.
+    /// Bytes that the application has not received yet.
     in_flight: usize,
-    /// What the client has taken and the worker does not know of, in bytes.
+    /// Bytes that the client has read but the worker does not know of.
     taken: usize,
     /// Whether the application is in the middle of a message.
     continues: bool,
 }
 
-/// What happens next.
+/// The next event.
 enum SessionEvent {
-    /// The client said something, or is gone.
+    /// A message of the client, or its end.
     Client(Option<Result<Message, Error>>),
     /// The application did.
     Application(Event),
@@ -118,7 +118,7 @@ impl WebSocketSession {
         self.leave(code, &reason);
     }
 
-    /// The application is told that it is over, if it was not.
+    /// Notifies the application of the end, unless it knows already.
     fn leave(&mut self, code: u16, reason: &str) {
         self.waiting.leave(format!("{code}{reason}").as_bytes());
     }
@@ -141,11 +141,11 @@ impl WebSocketSession {
         }
     }
 
-    /// Hands over what the client said. Gives code and reason when that was the last.
+    /// Forwards a message of the client. Returns code and reason if it was the last one.
     async fn handle_client_message(&mut self, said: Option<Result<Message, Error>>) -> Option<(u16, String)> {
         match said {
-            Some(Ok(Message::Text(text))) => self.tell(MessageKind::Text, text.as_bytes()),
-            Some(Ok(Message::Binary(bytes))) => self.tell(MessageKind::Binary, &bytes),
+            Some(Ok(Message::Text(text))) => self.forward_message(MessageKind::Text, text.as_bytes()),
+            Some(Ok(Message::Binary(bytes))) => self.forward_message(MessageKind::Binary, &bytes),
             Some(Ok(Message::Close(frame))) => {
                 self.drain().await;
                 return Some(match frame {
@@ -166,7 +166,7 @@ impl WebSocketSession {
         None
     }
 
-    /// Sends what the application said. Gives code and reason when that was the last.
+    /// Sends a message of the application. Returns code and reason if it was the last one.
     async fn handle_application_event(&mut self, event: Event) -> Option<(u16, String)> {
         match event {
             Event::Message { kind, is_last, content } => {
@@ -194,7 +194,7 @@ impl WebSocketSession {
         }
     }
 
-    /// Sends this, and says whether the client has taken it.
+    /// Sends a message; returns whether the client has accepted it in time.
     async fn send(&mut self, message: Message) -> bool {
         let sending = self.stream.send(message);
         match self.ping.is_zero() {
@@ -204,7 +204,7 @@ impl WebSocketSession {
         }
     }
 
-    /// Closes in order: says so, and waits for a moment for the client to say the same.
+    /// Closes cleanly: sends a close frame and waits briefly for the client's.
     async fn close(&mut self, code: u16, reason: String) -> (u16, String) {
         if self.send_close(code, &reason).await {
             self.drain().await;
@@ -212,21 +212,21 @@ impl WebSocketSession {
         (code, reason)
     }
 
-    /// Says that it is closed, and whether the client has taken that.
+    /// Sends a close frame; returns whether the client has accepted it in time.
     async fn send_close(&mut self, code: u16, reason: &str) -> bool {
         let frame = CloseFrame { code: code.into(), reason: reason.into() };
         timeout(CLOSE_TIMEOUT, self.stream.close(Some(frame))).await.is_ok_and(|said| said.is_ok())
     }
 
-    /// Closes, and passes over what the client still sends: the connection would be reset otherwise, and the client would not
-    /// learn why. That may take some seconds, and the application need not wait.
+    /// Closes, and discards what the client still sends: otherwise the connection would be reset, and the client would
+    /// not learn the reason. That may take some seconds, for which the application does not wait.
     async fn refuse(&mut self, code: u16) -> (u16, String) {
         self.leave(code, "");
         let end = self.close(code, String::new()).await;
         let stream = self.stream.get_mut();
         let mut passed_over = [0; READ_BUFFER];
         let rest = async {
-            // When the client has sent what it had begun, it waits for the end of the connection (RFC 6455 §7.1.1).
+            // A client that has finished sending waits for the end of the connection (RFC 6455 §7.1.1).
             while let Ok(Ok(1..)) = timeout(PAUSE, stream.read(&mut passed_over)).await {}
             let _ = stream.shutdown().await;
             while stream.read(&mut passed_over).await.is_ok_and(|count| count > 0) {}
@@ -237,25 +237,25 @@ impl WebSocketSession {
 
     async fn drain(&mut self) {
         let end = async { while let Some(Ok(_)) = self.stream.next().await {} };
-        // A client that says nothing more is left alone.
+        // A client that does not reply is not waited for.
         let _ = timeout(CLOSE_TIMEOUT, end).await;
     }
 
-    fn tell(&mut self, kind: MessageKind, content: &[u8]) {
+    fn forward_message(&mut self, kind: MessageKind, content: &[u8]) {
         let Some(link) = self.waiting.exchange.link() else { return };
         self.in_flight += messages::weight(content);
         let mut rest = content;
         while let Some((piece, behind)) =
             rest.split_at_checked(messages::PIECE).filter(|(_, behind)| !behind.is_empty())
         {
-            link.tell(messages::message(kind, false), self.waiting.ticket, piece);
+            link.send_message(messages::message(kind, false), self.waiting.ticket, piece);
             rest = behind;
         }
-        link.tell(messages::message(kind, true), self.waiting.ticket, rest);
+        link.send_message(messages::message(kind, true), self.waiting.ticket, rest);
     }
 }
 
-/// What a client is told that sent what is no message (RFC 6455 §7.4.1); nothing where it is gone.
+/// The close code for a client that sent an invalid message (RFC 6455 §7.4.1); `None` if it is gone.
 fn close_code(error: &Error) -> Option<u16> {
     match error {
         Error::Protocol(tokio_tungstenite::tungstenite::error::ProtocolError::ResetWithoutClosingHandshake) => None,
@@ -285,6 +285,6 @@ const READ_BUFFER: usize = 8 * 1024;
 /// How long a client may take to agree that all is over.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long a client says nothing when it has sent what it had begun. Clients that are cut while they send do not always learn
-/// why.
+/// The silence after which a client has finished sending. Clients whose connection is cut while they send do not always
+/// learn why.
 const PAUSE: Duration = Duration::from_millis(500);

@@ -25,8 +25,8 @@ impl Backoff {
         self.wait(RESTART.saturating_mul(self.failures).min(LONGEST), now);
     }
 
-    /// A process has died before it was [`RESTART`] old, or had never been well. It may have been killed, as may all others with
-    /// it, so as many as there are processes are started again at once; if that goes on, pauses begin short and double.
+    /// A process has exited before it was [`RESTART`] old. It may have been killed together with all others, so as many
+    /// as there are processes are restarted at once; if that goes on, pauses begin short and double.
     pub(crate) fn note_early_death(&mut self, processes: usize, now: Instant) {
         let is_in_row = self.last_early_death.is_some_and(|last| now.duration_since(last) < CALM);
         self.early_deaths = if is_in_row { self.early_deaths.saturating_add(1) } else { 1 };
@@ -38,7 +38,7 @@ impl Backoff {
         }
     }
 
-    /// A process is well.
+    /// A process runs well.
     pub(crate) fn succeed(&mut self) {
         self.failures = 0;
     }
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pauses_grow_and_begin_anew() {
+    fn pauses_grow_and_reset_after_success() {
         let (mut backoff, now) = (Backoff::default(), Instant::now());
         let pause = |backoff: &Backoff| {
             let is_on = |second: &u64| backoff.is_on(now + Duration::from_secs(*second));
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn the_killed_are_replaced_at_once_and_those_that_go_on_dying_ever_later() {
+    fn killed_processes_restart_at_once_and_crash_loops_are_delayed() {
         let (mut backoff, mut now) = (Backoff::default(), Instant::now());
         let mut pauses = |backoff: &mut Backoff, deaths: u32| -> Vec<u128> {
             let pause = |_| {

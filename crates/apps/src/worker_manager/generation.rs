@@ -28,10 +28,10 @@ pub(crate) struct BridgedGeneration {
     started: Instant,
 }
 
-/// What is messages of a generation.
+/// Messages about a generation.
 #[derive(Debug)]
 pub(crate) enum GenerationMessage {
-    /// A template process said something.
+    /// From a template process.
     TemplateProcess { number: u64, message: TemplateMessage },
     /// A worker did.
     Worker { number: u64, message: WorkerMessage },
@@ -44,7 +44,7 @@ enum Phase {
     Loading,
     /// Its workers take requests; those that end are replaced.
     Serving,
-    /// Its workers finish what they have.
+    /// Its workers finish their requests.
     Retired,
 }
 
@@ -123,7 +123,7 @@ impl Generation for BridgedGeneration {
     }
 
     fn maintain(shared: &Arc<Shared>, generations: &mut [Self], numbers: &mut u64) {
-        let overdue = shared.look_at_clock();
+        let overdue = shared.enforce_time_limits();
         for generation in generations {
             generation.kill_timed_out(&overdue);
             generation.kill_lingering();
@@ -141,7 +141,7 @@ impl Generation for BridgedGeneration {
 }
 
 impl BridgedGeneration {
-    /// A template process said something. An error is why the application cannot be loaded.
+    /// Handles a message of a template process. An error explains why the application cannot be loaded.
     fn handle_template_message(
         &mut self,
         template: u64,
@@ -169,7 +169,7 @@ impl BridgedGeneration {
             TemplateMessage::Exited { pid, how } => {
                 if let Some(worker) = self.workers.iter_mut().find(|worker| worker.pid == Some(pid)) {
                     worker.read_last_message();
-                    // Behind what else it said, which may not have been messages before its template process was.
+                    // Queued after its other messages, which may arrive later than those of its template process.
                     self.messages.send(GenerationMessage::Worker {
                         number: worker.link.number,
                         message: WorkerMessage::Ended(how),
@@ -195,11 +195,11 @@ impl BridgedGeneration {
         Ok(())
     }
 
-    /// A worker said something. An error is why the application cannot be loaded.
+    /// Handles a message of a worker. An error explains why the application cannot be loaded.
     fn handle_worker_message(&mut self, number: u64, message: WorkerMessage, numbers: &mut u64) -> Result<(), String> {
         let Some(worker) = self.workers.iter_mut().find(|worker| worker.link.number == number) else { return Ok(()) };
         match message {
-            // Said a second time it would get requests for two.
+            // A second message must not double the worker's requests.
             WorkerMessage::Ready if worker.stage != Stage::Loading => Ok(()),
             WorkerMessage::Ready => {
                 worker.stage = Stage::Ready;

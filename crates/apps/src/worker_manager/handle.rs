@@ -1,4 +1,4 @@
-//! What may be wanted of a keeper.
+//! Commands to a worker manager.
 
 use std::time::Duration;
 
@@ -7,32 +7,32 @@ use tokio::sync::{
     oneshot,
 };
 
-/// What may be wanted of a keeper.
+/// A command to a worker manager.
 #[derive(Debug)]
 pub(super) enum Command {
-    /// That the application is loaded anew.
+    /// Reload the application.
     Reload(oneshot::Sender<Result<(), String>>),
     /// That all processes end, within this time.
     Stop(Duration),
 }
 
-/// The way to a keeper.
+/// A handle to a worker manager.
 #[derive(Clone, Debug)]
 pub(crate) struct WorkerManagerHandle {
     commands: UnboundedSender<Command>,
 }
 
 impl WorkerManagerHandle {
-    /// The way to a keeper who receives there.
+    /// A handle, and the receiver of its commands.
     pub(super) fn new() -> (Self, UnboundedReceiver<Command>) {
         let (commands, receiver) = unbounded_channel();
         (Self { commands }, receiver)
     }
 
-    /// Has the application loaded anew; the answer comes when new processes have taken over, or says why they could not.
+    /// Reloads the application; the result arrives when new processes have taken over, or failed to.
     pub(crate) fn reload(&self) -> oneshot::Receiver<Result<(), String>> {
         let (answer, answered) = oneshot::channel();
-        // A keeper that has ended drops the sender, which is an answer.
+        // A worker manager that has stopped drops the sender, which is a result, too.
         let _ = self.commands.send(Command::Reload(answer));
         answered
     }

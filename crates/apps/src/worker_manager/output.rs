@@ -1,4 +1,4 @@
-//! What processes write on their standard output and error, line by line.
+//! The standard output and error of processes, line by line.
 
 use std::os::fd::OwnedFd;
 
@@ -10,7 +10,7 @@ use tokio::{
 
 use crate::settings::RunSettings;
 
-/// Hands over the lines that come, until all who could write any are gone.
+/// Passes lines to `take` until all writers are gone.
 pub(crate) fn read_lines(pipe: OwnedFd, mut take: impl FnMut(&str) + 'static) -> JoinHandle<()> {
     spawn_local(async move {
         let Ok(receiver) = Receiver::from_owned_fd(pipe) else { return };
@@ -34,5 +34,5 @@ pub(super) fn log(pipe: OwnedFd, settings: &RunSettings, place: usize) {
     drop(read_lines(pipe, move |line| (output.take)(&name, place, line)));
 }
 
-/// Bytes; what is longer becomes several lines.
+/// In bytes; longer lines are split.
 const MAX_LINE: u64 = 64 * 1024;

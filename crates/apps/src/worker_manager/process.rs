@@ -50,8 +50,8 @@ impl Process {
         Some(resident * rustix::param::page_size() as u64)
     }
 
-    /// Gives it this soft limit of open files: what this process raised for itself is not for programs that call select(2), or
-    /// close all that they might have.
+    /// Sets its soft limit of open files: the raised limit of this process is not suitable for programs that call
+    /// select(2) or close all possible descriptors.
     pub(crate) fn limit_files(&self, limit: Option<u64>) {
         let Some(limit) = limit else { return };
         let maximum = getrlimit(Resource::Nofile).maximum;

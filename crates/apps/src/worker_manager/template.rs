@@ -1,5 +1,5 @@
-//! The process that workers are forked from. It has the interpreter and the bridge loaded, and the application as well where
-//! that is to be loaded once for all. Where that is wished, a worker that has had many requests forks its successor.
+//! The template process, from which workers are forked. It has the interpreter and the bridge loaded, and with
+//! `preload` the application. With reforking, a worker that has handled many requests forks its successor.
 
 use std::{
     io,
@@ -36,14 +36,14 @@ pub(super) struct TemplateProcess {
 enum Origin {
     /// It was started.
     Started(Child),
-    /// A worker has forked it, and perhaps it has said which process it is.
+    /// A worker has forked it; the process is known once it has reported its id.
     Forked(Option<Process>),
 }
 
-/// What it says.
+/// A message of a template process.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum TemplateMessage {
-    /// It can fork. One that a worker has forked says which process it is.
+    /// It can fork. One that a worker has forked reports its process id.
     Ready { pid: Option<i32> },
     /// The application cannot be loaded; why.
     Failed(String),
@@ -58,7 +58,7 @@ pub(crate) enum TemplateMessage {
 }
 
 impl TemplateProcess {
-    /// Starts one; what it says goes to `words`.
+    /// Starts one, which reports to `messages`.
     ///
     /// # Errors
     ///
@@ -75,20 +75,20 @@ impl TemplateProcess {
         command.args(program.interface.loader());
         command.stdin(Stdio::from(OwnedFd::from(theirs)));
         command.stdout(writer.try_clone()?).stderr(writer);
-        // Ctrl-C is the server's, which tells its workers.
+        // Ctrl-C is for the server, which stops its workers itself.
         command.process_group(0);
         ours.send(program.interface.bridge().as_bytes(), &[])?;
         ours.send(&description(settings), &[])?;
         let child = command.spawn()?;
         if let Some(process) = i32::try_from(child.id()).ok().and_then(Process::of) {
-            // Before it forks anything: that takes a word from here.
+            // Before it forks, which needs a message from here.
             process.limit_files(run.open_files);
         }
         output::log(reader.into(), run, 0);
         Self::reached(number, ours, Origin::Started(child), messages)
     }
 
-    /// The one that a worker forks when it is told to, and that is reached there.
+    /// The one that a worker forks on command, reached by the worker's control channel.
     ///
     /// # Errors
     ///
@@ -116,7 +116,7 @@ impl TemplateProcess {
         Ok(Self { number, is_ready: false, born: Instant::now(), channel, listening, origin })
     }
 
-    /// It can fork, and is this process, if it has said so.
+    /// It can fork; it may have reported its process id.
     pub(super) fn begin(&mut self, pid: Option<i32>) {
         self.is_ready = true;
         if let Origin::Forked(process) = &mut self.origin {
@@ -124,7 +124,7 @@ impl TemplateProcess {
         }
     }
 
-    /// Has it fork a worker, which gets these sockets and writes what it has to say here.
+    /// Forks a worker, which gets these sockets and this output.
     pub(super) fn fork(&self, number: u64, place: usize, ends: &WorkerEnds, output: BorrowedFd<'_>) -> io::Result<()> {
         let mut descriptors = vec![ends.requests.as_fd(), output];
         descriptors.extend(ends.control.iter().map(AsFd::as_fd));
@@ -147,7 +147,7 @@ impl Drop for TemplateProcess {
     }
 }
 
-/// What the bridge is told, as names and values with NULs between them.
+/// The settings for the bridge, as names and values separated by NUL.
 fn description(settings: &ApplicationSettings) -> Vec<u8> {
     let switch = |on: bool| if on { "1" } else { "" }.to_owned();
     let pairs = [

@@ -1,4 +1,4 @@
-//! A worker process, as its keeper sees it.
+//! A worker process, as seen by the worker manager.
 
 use std::{
     sync::Arc,
@@ -26,7 +26,7 @@ pub(super) struct Worker {
     pub(super) born: Instant,
     /// When it was seen first that it leaves and has nothing to finish any more.
     pub(super) finished: Option<Instant>,
-    /// Who takes over when it has retired.
+    /// Whether another worker will replace it.
     pub(super) is_replaced: bool,
 }
 
@@ -39,11 +39,11 @@ pub(super) enum Stage {
     Ready,
     /// It takes requests.
     Serving,
-    /// It finishes what it has.
+    /// It finishes its requests.
     Leaving,
 }
 
-/// What a worker says of itself.
+/// A message of a worker about itself.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum WorkerMessage {
     /// The application is loaded.
@@ -52,7 +52,7 @@ pub(crate) enum WorkerMessage {
     Failed(String),
     /// It ends of its own accord: it has answered its last request, and takes no other.
     Leaving,
-    /// Its process has ended, so; its template process says that.
+    /// Its process has exited, as its template process reports.
     Ended(String),
 }
 
@@ -107,7 +107,7 @@ impl Worker {
     }
 }
 
-/// Listens to what a worker says of itself.
+/// Receives the messages of a worker about itself.
 pub(super) fn listen(link: &WorkerLink, messages: &MessageSender<GenerationMessage>) -> std::io::Result<()> {
     let channel = AsyncChannel::new(link.requests.try_clone()?)?;
     outbox::keep_empty(&link.outbox, link.requests.try_clone()?);
@@ -127,5 +127,5 @@ pub(super) fn listen(link: &WorkerLink, messages: &MessageSender<GenerationMessa
     Ok(())
 }
 
-/// What a worker says that ends of its own accord.
+/// The message of a worker that exits on its own.
 const LEAVING: &str = "leaving";

@@ -53,7 +53,7 @@ fn interpreter(interface: Interface) -> &'static str {
 }
 
 impl Running {
-    /// Runs it on one thread, though it may be asked by more: often some of a server's threads have had no request yet.
+    /// Runs it on one thread, though it is created for more: some threads of a server may not have had a request yet.
     pub fn new((settings, folder): (ApplicationSettings, TempDir)) -> Self {
         let application = Application::new(settings, 3);
         let workers = application.run().unwrap_or_else(|error| panic!("{error}"));
@@ -61,13 +61,13 @@ impl Running {
         Self { answering, application, workers, folder }
     }
 
-    /// Loads the application anew.
+    /// Reloads the application.
     pub fn reload(&self) -> Result<(), String> {
         reload(&self.workers)
     }
 }
 
-/// Loads an application anew.
+/// Reloads an application.
 pub fn reload(workers: &Workers) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(workers.reloader().reload())
@@ -122,12 +122,12 @@ impl Answering {
         connection
     }
 
-    /// What is answered to a GET, head and all.
+    /// The response to a GET, with its head.
     pub fn get(&self, target: &str) -> String {
         self.exchange(format!("GET {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"))
     }
 
-    /// What is answered to a POST.
+    /// The response to a POST.
     pub fn post(&self, target: &str, body: &[u8]) -> String {
         let head = format!(
             "POST {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
@@ -147,12 +147,12 @@ impl Drop for Answering {
     }
 }
 
-/// What stands behind the head of a response that was not sent in chunks.
+/// The body of a response that is not chunked.
 pub fn body(response: &str) -> &str {
     response.split_once("\r\n\r\n").map_or("", |(_, body)| body)
 }
 
-/// What stands behind the head of a response, in chunks or not.
+/// The body of a response, chunked or not.
 pub fn content(response: &str) -> String {
     let (head, mut rest) = response.split_once("\r\n\r\n").unwrap_or_default();
     if !head.contains("transfer-encoding: chunked") {

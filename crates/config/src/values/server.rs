@@ -146,7 +146,7 @@ mod tests {
             ("a:1,", r#"but not """#),
             ("a:1,id=", "is to be letters"),
             ("a:1,id=a~b", "is to be letters"),
-            ("a:1/x", "a server with a path"),
+            ("a:1/x", "a server address with a path"),
         ] {
             let error = text.parse::<ServerRule>().unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");

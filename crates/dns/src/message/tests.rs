@@ -20,7 +20,7 @@ fn address(text: &str, seconds: u64) -> Record {
 }
 
 #[test]
-fn questions() {
+fn questions_are_encoded() {
     let question = Question::new("App.example.", RecordType::Srv).unwrap();
     assert_eq!(question.write(0x1234), b"\x124\x01\0\0\x01\0\0\0\0\0\0\x03app\x07example\0\0\x21\0\x01");
     let long = format!("{}.example", "a".repeat(64));
@@ -31,7 +31,7 @@ fn questions() {
 }
 
 #[test]
-fn replies() {
+fn replies_are_parsed() {
     let answer = b"\xc0\x0c\0\x01\0\x01\0\0\0\x3c\0\x04\x0a\0\0\x01";
     let second = b"\x03APP\x07example\0\0\x01\0\x01\0\0\0\x05\0\x04\x0a\0\0\x02";
     let alias =
@@ -55,16 +55,16 @@ fn replies() {
         (0x8380, 0, vec![], Some(Reply::Truncated)),
         // A query is not a reply.
         (0x0100, 0, vec![], None),
-        // Cut off.
+        // Truncated.
         (0x8180, 1, vec![], None),
         (0x8180, 1, answer[..15].to_vec(), None),
         (0x8180, 2, answer.to_vec(), None),
-        // RecordData that are not as long as they say, and a dot that is none.
+        // Records whose length field is wrong, and a dot within a label.
         (0x8180, 1, b"\xc0\x0c\0\x01\0\x01\0\0\0\x3c\0\x03\x0a\0\0\x01".to_vec(), None),
         (0x8180, 1, b"\xc0\x0c\0\x01\0\x01\0\0\0\x3c\0\x05\x0a\0\0\x01\0".to_vec(), None),
         (0x8180, 1, b"\xc0\x0c\0\x05\0\x01\0\0\0\x07\0\x05\x01b\xc0\x10\0".to_vec(), None),
         (0x8180, 1, b"\x0bapp.example\0\0\x01\0\x01\0\0\0\x3c\0\x04\x0a\0\0\x01".to_vec(), None),
-        // A name that points at itself, forward, or to where a name that it is part of begins.
+        // A name that points at itself, forward, or to the start of a name that it is part of.
         (0x8180, 1, b"\xc0\x1d\0\x01\0\x01\0\0\0\x3c\0\x04\x0a\0\0\x01".to_vec(), None),
         (0x8180, 1, b"\xc0\xff\0\x01\0\x01\0\0\0\x3c\0\x04\x0a\0\0\x01".to_vec(), None),
         (0x8180, 1, b"\x01a\xc0\x1d\0\x01\0\x01\0\0\0\x3c\0\x04\x0a\0\0\x01".to_vec(), None),
@@ -85,7 +85,7 @@ fn replies() {
 }
 
 #[test]
-fn services() {
+fn srv_records_are_parsed() {
     let question = Question::new("_http._tcp.example", RecordType::Srv).unwrap();
     let mut message = question.write(1);
     message[2] = 0x81;
@@ -100,8 +100,8 @@ fn services() {
     assert_eq!(question.read_reply(&message, 1), Some(Reply::Records(expected)));
 }
 
-/// Whatever is wrong with a message, reading it has an end and does no harm: each byte in turn is changed, and each beginning
-/// is cut off.
+/// Parsing damaged messages terminates and returns nothing wrong: every byte is changed in turn, and every prefix is
+/// parsed.
 #[test]
 fn nonsense_is_refused_in_order() {
     let alias =

@@ -1,12 +1,12 @@
-//! How much disk all bodies that are in files may take together.
+//! The disk space for all buffered bodies in files.
 
 use std::sync::{
     Arc, LazyLock,
     atomic::{AtomicU64, Ordering},
 };
 
-/// How many bytes of files all bodies may take together that share this; clones are handles to the same. Slow or many clients
-/// could fill the disk with unfinished uploads otherwise, or the memory where the folder is a tmpfs.
+/// The disk space for all bodies that share this; clones are handles to the same space. Otherwise, slow or numerous
+/// clients could fill the disk with unfinished uploads, or the memory if the folder is a tmpfs.
 ///
 /// The default is the one that all of this process share, of 1 GiB.
 ///
@@ -29,13 +29,13 @@ struct Counters {
 }
 
 impl SpoolSpace {
-    /// Space for so many bytes, shared with nobody yet.
+    /// Space for so many bytes, not shared yet.
     #[must_use]
     pub fn new(limit: u64) -> Self {
         Self { counters: Arc::new(Counters { limit: AtomicU64::new(limit), used: AtomicU64::new(0) }) }
     }
 
-    /// Allows so many bytes from now on.
+    /// Changes the limit.
     pub fn set_limit(&self, limit: u64) {
         self.counters.limit.store(limit, Ordering::Relaxed);
     }
@@ -46,7 +46,7 @@ impl SpoolSpace {
         self.counters.limit.load(Ordering::Relaxed)
     }
 
-    /// How many bytes are taken.
+    /// The bytes in use.
     #[must_use]
     pub fn used(&self) -> u64 {
         self.counters.used.load(Ordering::Relaxed)
@@ -82,11 +82,11 @@ impl SpoolShare {
         Self { space: space.clone(), bytes: 0 }
     }
 
-    /// Takes so many bytes more.
+    /// Takes more bytes.
     ///
     /// # Errors
     ///
-    /// The limit, where that would be exceeded; nothing is taken then.
+    /// The limit, if it would be exceeded; nothing is taken then.
     pub(super) fn grow(&mut self, bytes: u64) -> Result<(), u64> {
         let limit = self.space.limit();
         let more = |used: u64| used.checked_add(bytes).filter(|sum| *sum <= limit);

@@ -11,7 +11,7 @@ use serow_message::{BodyKind, IncomingError};
 
 use super::*;
 
-/// A body of pieces, that may fail or have trailers behind them.
+/// A body of several pieces, which may fail or have trailers.
 struct Pieces {
     pieces: std::vec::IntoIter<Bytes>,
     end: Option<Result<Headers, IncomingError>>,
@@ -46,7 +46,7 @@ fn bodies_can_be_read_again_and_again() {
     let folder = tempfile::tempdir().unwrap();
     let memory = 64 * 1024;
     let settings = BufferSettings { memory, folder: folder.path().to_owned(), ..BufferSettings::default() };
-    // The length, the pieces it comes in, and whether it is put into a file.
+    // The length, the size of the pieces, and whether the body goes to a file.
     let cases = [
         (0, 1, false),
         (1, 1, false),
@@ -97,7 +97,7 @@ fn trailers_come_behind() {
 }
 
 #[test]
-fn failures() {
+fn errors_have_their_status() {
     let settings = BufferSettings { memory: 0, folder: "/nonexistent".into(), ..BufferSettings::default() };
     let long = content(MIN_WRITE + 1);
     let failure = run(BufferedBody::read(body(&long, 100, None), &settings)).unwrap_err();

@@ -1,4 +1,4 @@
-//! A file without a name: it is gone when nobody has it open, whatever becomes of this program.
+//! Files without a name, which disappear when they are closed, even after a crash.
 
 use std::{
     collections::hash_map::RandomState,
@@ -33,11 +33,11 @@ fn is_refusal_of_kind(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::Unsupported | io::ErrorKind::IsADirectory)
 }
 
-/// Makes a file with a name and takes the name away.
+/// Creates a named file and removes the name.
 fn make_and_remove(folder: &Path) -> io::Result<File> {
-    // A name that nobody can guess: in a folder like /tmp others could make files of all names that are to come.
+    // An unpredictable name: in a shared folder like /tmp, others could create files with predictable names.
     let path = folder.join(format!(".serow-body-{:016x}", RandomState::new().hash_one(0_u8)));
-    // Never one that is there, nor where a link leads.
+    // Never an existing file, nor the target of a link.
     let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path)?;
     fs::remove_file(&path)?;
     Ok(file)

@@ -149,7 +149,7 @@ const CASES: &[Case] = &[
 ];
 
 #[test]
-fn fields() {
+fn forwarded_fields_describe_the_client() {
     for (number, case) in CASES.iter().enumerate() {
         let mut given = headers(case.before);
         let values = forwarded(case.fields, case.trusted).values(&given, &connection(case.peer, Scheme::Http));
@@ -160,7 +160,7 @@ fn fields() {
 }
 
 #[test]
-fn encrypted_connections_are_told() {
+fn encrypted_connections_are_https() {
     let given = headers(&[("host", "a")]);
     let values = forwarded(ForwardedFields::Both, NONE).values(&given, &connection("192.0.2.1", Scheme::Https));
     let mut after = given;

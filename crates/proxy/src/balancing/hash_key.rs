@@ -36,7 +36,7 @@ fn of_text(text: Option<&[u8]>) -> u64 {
     text.filter(|text| !text.is_empty()).map_or(NO_KEY, |text| u64::from(murmur2(text)))
 }
 
-/// The text of it, as `$remote_addr` has it.
+/// The hash of its text, in the form of `$remote_addr`.
 fn of_address(address: IpAddr) -> u64 {
     let mut text = [0; MAX_ADDRESS_LENGTH];
     let mut rest = &mut text[..];
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_trusted_says_who_the_client_is() {
+    fn trusted_proxies_name_the_client() {
         let fields = [("x-forwarded-for", "192.0.2.7, 10.0.0.2")];
         let trusted = ["10.0.0.0/8".parse::<Network>().unwrap()].into_iter().collect();
         let trusting = Forwarded { trusted, ..Forwarded::default() };

@@ -8,10 +8,10 @@ use crate::server::Server;
 /// Servers have points on a ring; a request goes to the server of the first point at or after its own position. The
 /// points are those of Tengine's `consistent_hash`, so that a migration from Tengine keeps the servers' caches warm.
 ///
-/// Two things differ. Where that server cannot be asked, the next point of one that can be decides, in the same direction
-/// always (Tengine's search for the nearest goes backwards at the beginning of the ring). And a server that has far more than
-/// its share of the requests under way is passed over (Mirrokni, Thorup and Zadimoghaddam 2018), so that a value which everybody
-/// asks for does not bring its server down.
+/// Two things differ. If that server is not available, the next available point in the same direction decides
+/// (Tengine's search for the nearest goes backwards at the beginning of the ring). And a server that has far more than
+/// its share of the requests in flight is skipped (Mirrokni, Thorup and Zadimoghaddam 2018), so that a popular key does
+/// not overload its server.
 #[derive(Debug)]
 pub(crate) struct Ring {
     /// In the order of their hashes.
@@ -36,7 +36,7 @@ impl Ring {
             let hash = |number: u32| murmur2(&identity.wrapping_mul(STRIDE).wrapping_add(number).to_le_bytes());
             points.extend((0..count).map(|number| Point { hash: hash(number), place }));
         }
-        // Stable: of two servers with the same point, the first has it.
+        // Stable: a point that two servers share belongs to the first.
         points.sort_by_key(|point| point.hash);
         Self { points, random: Random::new(seed) }
     }
@@ -69,7 +69,7 @@ impl Ring {
 /// What the candidates have and may have together.
 #[derive(Clone, Copy, Debug)]
 struct Shares {
-    /// Requests under way, with the one that is looking for a server.
+    /// Requests in flight, including the new one.
     active: u64,
     weights: u64,
 }
@@ -88,7 +88,7 @@ impl Shares {
     }
 }
 
-/// What a server's points are made of: its id where that is a number of 16 bits, else the hash of its name.
+/// The basis of a server's points: its id if that is a number of 16 bits, else the hash of its name.
 fn identity(server: &Server) -> u32 {
     let id = server.settings().id.as_deref().filter(|id| id.bytes().all(|byte| byte.is_ascii_digit()));
     let number = id.and_then(|id| id.parse::<u16>().ok());

@@ -53,7 +53,7 @@ fn methods() -> [Balancing; 4] {
 }
 
 #[test]
-fn nobody_and_the_only_one() {
+fn zero_or_one_candidates_need_no_choice() {
     for method in methods() {
         let servers = servers(&[1, 0, 3]);
         let mut balancer = Balancer::new(&method, &servers, 9);
@@ -112,7 +112,7 @@ fn threads_begin_with_different_servers() {
 
 /// A server that returns gets no run of turns, and neither do the others.
 #[test]
-fn who_comes_back_gets_no_more_than_its_share() {
+fn returning_servers_get_their_share_only() {
     for away in 1..200 {
         let servers = servers(&[7, 5, 1, 1]);
         let mut balancer = Balancer::new(&Balancing::RoundRobin, &servers, away);
@@ -223,7 +223,7 @@ fn the_cheaper_of_two_has_it() {
 }
 
 #[test]
-fn who_is_slow_is_left_alone_but_not_for_ever() {
+fn slow_servers_are_avoided_for_a_while() {
     let servers = servers(&[1; 4]);
     for (server, milliseconds) in servers.iter().zip([1, 1, 1, 100]) {
         server.latency.note(Duration::from_millis(milliseconds), NOW);

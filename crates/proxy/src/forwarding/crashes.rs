@@ -28,7 +28,7 @@ pub(crate) struct Crashes {
 
 impl Forwarding<'_> {
     /// An attempt at this server begins.
-    pub(super) fn look_for_crash(&mut self, server: &Server) {
+    pub(super) fn note_crash_of_others(&mut self, server: &Server) {
         self.crashes.is_innocent = self.local.upstream.settings().crashes.is_some() && server.has_just_crashed();
     }
 

@@ -110,7 +110,7 @@ mod tests {
 
     /// Checks, one a second (`+` passed, `-` failed), and the result: the availability, both counts, and since when.
     #[test]
-    fn verdicts() {
+    fn rise_and_fall_decide_availability() {
         use Availability::{Down, Starting, Up};
         let cases = [
             (CheckStart::Up, "", (Up, 0, 0, 0)),

@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn statuses_are_told_in_short() {
+    fn expected_statuses_are_merged() {
         let cases: [(&[RangeInclusive<u16>], &str); 5] = [
             (&[200..=399], "200 to 399"),
             (&[200..=299, 300..=399], "200 to 399"),

@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn heads() {
+    fn status_and_header_are_checked() {
         let header = |value: Option<&str>| Some(("X-Alive".to_owned(), value.map(str::to_owned)));
         let cases = [
             (200, vec![], None, None),
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn bodies() {
+    fn bodies_are_searched_for_the_text() {
         let long = "a".repeat(MAX_BODY);
         let cases: [(&str, &[&str], bool); 8] = [
             ("alive", &["it is alive"], true),

@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn questions() {
+    fn requests_are_encoded() {
         assert_eq!(&question("")[..], b"\0\0\0\0\0");
         assert_eq!(&question("app.Api")[..], b"\0\0\0\0\x09\x0a\x07app.Api");
         let long = question(&"a".repeat(300));
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn answers() {
+    fn responses_are_decoded() {
         let cases: [(&[u8], Option<u64>); 12] = [
             (b"\0\0\0\0\x02\x08\x01", Some(1)),
             (b"\0\0\0\0\x02\x08\x02", Some(2)),

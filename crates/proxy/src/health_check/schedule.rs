@@ -66,12 +66,12 @@ async fn check_forever(
             server.outlier.shorten();
             server.note_up(clock.now());
         }
-        tell(change, &upstream, &server, &settings);
+        log_change(change, &upstream, &server, &settings);
         sleep_until(next).await;
     }
 }
 
-fn tell(change: Option<Change>, upstream: &Upstream, server: &Server, settings: &CheckSettings) {
+fn log_change(change: Option<Change>, upstream: &Upstream, server: &Server, settings: &CheckSettings) {
     let (upstream, name) = (&upstream.settings().name, server.name());
     match change {
         None => {}
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn servers_that_come_are_checked_and_those_that_go_are_not() {
+    fn added_servers_are_checked_and_removed_ones_are_not() {
         let mut settings = UpstreamSettings::new("app", Vec::new());
         let interval = Duration::from_millis(1);
         settings.check = Some(CheckSettings { interval, fall: 1, ..CheckSettings::new(CheckKind::Tcp) });

@@ -223,8 +223,8 @@ impl Drop for Queued<'_> {
     }
 }
 
-/// Connections of one thread to one server. With those of all threads, servers that allow a hundred streams each get some
-/// thousand requests at a time; more would be of no use to them.
+/// Connections of one thread to one server. With those of all threads, servers that allow a hundred streams each get
+/// some thousand requests at a time; more would not help them.
 const MAX_CONNECTIONS: usize = 8;
 
 /// How long a connection is kept at least: those it was opened for must have time to come to it.

@@ -138,17 +138,17 @@ impl Exchange {
             return received.into_body();
         }
         let (sender, incoming) = Incoming::channel(length);
-        tokio::task::spawn_local(self.feed(request, sender, head.asked()));
+        tokio::task::spawn_local(self.forward_body(request, sender, head.asked()));
         incoming.into()
     }
 
     /// Forwards the body of the response as the client reads it.
-    async fn feed(mut self, mut request: RequestBody, sender: BodySender, asked: RequestSummary) {
+    async fn forward_body(mut self, mut request: RequestBody, sender: BodySender, asked: RequestSummary) {
         let until = self.until;
         match forward_until(until, poll_fn(|context| self.poll_forward(&mut request, &sender, context))).await {
             Ok(ForwardingEnd::Complete) => self.send_rest(request).await,
             Ok(ForwardingEnd::Abandoned) => {}
-            Err(cut) => cut.tell(&sender, &self.pool, self.lease.server(), &asked),
+            Err(cut) => cut.report(&sender, &self.pool, self.lease.server(), &asked),
         }
     }
 

@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_course() {
+    fn silent_connections_get_pings_until_they_time_out() {
         let keep = Duration::from_secs(55);
         let wait = |seconds| Verdict::Wait(Duration::from_secs(seconds));
         // At this second, with so many bytes received, and streams open or not.
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_needs_is_closed() {
+    fn idle_connections_are_closed() {
         let keep = Duration::from_secs(1);
         let at = Moment::from_milliseconds;
         let mut liveness = Liveness::new(at(0));

@@ -1,4 +1,4 @@
-//! A stream as its exchange has it; it is cut off when this is dropped, unless it is over.
+//! A stream, owned by its exchange; dropping it resets the stream unless it has ended.
 
 use std::{
     rc::Rc,
@@ -67,7 +67,7 @@ impl Stream {
         !self.request.is_whole() && self.connection.wants_data(self.id)
     }
 
-    /// The task of `context` is woken when the server has said something, or has room.
+    /// The task of `context` is woken when data arrives, or when there is room to send.
     pub(super) fn watch(&self, context: &Context<'_>) {
         self.slot.watch(context);
     }

@@ -40,7 +40,7 @@ impl Member {
         }
     }
 
-    /// Whether this server is it.
+    /// Whether this server has the same address and rank.
     fn is(&self, server: &Server) -> bool {
         *server.destination() == Destination::Tcp(self.address) && server.settings().backup == self.backup
     }
@@ -106,7 +106,7 @@ mod tests {
     use crate::{BackgroundTasks, UpstreamSettings};
 
     #[test]
-    fn what_is_wanted_of_a_name_is_wanted_of_servers_that_come_later() {
+    fn administrative_state_of_a_name_applies_to_new_servers() {
         let upstream = Upstream::new(UpstreamSettings::new("app", Vec::new()));
         let name = Arc::new(ServerSettings::new("app.example:1".parse().unwrap()));
         upstream.change_named(|named| named.push(Arc::clone(&name)));

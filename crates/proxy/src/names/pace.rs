@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_hold_for_between_a_second_and_five_minutes() {
+    fn ttls_are_clamped_to_1_to_300_seconds() {
         for (lifetime, expected) in [(0, 1), (1, 1), (60, 60), (300, 300), (86_400, 300)] {
             let found = Pace::default().handle_answer(Duration::from_secs(lifetime));
             assert_eq!(found, (Duration::from_secs(expected), false), "{lifetime}");
@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_are_told_once_and_take_longer_and_longer() {
+    fn failures_are_reported_once_and_back_off() {
         let mut pace = Pace::default();
         for _ in 0..2 {
             for (place, seconds) in [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300].into_iter().enumerate() {

@@ -21,7 +21,7 @@ pub(crate) enum Reason {
     Row(u32),
     /// So many failed of so many.
     Rate(u32, u32),
-    /// The request failed with which it was tried whether it is well again.
+    /// The trial request failed.
     Trial,
 }
 
@@ -35,7 +35,7 @@ pub(super) struct FailureCount {
     failures: u32,
     /// The latest one.
     pub(super) ejection: Option<Ejection>,
-    /// When the server was well again after it.
+    /// When the server recovered from it.
     pub(super) recovered: Moment,
 }
 

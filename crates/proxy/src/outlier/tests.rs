@@ -36,7 +36,7 @@ fn recovery(outlier: &Outlier, second: u64) {
 
 /// Requests, one per second (`+` success, `-` failure, `.` none), and the reason for the ejection at the end.
 #[test]
-fn requests_decide() {
+fn failures_in_a_row_or_by_rate_eject() {
     let half = format!("-{}", "+-".repeat(10));
     let fewer_than_half = format!("-{}++", "-++".repeat(9));
     let too_few = format!("-{}", "+-".repeat(8));
@@ -73,7 +73,7 @@ fn requests_decide() {
 }
 
 #[test]
-fn none_is_left_alone_where_that_is_off() {
+fn no_server_is_ejected_if_disabled() {
     let outlier = Outlier::default();
     for second in 0..100 {
         let off = PassiveSettings { failures: 0, ..SETTINGS };
@@ -83,7 +83,7 @@ fn none_is_left_alone_where_that_is_off() {
 }
 
 #[test]
-fn a_server_that_the_others_cannot_do_without_stays() {
+fn a_server_is_ejected_only_if_may_eject_allows_it() {
     let outlier = Outlier::default();
     for _ in 0..5 {
         assert_eq!(outlier.note(Outcome::Failure, at(1), &SETTINGS, || false), None);
@@ -140,7 +140,7 @@ fn each_ejection_in_a_row_is_longer() {
 
 /// A server that fails soon after its recovery continues with the previous length; later, it starts over.
 #[test]
-fn a_server_that_was_well_for_long_begins_anew() {
+fn long_recovery_resets_the_ejection_length() {
     for (well, length) in [(9, 20), (10, 10)] {
         let outlier = Outlier::default();
         failures(&outlier, 3, 1);
@@ -152,7 +152,7 @@ fn a_server_that_was_well_for_long_begins_anew() {
 }
 
 #[test]
-fn a_server_that_is_found_well_by_other_means_is_tried_at_once() {
+fn a_passed_check_shortens_the_ejection() {
     let outlier = Outlier::default();
     outlier.shorten();
     assert!(!outlier.begin_trial());

@@ -90,7 +90,7 @@ fn every_attempt_gets_all_of_a_short_body() {
 }
 
 #[test]
-fn a_second_attempt_goes_on_behind_what_the_first_had() {
+fn a_second_attempt_continues_after_the_kept_part() {
     let received = Received::default();
     let mut body = received.body();
     received.push(b"ab");
@@ -127,7 +127,7 @@ fn nothing_is_kept_once_a_server_has_answered() {
 }
 
 #[test]
-fn a_server_that_answers_before_the_body_still_gets_what_was_kept() {
+fn an_early_response_does_not_drop_the_kept_part() {
     let mut body = body(&[b"ab", b"cd"], None);
     attempt(&mut body);
     body.rewind();

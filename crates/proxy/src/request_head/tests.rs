@@ -127,7 +127,7 @@ const HEADS: &[(&str, Version, Fields, &str, Fields)] = &[
 ];
 
 #[test]
-fn heads() {
+fn heads_are_rewritten_for_servers() {
     for &(line, version, before, target, after) in HEADS {
         let outgoing = outgoing(&mut request(line, version, before), &silent()).unwrap();
         let head = &outgoing.head;
@@ -139,7 +139,7 @@ fn heads() {
 }
 
 #[test]
-fn upgrades() {
+fn upgrades_are_forwarded_except_to_http_and_tls() {
     let cases = [
         ("websocket", Some("websocket")),
         ("WebSocket", Some("WebSocket")),
@@ -166,7 +166,7 @@ fn upgrades() {
 }
 
 #[test]
-fn refusals() {
+fn invalid_requests_are_refused() {
     let cases: [(&str, Fields, u16); 6] = [
         ("CONNECT a:443", &[], 501),
         ("TRACE /", &[("max-forwards", "0")], 501),
@@ -182,7 +182,7 @@ fn refusals() {
 }
 
 #[test]
-fn hosts() {
+fn the_host_setting_applies() {
     let fixed = HostSetting::Fixed("fixed".to_owned());
     let cases: [(&HostSetting, &str, Fields, &str, &str); 11] = [
         (&HostSetting::Keep, "GET /", &[("host", "a")], "127.0.0.1:9000", "a"),
@@ -209,7 +209,7 @@ fn hosts() {
 }
 
 #[test]
-fn the_client_is_told_of_before_its_host_is_changed() {
+fn x_forwarded_host_has_the_original_host() {
     let settings = ForwardingSettings { host: HostSetting::Fixed("inner".to_owned()), ..ForwardingSettings::default() };
     let fields = [("host", "a"), ("x-forwarded-for", "1.2.3.4"), ("connection", "x-forwarded-host")];
     let outgoing = outgoing(&mut request("GET http://b/", Version::HTTP_11, &fields), &settings).unwrap();
@@ -224,7 +224,7 @@ fn the_client_is_told_of_before_its_host_is_changed() {
 }
 
 #[test]
-fn rules() {
+fn header_rules_apply() {
     let rule = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     let request_headers = vec![
         rule("accept-encoding", ""),

@@ -107,7 +107,7 @@ fn select(states: &[State], session: Option<usize>, only_session: bool) -> Found
 }
 
 #[test]
-fn who_may_be_asked() {
+fn only_eligible_servers_are_selected() {
     let cases: [(&[State], Found); 21] = [
         (&[], Found::Nobody),
         (&[Up], some([0])),

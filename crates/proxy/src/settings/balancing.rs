@@ -10,7 +10,7 @@ pub enum Balancing {
     LeastRequests,
     /// The better of two random servers, by measured latency and requests in flight.
     Latency,
-    /// The same one for the same value of a request, as long as it is there.
+    /// The same server for the same value of a request, as long as it is available.
     Hash(HashKey),
 }
 

@@ -9,11 +9,11 @@ pub struct CheckSettings {
     pub kind: CheckKind,
     /// From one check to the next; 5 s. Each is up to a tenth earlier or later, so that many proxies do not check at once.
     pub interval: Duration,
-    /// How long a check may take; 1 s.
+    /// The time limit of a check; 1 s.
     pub timeout: Duration,
-    /// Good checks in a row after which a server that was down is up; 2.
+    /// Consecutive successes before a server is marked up; 2.
     pub rise: u32,
-    /// Failed checks in a row after which a server that was up is down; 3.
+    /// Consecutive failures before a server is marked down; 3.
     pub fall: u32,
     /// The state of servers before their first checks.
     pub start: CheckStart,
@@ -39,13 +39,13 @@ pub struct HttpCheck {
     pub path: String,
     /// The value of `Host`; the server's own by default.
     pub host: Option<String>,
-    /// The whole request as it is sent, over a connection of its own, instead of the GET.
+    /// The complete request, sent over a connection of its own, instead of the GET.
     pub send: Option<String>,
-    /// Which statuses are good; 200 to 399.
+    /// The statuses that pass; 200 to 399.
     pub expect: Vec<std::ops::RangeInclusive<u16>>,
     /// A text that the first 64 KiB of the body must contain.
     pub body: Option<String>,
-    /// A header field that must be there, with its value where one is given.
+    /// A required header field, with its value if one is given.
     pub header: Option<(String, Option<String>)>,
 }
 
@@ -76,7 +76,7 @@ impl CheckSettings {
 }
 
 impl CheckKind {
-    /// How it is called in reports: `tcp`, `http` or `grpc`.
+    /// Its name in reports: `tcp`, `http` or `grpc`.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {

@@ -9,7 +9,7 @@ use std::time::Duration;
 pub struct PassiveSettings {
     /// Requests in a row that failed (no connection, no response, or one of status 502, 503 and 504); 3, none: never.
     pub failures: u32,
-    /// For how long the first time; 10 s. Each further time in a row it is twice as long, until it is ten times as long.
+    /// The length of the first ejection; 10 s. Each consecutive one is twice as long, up to ten times the first.
     pub ejection: Duration,
 }
 

@@ -7,15 +7,15 @@ use serow_message::StatusCode;
 pub struct RetrySettings {
     /// Attempts at most, the first included; 3.
     pub tries: u32,
-    /// Where no connection could be made.
+    /// Retry if no connection could be opened.
     pub on_connect: bool,
-    /// Where the response did not begin in time.
+    /// Retry if the response did not begin in time.
     pub on_timeout: bool,
-    /// Where the connection was lost before the response, or the response was invalid.
+    /// Retry if the connection was lost before the response, or the response was invalid.
     pub on_broken: bool,
-    /// Where the response has one of these.
+    /// Retry if the response has one of these statuses.
     pub on_status: Vec<StatusCode>,
-    /// Whether requests are sent again whose method is not idempotent (RFC 9110 §9.2.2), too.
+    /// Whether requests are retried whose method is not idempotent (RFC 9110 §9.2.2).
     pub all_methods: bool,
     /// Retries in per cent of the requests of the last seconds; 20, as in Envoy and Finagle. It keeps retries from
     /// multiplying the load of overloaded servers.

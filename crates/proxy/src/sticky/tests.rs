@@ -90,7 +90,7 @@ fn cookies_name_servers_and_servers_do_not_see_that() {
 }
 
 #[test]
-fn a_prefix_is_told_from_the_servers_own_value() {
+fn prefixes_are_distinguished_from_cookie_values() {
     let gone = HASHED[0].replace('0', "1");
     let cases = [
         (StickyValue::Hashed, format!("route={gone}~own"), "route=own"),

@@ -71,7 +71,7 @@ pub struct Proxied {
 }
 
 impl Proxied {
-    /// Before servers at these addresses, with what is usual.
+    /// In front of servers at these addresses, with default settings.
     pub fn new(servers: &[SocketAddr]) -> Self {
         let servers = servers.iter().map(|address| server(*address)).collect();
         Self::with(UpstreamSettings::new("test", servers), ForwardingSettings::default())
@@ -94,7 +94,7 @@ impl Proxied {
         self.front.address()
     }
 
-    /// Sends three megabytes to a server that says them back, and compares.
+    /// Sends three megabytes to an echo server, and compares.
     pub fn carries_a_large_body(&self) {
         let sent: Vec<u8> = (0..3_000_000_u32).map(|number| (number % 251) as u8).collect();
         let mut client = self.connect();
@@ -133,7 +133,7 @@ pub fn multiplexing_server(address: SocketAddr) -> ServerSettings {
     ServerSettings::new(format!("h2c://{address}").parse().unwrap())
 }
 
-/// An address where nobody listens.
+/// An address where nothing listens.
 pub fn unused_address() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
@@ -149,7 +149,7 @@ pub fn read_head(client: &mut TcpStream) -> String {
     String::from_utf8(head).unwrap()
 }
 
-/// Reads a response that says how long it is.
+/// Reads a response with a Content-Length.
 pub fn read_response(client: &mut TcpStream) -> String {
     let head = read_head(client);
     let length = head.lines().find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length: ")?.parse().ok());

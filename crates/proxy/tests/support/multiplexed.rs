@@ -18,7 +18,7 @@ use serow_message::BodyLength;
 use serow_net::monotonic;
 use tokio::{runtime::Runtime, time::timeout};
 
-/// A connection to a proxy, driven while somebody waits for something.
+/// A connection to a proxy, driven while a caller waits.
 pub struct Client {
     runtime: Runtime,
     state: RefCell<State>,
@@ -31,7 +31,7 @@ struct State {
     unread: Vec<StreamId>,
 }
 
-/// What has come on a stream.
+/// The received part of a stream.
 #[derive(Clone, Debug, Default)]
 pub struct Got {
     pub status: u16,
@@ -75,7 +75,7 @@ impl Client {
         stream
     }
 
-    /// Asks for a WebSocket (RFC 8441).
+    /// Opens a WebSocket (RFC 8441).
     pub fn websocket(&self, path: &str) -> StreamId {
         self.until(|state| state.connection.allows_extended_connect() == Some(true));
         let asking = Asking { scheme: "http", protocol: Some("websocket"), ..Asking::default() };

@@ -20,10 +20,10 @@ pub struct NameServer {
     ids: Arc<Mutex<Vec<u16>>>,
 }
 
-/// What it says.
+/// Its replies.
 #[derive(Default)]
 pub struct Zone {
-    /// What names have: for how many seconds, and what.
+    /// The records of names, with their TTL.
     pub names: HashMap<String, Vec<(u32, Data)>>,
     /// Names that it answers with SERVFAIL.
     pub broken: Vec<String>,
@@ -50,7 +50,7 @@ pub enum Manner {
     Silent,
     /// Over UDP only that it is too long.
     Truncating,
-    /// After two replies that somebody else could have made up.
+    /// After two forged replies.
     Attacked,
 }
 
@@ -101,7 +101,7 @@ impl NameServer {
         self.address
     }
 
-    /// Says from now on that a name has this.
+    /// Sets the records of a name.
     pub fn set(&self, name: &str, data: &[(u32, Data)]) {
         self.zone.lock().unwrap().names.insert(name.to_owned(), data.to_vec());
     }
@@ -137,7 +137,7 @@ impl NameServer {
     }
 }
 
-/// What is sent back: nothing, or one reply, or some more before it.
+/// The replies to send: none, one, or some more before it.
 fn replies(zone: &Mutex<Zone>, question: &[u8], is_packet: bool) -> Vec<Vec<u8>> {
     let manner = zone.lock().unwrap().manner;
     let reply = reply(zone, question, manner, is_packet);

@@ -1,4 +1,4 @@
-//! A server of HTTP/2 that does what a test wants.
+//! A scripted HTTP/2 server.
 
 use std::{
     io::{Read, Write},
@@ -31,7 +31,7 @@ pub struct Peer {
 }
 
 impl Scripted {
-    /// Plays the script on each connection, with these limits for those who connect. It ends with the process.
+    /// Plays the script on each connection, with these limits for clients. It ends with the process.
     pub fn serve(limits: Limits, script: impl Fn(&mut Peer) + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let address = listener.local_addr().unwrap();
@@ -88,7 +88,7 @@ impl Peer {
         }
     }
 
-    /// Waits until a stream is cut off; says why.
+    /// Waits until a stream is reset; returns the error code.
     pub fn wait_for_reset(&mut self, wanted: StreamId) -> ErrorCode {
         loop {
             match self.event().expect("the proxy stays") {

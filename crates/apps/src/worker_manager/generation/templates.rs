@@ -1,4 +1,5 @@
-//! The templates of a generation. Most have one. Where workers are forked anew, one of them forks the next template process, as warm as it is itself:
+//! The template processes of a generation. Most have one. With reforking, a worker forks the next template process, as
+//! warm as the worker itself:
 //!
 //! ```text
 //!             a worker has had many          it can fork             its last worker has left
@@ -19,9 +20,9 @@ use crate::{messages::REFORK, settings::ApplicationSettings};
 pub(super) struct TemplateProcesses {
     /// Workers are forked from this one, when it is ready.
     current: Option<TemplateProcess>,
-    /// What a worker forks, until it is ready.
+    /// The one that a worker forks, until it is ready.
     successor: Option<TemplateProcess>,
-    /// Those before, which tell how their workers end.
+    /// Earlier ones, which report how their workers exit.
     former: Vec<TemplateProcess>,
     /// How many there have been.
     count: u64,
@@ -68,7 +69,8 @@ impl TemplateProcesses {
         self.current.iter().chain(&self.former).any(|template| template.number == number)
     }
 
-    /// The one with this number can fork, and is this process, if it has said so. Says whether it has followed another one.
+    /// The one with this number can fork; it may have reported its process id. Returns whether it has succeeded another
+    /// one.
     pub(super) fn begin(&mut self, number: u64, pid: Option<i32>) -> bool {
         if let Some(mut successor) = self.successor.take_if(|template| template.number == number) {
             successor.begin(pid);
@@ -133,13 +135,13 @@ impl BridgedGeneration {
             Ok(template) => {
                 tracing::info!("{name} {}: reforking the workers from this one", worker.link.place);
                 self.templates.successor = Some(template);
-                worker.link.tell(REFORK, 0, b"");
+                worker.link.send_message(REFORK, 0, b"");
             }
             Err(error) => tracing::error!("{name}: cannot refork workers: {error}"),
         }
     }
 
-    /// All workers of other templates than this one are replaced, one after the other.
+    /// Marks all workers of other template processes for replacement, one after the other.
     pub(super) fn renew_workers(&mut self, template: u64) {
         let others =
             self.workers.iter_mut().filter(|worker| worker.template != template && worker.stage != Stage::Leaving);

@@ -28,7 +28,7 @@ impl BridgedGeneration {
         }
         let is_tired = |worker: &&mut Worker| worker.is_replaced && worker.stage == Stage::Serving;
         let serving = self.workers.iter().filter(|worker| worker.stage == Stage::Serving).count();
-        // Who has been waiting to be replaced goes, one for each that came.
+        // Workers that are marked for replacement leave, one for each new one.
         let spare = serving.saturating_sub(self.shared.settings.run.processes.get());
         for worker in self.workers.iter_mut().filter(is_tired).take(spare) {
             worker.stage = Stage::Leaving;
@@ -38,7 +38,7 @@ impl BridgedGeneration {
 
     /// The dead are noticed, the tired replaced, the missing started.
     pub(super) fn replace(&mut self, numbers: &mut u64) {
-        // Of the others, their templates tell.
+        // Template processes report the exits of all others.
         let is_gone =
             |templates: &TemplateProcesses, worker: &Worker| !templates.has(worker.template) && worker.is_gone();
         while let Some(place) = self.workers.iter().position(|worker| is_gone(&self.templates, worker)) {
@@ -75,8 +75,7 @@ impl BridgedGeneration {
         }
     }
 
-    /// Workers that have nothing to finish any more and do not end are ended: some thread of theirs goes on, or what they do in
-    /// the end hangs.
+    /// Kills workers that have finished but do not exit: one of their threads goes on, or an exit handler hangs.
     pub(super) fn kill_lingering(&mut self) {
         let RunSettings { name, grace, .. } = &self.shared.settings.run;
         for worker in self.workers.iter_mut().filter(|worker| worker.stage == Stage::Leaving) {
@@ -90,7 +89,7 @@ impl BridgedGeneration {
                     worker.link.place
                 );
                 worker.signal(Signal::KILL);
-                // Said once, as long as it takes.
+                // Logged once per grace period.
                 worker.finished = Some(Instant::now());
             }
         }

@@ -67,7 +67,7 @@ proptest! {
 
     /// Every permanent candidate gets a turn within one round.
     #[test]
-    fn nobody_waits_longer_than_a_round(weights in vec(1..20_u16, 2..8), before in vec(any::<u16>(), 0..50)) {
+    fn every_server_gets_a_turn_within_a_round(weights in vec(1..20_u16, 2..8), before in vec(any::<u16>(), 0..50)) {
         let servers = servers(&weights);
         let mut balancer = Balancer::new(&Balancing::RoundRobin, &servers, 0);
         for present in before {

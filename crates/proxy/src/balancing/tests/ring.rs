@@ -84,7 +84,7 @@ fn ids_that_are_no_numbers_count_for_nothing() {
 }
 
 #[test]
-fn who_goes_takes_only_its_own_values_along() {
+fn removed_servers_move_only_their_own_keys() {
     let servers = servers(&[1; 5]);
     let before = owners(&servers, &[0, 1, 2, 3, 4], 20_000);
     let without = owners(&servers, &[0, 1, 3, 4], 20_000);
@@ -121,7 +121,7 @@ fn a_popular_value_does_not_bring_its_server_down() {
 }
 
 #[test]
-fn the_bound_counts_the_request_that_is_looking() {
+fn the_load_bound_includes_the_new_request() {
     let servers = servers(&[1, 1]);
     let (mut balancer, candidates) = (balancer(&servers), all(&servers));
     let own = owner(&mut balancer, &candidates, "/popular");
