@@ -1,9 +1,9 @@
 //! The applications as a table for people.
 
 use serde_json::Value;
+use serow_config::printable::on_one_line;
 
 use super::{table, units::count};
-use serow_config::printable::on_one_line;
 
 /// The table; nothing where there is no application.
 pub(super) fn of(status: &Value) -> String {

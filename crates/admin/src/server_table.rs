@@ -1,12 +1,12 @@
 //! The servers of upstreams, as a table for people.
 
 use serde_json::Value;
+use serow_config::printable::on_one_line;
 
 use super::{
     table,
     units::{count, rough_time, short_time},
 };
-use serow_config::printable::on_one_line;
 
 /// A table for each upstream; nothing where there is none.
 pub(super) fn of(status: &Value) -> String {

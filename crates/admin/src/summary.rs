@@ -1,12 +1,12 @@
 //! The numbers for people: a line for each subject.
 
 use serde_json::Value;
+use serow_config::printable::on_one_line;
 
 use super::{
     application_table, server_table,
     units::{bytes, count, long_time, short_time},
 };
-use serow_config::printable::on_one_line;
 
 /// What the JSON says, in lines; nothing where it is not the status of a server.
 pub(crate) fn of(json: &str) -> Option<String> {

@@ -3,13 +3,14 @@
 use std::io::{self, Write};
 
 use rustix::process::geteuid;
+use serow_config::{
+    Account, Configuration, ServedFolder,
+    printable::on_one_line,
+    settings::{ListenerSettings, Purpose},
+};
 use serow_net::process::become_user;
 
 use crate::{application_host::application_host, arguments::CheckArguments, command_error::CommandError};
-use serow_config::ServedFolder;
-use serow_config::printable::on_one_line;
-use serow_config::settings::{ListenerSettings, Purpose};
-use serow_config::{Account, Configuration};
 
 /// Reads a settings file as `serow run` does, and says what it is, and what runs its applications.
 pub(crate) fn run(arguments: &CheckArguments) -> Result<(), CommandError> {

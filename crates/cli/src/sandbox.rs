@@ -9,11 +9,10 @@ mod places;
 use std::{env, fmt, path::PathBuf};
 
 use serow_access_log::Destination;
+use serow_config::{Configuration, SandboxChoice, ServedFolder};
 use serow_net::sandbox::{AllowedPath, FileAccess, Restriction, Sandbox, Unrestricted};
 
 use self::places::{PlaceError, existing, places_of};
-use serow_config::ServedFolder;
-use serow_config::{Configuration, SandboxChoice};
 
 /// Whether the process is restricted, as the status says it.
 #[derive(Debug)]

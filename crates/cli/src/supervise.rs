@@ -7,13 +7,13 @@ use std::{
     process::ExitCode,
 };
 
+use serow_config::values::Seconds;
 use serow_supervisor::{Settings, SupervisorError, become_program, become_worker};
 
 use crate::{
     arguments::{SuperviseArguments, SupervisorFiles},
     command_error::{CommandError, exit_code},
 };
-use serow_config::values::Seconds;
 
 /// Supervises a command, or tells a supervisor what to do.
 pub(crate) fn run(arguments: SuperviseArguments) -> ExitCode {

@@ -6,10 +6,9 @@ use clap::{
     CommandFactory,
     error::{ContextKind, ContextValue, ErrorKind},
 };
+use serow_config::{settings::in_options, values::choice};
 
 use crate::{command_error::CommandError, command_line::CommandLine};
-use serow_config::settings::in_options;
-use serow_config::values::choice;
 
 /// The error that clap found in the arguments of this command.
 pub(crate) fn error_of(command: &str, error: clap::Error) -> CommandError {

@@ -2,8 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{document::Document, paths};
-use crate::values::AdminAddress;
+use crate::{document::Document, meaning::paths, values::AdminAddress};
 
 /// The admin endpoint that a settings file describes.
 #[derive(Clone, Debug, PartialEq, Eq)]

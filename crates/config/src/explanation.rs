@@ -6,15 +6,17 @@ use std::fmt::Write;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{
-    applications::AppTable,
-    handlers::{FilesTable, HandlerTable, RedirectTable, RespondTable},
-    root::{AccountTable, ReloadTable, RootTable, SandboxTable},
-    sites::{RouteTable, SiteContent, SiteTable},
-    status::RedirectStatus,
-    upstreams::{ProxyTable, UpstreamTable},
+use crate::{
+    meaning::applications::AppTable,
+    options::{FolderOptions, GeneralOptions, UpstreamOptions, without_options},
+    tables::{
+        handlers::{FilesTable, HandlerTable, RedirectTable, RespondTable},
+        root::{AccountTable, ReloadTable, RootTable, SandboxTable},
+        sites::{RouteTable, SiteContent, SiteTable},
+        status::RedirectStatus,
+        upstreams::{ProxyTable, UpstreamTable},
+    },
 };
-use crate::options::{FolderOptions, GeneralOptions, UpstreamOptions, without_options};
 
 /// What a file says.
 pub(super) fn of(table: &RootTable) -> String {

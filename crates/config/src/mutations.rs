@@ -11,7 +11,7 @@ use rcgen::{CertificateParams, KeyPair};
 use tempfile::TempDir;
 
 use self::{random::Random, wrong::WAYS};
-use super::{explanation, problem::Fault, root_table, settings::ApplicationHost, understand};
+use crate::{diagnostics::problem::Fault, explanation, root_table, settings::ApplicationHost, understand};
 
 /// Right ones, to begin with.
 const EXAMPLES: [&str; 6] = [

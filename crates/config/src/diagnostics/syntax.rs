@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use toml::de::Error;
 
-use super::{names::shown, problem::Fault};
+use crate::diagnostics::{names::shown, problem::Fault};
 
 /// The faults of a text that is no TOML: one for each line, and not many, since one leads to another.
-pub(super) fn faults(text: &str, mut errors: Vec<Error>) -> Vec<Fault> {
+pub(crate) fn faults(text: &str, mut errors: Vec<Error>) -> Vec<Fault> {
     errors.truncate(MAX_SYNTAX_ERRORS);
     let line_of = |error: &Error| {
         let before = text.bytes().take(error.span().map_or(0, |span| span.start));
