@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
-use super::{application_metrics, server_metrics};
+use super::{application_metrics, metric_head::head, server_metrics};
 
 /// The media type of the format.
 pub(super) const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -30,10 +30,6 @@ pub(super) fn text(status: &Value) -> String {
     server_metrics::push(status, &mut text);
     generations(status, &mut text);
     text
-}
-
-pub(super) fn head(text: &mut String, name: &str, kind: &str, explanation: &str) {
-    let _ = write!(text, "# HELP {name} {explanation}\n# TYPE {name} {kind}\n");
 }
 
 fn connection_errors(status: &Value, text: &mut String) {

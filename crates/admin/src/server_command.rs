@@ -101,7 +101,8 @@ impl ServerCommand {
         Ok(format!("{} of {name} {is} {done}", changed.join(", ")))
     }
 
-    /// Applies the overrides of earlier generations. One whose server the settings no longer have is logged and skipped.
+    /// Applies the overrides of earlier generations. One whose server the settings no longer have is logged and
+    /// skipped.
     pub fn apply_overrides(overrides: &[Value], upstreams: &[Upstream]) {
         for command in overrides.iter().filter_map(|command| Self::deserialize(command).ok()) {
             if let Err(reason) = command.apply(upstreams) {

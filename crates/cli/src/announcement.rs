@@ -11,8 +11,8 @@ pub(crate) fn announce(line: &str) {
     let _ = writeln!(io::stderr(), "{}", on_one_line(line));
 }
 
-/// Says what a worker of an application has written, with the worker's number; without one it is of the process that workers
-/// are forked from.
+/// Says what a worker of an application has written, with the worker's number; without one it is of the process that
+/// workers are forked from.
 pub(crate) fn of_worker(application: &str, worker: usize, line: &str) {
     let line = line.replace('\t', "    ");
     match worker {

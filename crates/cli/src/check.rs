@@ -36,8 +36,8 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<(), CommandError> {
     write!(io::stdout(), "{lines}{explanation}").map_err(CommandError::output)
 }
 
-/// Whether the server's user may read what is served. Where this is root, this process becomes that user, as a generation
-/// does; any other user can check its own access only.
+/// Whether the server's user may read what is served. Where this is root, this process becomes that user, as a
+/// generation does; any other user can check its own access only.
 fn check_access(configuration: &Configuration) -> Result<(), CommandError> {
     if let Some(Account { user, groups }) = &configuration.account {
         let is_other = geteuid().as_raw() != *user;

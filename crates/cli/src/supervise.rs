@@ -85,8 +85,8 @@ fn settings(arguments: SuperviseArguments) -> Result<Settings, CommandError> {
     })
 }
 
-/// This program again: as another process it can say its own process id before it executes the command. Its file may have
-/// been replaced by then, which this name does not mind.
+/// This program again: as another process it can say its own process id before it executes the command. Its file may
+/// have been replaced by then, which this name does not mind.
 fn launcher(folder: Option<PathBuf>) -> Vec<OsString> {
     let mut words = itself("--become-worker");
     words.extend(folder.into_iter().flat_map(|folder| ["--dir".into(), folder.into_os_string()]));

@@ -13,8 +13,8 @@ pub struct AdminSettings {
     pub token_file: Option<PathBuf>,
 }
 
-/// Reads the keys `admin` and `admin-token-file` only, so that a file with other errors can be used: `serow reload` reports
-/// those.
+/// Reads the keys `admin` and `admin-token-file` only, so that a file with other errors can be used: `serow reload`
+/// reports those.
 pub(super) fn of(text: &str, folder: &Path) -> Option<AdminSettings> {
     let document = Document::parse(text).ok()?;
     let text = |key| document.root().get(key)?.get_ref().as_str();

@@ -38,8 +38,8 @@ impl Shares {
     }
 }
 
-/// What a worker has open beside connections and files: its listeners, its poll, its root; and its part of what the process
-/// has.
+/// What a worker has open beside connections and files: its listeners, its poll, its root; and its part of what the
+/// process has.
 const DESCRIPTORS_OF_WORKER: usize = 16;
 
 #[cfg(test)]

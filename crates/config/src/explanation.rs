@@ -1,5 +1,5 @@
-//! What a settings file says, in other words: all that differs from the defaults, each value in its shortest form. It can
-//! be read again and says the same.
+//! What a settings file says, in other words: all that differs from the defaults, each value in its shortest form. It
+//! can be read again and says the same.
 
 use std::fmt::Write;
 

@@ -13,9 +13,9 @@
 //! | the file without comments and defaults | `explanation.rs` |
 //! | the admin endpoint of a file that may have errors | `admin_settings.rs` |
 //!
-//! A key that is also an option is read into the same type, so its name, its values, its default and its explanation stand
-//! once, in `options/`. These types derive clap's `Args`, hence this crate depends on clap; the commands' own options are in
-//! the crate of the command line.
+//! A key that is also an option is read into the same type, so its name, its values, its default and its explanation
+//! stand once, in `options/`. These types derive clap's `Args`, hence this crate depends on clap; the commands' own
+//! options are in the crate of the command line.
 #![forbid(unsafe_code)]
 
 mod admin_settings;
@@ -82,7 +82,8 @@ pub struct Configuration {
     pub sites: usize,
     /// How many routes the sites have together.
     pub routes: usize,
-    /// The user that the server becomes once the sockets are open and the files are read; `None` keeps the user that started it.
+    /// The user that the server becomes once the sockets are open and the files are read; `None` keeps the user that
+    /// started it.
     pub account: Option<Account>,
     /// The served folders.
     pub folders: Vec<ServedFolder>,

@@ -1,5 +1,5 @@
-//! Settings files made wrong, a thousand in a thousand ways that must be wrong by how they are made; and a thousand more
-//! with arbitrary bytes changed, of which nobody knows beforehand whether they are.
+//! Settings files made wrong, a thousand in a thousand ways that must be wrong by how they are made; and a thousand
+//! more with arbitrary bytes changed, of which nobody knows beforehand whether they are.
 
 mod entries;
 mod random;

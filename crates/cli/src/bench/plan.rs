@@ -134,7 +134,7 @@ fn requests(
     }
     if let Some(first) = script_arguments.first() {
         return Err(CommandError::Usage(format!(
-            "{first:?} is one argument too many; only scripts get arguments (-s FILE)"
+            "{first:?} is an unexpected argument; only scripts get arguments (-s FILE)"
         )));
     }
     let (host, body) = (origin.authority(), body.unwrap_or_default());

@@ -164,7 +164,8 @@ fn assume(account: &Account) -> Result<(), String> {
     }
 }
 
-/// Whether a process that is not root has nothing to give up: it is the user, with the group, and cannot become another.
+/// Whether a process that is not root has nothing to give up: it is the user, with the group, and cannot become
+/// another.
 fn check_account(account: &Account, credentials: Credentials) -> Result<(), String> {
     let Account { user, groups } = account;
     let [_, effective, _] = credentials.users;

@@ -54,8 +54,8 @@ fn is_number_alike(problem: &str) -> bool {
     ["float", "integer", "number", "digit", "date", "time"].iter().any(|kind| problem.contains(kind))
 }
 
-/// The value of the line where a span begins, where that stands without quotes and looks like text: an address with dots and
-/// a colon, a path, a size.
+/// The value of the line where a span begins, where that stands without quotes and looks like text: an address with
+/// dots and a colon, a path, a size.
 fn unquoted<'t>(text: &'t str, span: Option<&Range<usize>>) -> Option<&'t str> {
     let start = span?.start;
     let line_start = text.get(..start)?.rfind('\n').map_or(0, |end| end + 1);

@@ -31,8 +31,8 @@ pub(crate) struct AppSettings {
     /// Routes that say the same of an application share its workers.
     pub(crate) application: Option<String>,
 
-    /// Any program that serves HTTP, and its arguments, as in ["node", "server.js"]; {port} and {socket} stand for where it is to
-    /// listen.
+    /// Any program that serves HTTP, and its arguments, as in ["node", "server.js"]; {port} and {socket} stand for
+    /// where it is to listen.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) command: Vec<String>,
 }

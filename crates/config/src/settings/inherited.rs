@@ -4,7 +4,8 @@ use std::{env, os::fd::RawFd, process};
 
 use serow::Address;
 
-/// The sockets that this process was started with, by the protocol of Server::Starter or systemd; none where it was not.
+/// The sockets that this process was started with, by the protocol of Server::Starter or systemd; none where it was
+/// not.
 pub(super) fn addresses() -> Vec<Address> {
     addresses_of(|name| env::var(name).ok(), process::id())
 }

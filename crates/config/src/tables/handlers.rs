@@ -51,8 +51,8 @@ pub(crate) struct FilesSettings {
 pub(crate) struct RedirectTable {
     /// Where clients are sent: a path, or a URL.
     ///
-    /// Each * is filled with what that of the route's path stood for, {host} with the host without its port, {path} with
-    /// the whole path, and {query}, behind a ?, with the query. The query is kept unless there is a ? here.
+    /// Each * is filled with what that of the route's path stood for, {host} with the host without its port, {path}
+    /// with the whole path, and {query}, behind a ?, with the query. The query is kept unless there is a ? here.
     pub(crate) to: String,
 
     /// The status: 301 and 308 are for good and are kept by browsers, 302, 303 and 307 for now.

@@ -44,8 +44,8 @@ pub(crate) struct AccountTable {
 pub(crate) struct SandboxTable {
     /// Whether the server restricts itself to the files that it needs, by Landlock, where the kernel has it.
     ///
-    /// auto does, unless there are applications or the access log goes to a command, which need files of their own; serow
-    /// status says whether it does. off leaves the server all files that its user may open.
+    /// auto does, unless there are applications or the access log goes to a command, which need files of their own;
+    /// serow status says whether it does. off leaves the server all files that its user may open.
     pub(crate) sandbox: SandboxChoice,
 }
 

@@ -44,11 +44,12 @@ pub(crate) struct SiteSettings {
     /// The hosts that the site is for: example.com, or *.example.com for all below it [default: all that no other site
     /// has]
     ///
-    /// An exact name goes before a pattern, and a longer pattern before a shorter one. A request for a host that no site is
-    /// for is answered with 421.
+    /// An exact name goes before a pattern, and a longer pattern before a shorter one. A request for a host that no
+    /// site is for is answered with 421.
     pub(crate) hosts: Option<Vec<String>>,
 
-    /// Header fields that are set in all responses of the site: { X-Frame-Options = "DENY" }. An empty value removes one.
+    /// Header fields that are set in all responses of the site: { X-Frame-Options = "DENY" }. An empty value removes
+    /// one.
     pub(crate) headers: BTreeMap<String, String>,
 }
 

@@ -27,9 +27,9 @@ pub(crate) struct UpstreamSettings {
 
     /// The servers: 127.0.0.1:9000, https://app or unix:/run/app.sock,weight=3 (one, or several in an array).
     ///
-    /// http://host:port and https://host:port (HTTP/2 where the server agrees to it), h2c://host:port (HTTP/2 without TLS),
-    /// unix:/path and h2c+unix:/path. Behind commas: weight=3 (its share among the others), backup (asked only where no
-    /// other can be), max=100 (requests at a time), id=a (how session cookies call it).
+    /// http://host:port and https://host:port (HTTP/2 where the server agrees to it), h2c://host:port (HTTP/2 without
+    /// TLS), unix:/path and h2c+unix:/path. Behind commas: weight=3 (its share among the others), backup (asked only
+    /// where no other can be), max=100 (requests at a time), id=a (how session cookies call it).
     pub(crate) servers: Vec<ServerRule>,
 }
 
@@ -48,8 +48,8 @@ pub(crate) struct ProxySettings {
     /// The [[upstream]] whose servers are asked, by its name.
     pub(crate) upstream: Option<String>,
 
-    /// Servers that are asked as they are without an [[upstream]], which sets more: 127.0.0.1:9000 (one, or several in an
-    /// array).
+    /// Servers that are asked as they are without an [[upstream]], which sets more: 127.0.0.1:9000 (one, or several in
+    /// an array).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) servers: Vec<ServerRule>,
 }
