@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_is_bounded_by_its_memory() {
+    fn the_queue_is_bounded_by_memory() {
         let queue = Queue::default();
         for lines in 1..=4 {
             queue.push(large(), lines);

@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table() {
+    fn applications_become_a_table() {
         let application = |name: &str, workers: u64| {
             json!({ "name": name, "wanted": 4, "workers": workers, "busy": 2, "waiting": 30, "requests": 12_345,
                     "replaced": 7, "deaths": 1 })

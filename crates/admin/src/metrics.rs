@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_so_just_now_ends_with_a_generation() {
+    fn momentary_numbers_end_with_a_generation() {
         let gauges = METRICS.iter().filter(|metric| metric.kind == "gauge").flat_map(|metric| metric.samples);
         let momentary: HashSet<_> = gauges.map(|(_, path)| *path).collect();
         let expected = MOMENTARY.into_iter().chain(["/started", "/workers"]).collect();

@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_status() {
+    fn texts_without_the_fields_are_not_a_status() {
         for text in ["", "{}", "<html>", "[]", r#"{"version":1,"workers":2}"#] {
             assert_eq!(of(text), None, "{text}");
         }

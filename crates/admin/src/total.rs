@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_was_measured() {
+    fn without_measurements_quantiles_are_null() {
         let mut total = Value::Null;
         add(&mut total, &report(100, 5, json!([])));
         identify(&mut total, None, 150);

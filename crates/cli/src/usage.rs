@@ -140,7 +140,7 @@ mod tests {
     use crate::{command_error::CommandError, command_line::CommandLine};
 
     #[test]
-    fn lines() {
+    fn errors_of_the_command_line_become_one_line() {
         let cases: [(&[&str], &str); 17] = [
             (&["--lisen", "80"], "there is no option --lisen; did you mean --listen?"),
             (&["--frobnicate"], "there is no option --frobnicate; see serow files --help"),

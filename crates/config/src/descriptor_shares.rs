@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares() {
+    fn low_limits_are_divided_between_connections_and_files() {
         let cases = [
             ((20_000, 2, 128), (19_712, 128)),
             ((1024, 2, 128), (736, 128)),

@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_not_there_is_told_of() {
+    fn unreachable_collectors_are_reported() {
         let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         for (address, reason) in
             [(format!("tcp://{free}"), "Connection refused"), ("unix:/no/such/socket".to_owned(), "No such file")]

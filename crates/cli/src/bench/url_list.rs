@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn lists() {
+    fn url_lists_are_read_with_weights() {
         let cases = [
             ("http://a/1\n\n# no\n 3\thttp://a/2 \n/3\n", None, Ok("http://a 1×/1 3×/2 1×/3")),
             ("/1\n2 /2", Some("http://b:81/x"), Ok("http://b:81 1×/1 2×/2")),

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn positions() {
+    fn positions_count_lines_and_characters() {
         let text = "ab\nc\u{e4}d\r\n\u{1f43b}";
         for (offset, line, column) in [(0, 1, 1), (2, 1, 3), (3, 2, 1), (5, 2, 2), (6, 2, 3), (9, 3, 1), (99, 3, 2)] {
             assert_eq!(position(text, offset), Position { line, column }, "{offset}");
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn marks() {
+    fn the_excerpt_marks_the_span() {
         let cases: [(&str, Range<usize>, [&str; 3]); 9] = [
             ("a = 5", 4..5, ["  |", "1 | a = 5", "  |     ^"]),
             ("\n\na = 5\nb", 2..3, ["  |", "3 | a = 5", "  | ^"]),

@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_written_as_a_key_is_shown_on_one_line() {
+    fn keys_are_shown_on_one_line_and_shortened() {
         assert_eq!(unknown("a\n\u{1b}", &["listen"], Telling::All), r"unknown key `a\n\u{1b}`; there are listen");
         assert!(unknown(&"x".repeat(1000), &[], Telling::Near).len() < 120);
     }

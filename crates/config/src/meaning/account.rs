@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_found_is_named() {
+    fn unknown_users_and_groups_are_named() {
         let cases = [
             (Some("nobody"), None, "user", r#"there is no user "nobody" in /etc/passwd"#),
             (Some("www"), Some("none"), "group", r#"there is no group "none" in /etc/group"#),
