@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dates() {
+    fn dates_are_written_in_all_formats() {
         let cases = [
             (0, "01/Jan/1970:00:00:00 +0000", "1970-01-01T00:00:00"),
             (784_111_777, "06/Nov/1994:08:49:37 +0000", "1994-11-06T08:49:37"),

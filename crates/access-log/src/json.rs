@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn lines() {
+    fn requests_become_json_lines() {
         let mut example = Example::new("127.0.0.1:4711");
         assert_eq!(
             line(&example),

@@ -114,9 +114,9 @@ impl Drop for Lines {
     }
 }
 
-/// A line waits no longer than that for others in the memory of the worker, where it is lost if the process is killed. A busy
-/// worker fills its buffer about as fast, so that this costs it nothing; one with less to do has fifty hand-overs a second
-/// (a lock, a wake-up, a write: some 50 µs).
+/// A line waits no longer than that for others in the memory of the worker, where it is lost if the process is killed.
+/// A busy worker fills its buffer about as fast, so that this costs it nothing; one with less to do has fifty
+/// hand-overs a second (a lock, a wake-up, a write: some 50 µs).
 const MAX_WAIT: Duration = Duration::from_millis(20);
 
 /// Bytes after which a buffer is handed over: some 500 lines, so that the call that writes them costs each next to

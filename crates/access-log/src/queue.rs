@@ -25,8 +25,8 @@ impl Batch {
     }
 }
 
-/// What waits, and what became of the rest. Workers never wait for it: it is locked for as long as a batch takes to change
-/// hands, and not while one is written.
+/// What waits, and what became of the rest. Workers never wait for it: it is locked for as long as a batch takes to
+/// change hands, and not while one is written.
 #[derive(Default)]
 pub(super) struct Queue {
     state: Mutex<State>,
@@ -239,8 +239,8 @@ impl Queue {
     }
 }
 
-/// Bytes of lines that wait, and that are being written: what the fastest server logs in half a second. More is lost rather
-/// than kept, or waited for.
+/// Bytes of lines that wait, and that are being written: what the fastest server logs in half a second. More is lost
+/// rather than kept, or waited for.
 const MAX_HELD: usize = 16 << 20;
 
 #[cfg(test)]
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_is_bounded_by_its_memory() {
+    fn the_queue_is_bounded_by_memory() {
         let queue = Queue::default();
         for lines in 1..=4 {
             queue.push(large(), lines);

@@ -14,8 +14,8 @@ pub(super) enum Sink {
 }
 
 impl Sink {
-    /// Opens a file. Commands start and collectors are connected with the first line: a collector that is down does not keep
-    /// the server from starting, and a command must not inherit sockets that the server is opening.
+    /// Opens a file. Commands start and collectors are connected with the first line: a collector that is down does not
+    /// keep the server from starting, and a command must not inherit sockets that the server is opening.
     pub(super) fn open(destination: Destination) -> Result<Self, AccessLogError> {
         Ok(match destination {
             Destination::StandardOutput => Self::File(LogFile::standard_output()?),

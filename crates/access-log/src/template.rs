@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_other_connections_have() {
+    fn variables_of_tls_and_http2_are_written() {
         let stream = full().on_stream(5, "u=1, i");
         assert_eq!(line("$server_protocol $http2_stream $urgency $incremental", &stream), "HTTP/2.0 5 1 true");
         let tls = "TLSv1.3 TLS_AES_128_GCM_SHA256 a.example https 2001:db8::1 2001:db8::2 443";

@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names() {
+    fn user_names_are_read_from_basic_authentication() {
         let cases: [(&str, &str); 12] = [
             ("Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==", "Aladdin"),
             ("basic   QWxhZGRpbjpvcGVuIHNlc2FtZQ==", "Aladdin"),

@@ -200,6 +200,6 @@ const RESPONSE_FIELDS: &str = "sent_http_";
 /// Fields of a response that no handler sets.
 const ADDED: [&str; 5] = ["date", "content-length", "connection", "transfer-encoding", "keep-alive"];
 
-/// Letters that are wrong, missing, too many or in the wrong order: with three, nginx's other variables would be taken for
-/// ours.
+/// Letters that are wrong, missing, too many or in the wrong order: with three, nginx's other variables would be taken
+/// for ours.
 const SLIPS: usize = 2;

@@ -1,5 +1,5 @@
-//! Beside the thread that writes, which may be kept waiting: hears SIGUSR1, and says what was lost. Workers could not say
-//! it themselves: where the error log goes the same way as the access log, they would wait.
+//! Beside the thread that writes, which may be kept waiting: hears SIGUSR1, and says what was lost. Workers could not
+//! say it themselves: where the error log goes the same way as the access log, they would wait.
 
 use std::{sync::Arc, thread};
 

@@ -73,8 +73,8 @@ impl AccessLog {
         Ok(Self { logs: WorkerLogs::new(queue, format, header), ended })
     }
 
-    /// Opens a log if the settings have one. Without a log, SIGUSR1 no longer ends the process either: programs that rotate
-    /// logs send it to every server.
+    /// Opens a log if the settings have one. Without a log, SIGUSR1 no longer ends the process either: programs that
+    /// rotate logs send it to every server.
     ///
     /// # Errors
     ///
@@ -86,8 +86,8 @@ impl AccessLog {
         }
     }
 
-    /// What [`serow::Server::access_log`] takes. The log is finished, as by [`finish`](Self::finish), when the server has
-    /// ended.
+    /// What [`serow::Server::access_log`] takes. The log is finished, as by [`finish`](Self::finish), when the server
+    /// has ended.
     pub fn for_workers(self) -> impl Fn() -> WorkerLog + Send + Sync + 'static {
         let logs = self.logs.clone();
         let open = Arc::new(OpenLog(Mutex::new(Some(self))));
@@ -191,8 +191,8 @@ impl Output {
         }
     }
 
-    /// Writes whole lines, as often as it takes, since a full disk may be emptied and a collector may come back; more lines
-    /// wait meanwhile.
+    /// Writes whole lines, as often as it takes, since a full disk may be emptied and a collector may come back; more
+    /// lines wait meanwhile.
     fn write(&mut self, batch: &Batch) -> ControlFlow<()> {
         let mut written = 0;
         while self.state != State::GivenUp {
@@ -261,7 +261,8 @@ fn lines_in(text: &[u8]) -> u64 {
 /// How long the end of the server waits for the last lines.
 const LAST_WAIT: Duration = Duration::from_secs(2);
 
-/// Before a full pipe that does not block is tried again: a reader that takes all of it each time has 13 MB each second.
+/// Before a full pipe that does not block is tried again: a reader that takes all of it each time has 13 MB each
+/// second.
 const FULL: Duration = Duration::from_millis(5);
 
 /// How long it waits until its last warning is written: a terminal or a file takes them in microseconds.

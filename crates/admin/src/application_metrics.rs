@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
-use super::{metrics::head, upstreams::label};
+use super::{metric_head::head, upstreams::label};
 
 /// Appends the metrics of all applications, where there are any.
 pub(super) fn push(status: &Value, text: &mut String) {
@@ -31,7 +31,7 @@ const METRICS: [(&str, &str, &str, &str); 7] = [
     (
         "serow_application_workers_replaced_total",
         "counter",
-        "Workers that gave way to others, for their age or memory, or since they wished to.",
+        "Workers that were replaced, for their age or memory, or at their own request.",
         "replaced",
     ),
     (

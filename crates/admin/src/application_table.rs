@@ -1,9 +1,9 @@
 //! The applications as a table for people.
 
 use serde_json::Value;
+use serow_config::printable::on_one_line;
 
 use super::{table, units::count};
-use serow_config::printable::on_one_line;
 
 /// The table; nothing where there is no application.
 pub(super) fn of(status: &Value) -> String {
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table() {
+    fn applications_become_a_table() {
         let application = |name: &str, workers: u64| {
             json!({ "name": name, "wanted": 4, "workers": workers, "busy": 2, "waiting": 30, "requests": 12_345,
                     "replaced": 7, "deaths": 1 })

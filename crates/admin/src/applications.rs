@@ -11,7 +11,8 @@ pub(super) fn end(report: &mut Value) {
     }
 }
 
-/// The applications of a sum are those of the generation that serves, and so are their workers; where none serves, there are none.
+/// The applications of a sum are those of the generation that serves, and so are their workers; where none serves,
+/// there are none.
 pub(super) fn identify(total: &mut Value, serving: Option<&Value>) {
     let Some(fields) = total.as_object_mut() else { return };
     let sum = fields.remove("applications").unwrap_or_default();

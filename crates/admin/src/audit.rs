@@ -1,4 +1,5 @@
-//! Who changed something at the admin endpoint: a line of the error log for each change, and for those that were refused.
+//! Who changed something at the admin endpoint: a line of the error log for each change, and for those that were
+//! refused.
 
 use std::{
     fmt,
@@ -41,7 +42,8 @@ impl Caller {
         }
     }
 
-    /// Logs that a caller was not allowed to send a command. At most one line a second: every user of the machine may try.
+    /// Logs that a caller was not allowed to send a command. At most one line a second: every user of the machine may
+    /// try.
     pub(super) fn log_refusal(self, request: &Request, status: StatusCode) {
         static LAST: AtomicU64 = AtomicU64::new(u64::MAX);
         let second = monotonic().as_secs();

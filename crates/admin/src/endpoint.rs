@@ -25,7 +25,8 @@ pub struct AdminEndpoint {
 }
 
 impl AdminEndpoint {
-    /// Listens on this address and answers on a thread of its own. Over TCP, requests that change something need this token.
+    /// Listens on this address and answers on a thread of its own. Over TCP, requests that change something need this
+    /// token.
     ///
     /// # Errors
     ///
@@ -91,8 +92,8 @@ const OWNER_ONLY: u32 = 0o600;
 /// Responses are ready at once, so only a client that does not read is waited for.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Where monitors that are stuck, or keep their connections for the next time, use up all connections, whoever asks for a
-/// reload waits no longer than that; 'serow status' waits 5 s.
+/// Where monitors that are stuck, or keep their connections for the next time, use up all connections, whoever asks for
+/// a reload waits no longer than that; 'serow status' waits 5 s.
 const SHORT: Duration = Duration::from_secs(2);
 
 /// More wait. Monitors that are stuck do not use up the server's descriptors.

@@ -1,45 +1,45 @@
-//! What the fields of the status mean. Names and meanings stay as they are; new ones may come.
+//! The fields of the status. Names and meanings are stable; fields may be added.
 
 /// For the help of `serow status`, and with it for the manual. The names are those of the JSON, a dot for each level.
 pub const FIELDS: &str = "\
-The fields of the JSON; all count since the server began, where nothing else is said:
+The fields of the JSON; counters start with the server, unless noted otherwise:
   version                            the version of Serow
   started                            when it began to listen, in seconds since 1970
-  uptime_seconds                     how long ago that was
-  workers                            how many threads serve
-  sandbox                            what restricts the server to the files that it needs, as in landlock ABI 7; or off: and why
+  uptime_seconds                     seconds since then
+  workers                            worker threads
+  sandbox                            what restricts it to the files that it needs, as in landlock ABI 7; or off: and the reason
   connections.accepted               connections that were accepted
-  connections.open                   open just now, tunnels included
-  connections.open_http1             open just now and speaking HTTP/1
-  connections.open_http2             open just now and speaking HTTP/2
-  connections.plain                  accepted where there is no TLS
-  connections.tls                    accepted where there is TLS
-  connections.http1                  that turned out to speak HTTP/1
-  connections.http2                  that turned out to speak HTTP/2
-  connections.handshakes_failed      closed since no TLS could be agreed upon, or not in time
-  connections.refused                closed since the header of the PROXY protocol was missing or malformed
+  connections.open                   open now, tunnels included
+  connections.open_http1             open now with HTTP/1
+  connections.open_http2             open now with HTTP/2
+  connections.plain                  accepted without TLS
+  connections.tls                    accepted with TLS
+  connections.http1                  that spoke HTTP/1
+  connections.http2                  that spoke HTTP/2
+  connections.handshakes_failed      closed because the TLS handshake failed or timed out
+  connections.refused                closed because the PROXY header was missing or malformed
   requests.total                     requests, malformed ones included
   requests.http1                     over HTTP/1.0 and 1.1
   requests.http2                     over HTTP/2
-  requests.in_progress               not answered to the end yet, just now
+  requests.in_progress               in flight now
   requests.status_1xx                answered with 101: tunnels
   requests.status_2xx                answered with a status 200 to 299
   requests.status_3xx                answered with a status 300 to 399
   requests.status_4xx                answered with a status 400 to 498
-  requests.status_5xx                answered with a status 500 to 599, or cut off by a fault of the server
-  requests.status_499                not answered, since the client left before
+  requests.status_5xx                answered with a status 500 to 599, or cut off by an error of the server
+  requests.status_499                the client closed the connection before the response
   requests.status_other              answered with another status
-  requests.body_bytes_received       bytes of requests' bodies
-  requests.body_bytes_sent           bytes of responses' bodies
+  requests.body_bytes_received       bytes of request bodies
+  requests.body_bytes_sent           bytes of response bodies
   http2.streams_opened               streams that clients opened
-  http2.streams_active               open just now
-  http2.streams_reset_by_peer        cut off by clients
-  http2.streams_reset_by_us          cut off by the server, those refused included
-  http2.streams_refused              refused, since the client had as many as it may
+  http2.streams_active               open now
+  http2.streams_reset_by_peer        reset by clients
+  http2.streams_reset_by_us          reset by the server, refused ones included
+  http2.streams_refused              refused because the client had reached its limit
   http2.connection_errors.protocol_error
-                                     connections that the server ended for PROTOCOL_ERROR (RFC 9113, section 7)
+                                     connections that the server closed with PROTOCOL_ERROR (RFC 9113, section 7)
   http2.connection_errors.internal_error
-                                     … for INTERNAL_ERROR, and so on
+                                     … with INTERNAL_ERROR, and so on
   http2.connection_errors.flow_control_error
   http2.connection_errors.settings_timeout
   http2.connection_errors.stream_closed
@@ -52,68 +52,68 @@ The fields of the JSON; all count since the server began, where nothing else is 
   http2.connection_errors.inadequate_security
   http2.connection_errors.http_1_1_required
   http2.connection_errors.other
-                                     … for a code that the RFC does not know
-  pacing.connections_waiting         HTTP/2 connections that have more to send than goes out, just now
-  pacing.queue_delay.count           bytes of HTTP/2 whose wait in a socket was measured: where they wait at all
-  pacing.queue_delay.p50_us          what half of them waited at most, in microseconds; null without any
-  pacing.queue_delay.p90_us          what 90 % of them waited at most
-  pacing.queue_delay.p99_us          what 99 % of them waited at most
-  pacing.queue_delay.max_us          the longest wait
+                                     … with a code that is not in the RFC
+  pacing.connections_waiting         HTTP/2 connections with more to send than the network takes now
+  pacing.queue_delay.count           bytes of HTTP/2 whose queue delay in a socket was measured
+  pacing.queue_delay.p50_us          median queue delay in microseconds; null without measurements
+  pacing.queue_delay.p90_us          90th percentile
+  pacing.queue_delay.p99_us          99th percentile
+  pacing.queue_delay.max_us          maximum
   pacing.queue_delay.buckets[].up_to_us
-                                     a class of waits: the longest that belongs to it
+                                     a bucket of the histogram: its upper bound
   pacing.queue_delay.buckets[].count
-                                     bytes in that class; classes without any are left out
-  access_log.lines                   lines of the access log that were written, or handed to whoever reads them
-  access_log.lost                    lines that were not, since that failed or was too slow
+                                     bytes in that bucket; empty buckets are omitted
+  access_log.lines                   lines of the access log that were written
+  access_log.lost                    lines that were lost, because writing failed or was too slow
   applications[].name                the applications in Ruby, Perl and Python
-  applications[].wanted              how many workers each is to have
-  applications[].workers             how many it has that take requests
-  applications[].busy                how many of them have one just now
-  applications[].waiting             requests that wait until a worker has room
-  applications[].requests            requests that asked for a worker
-  applications[].replaced            workers that gave way to others, for their age or memory, or since they wished to
-  applications[].deaths              workers that ended unasked, and those that took too long for a request
-  upstreams[].name                   the upstreams: groups of servers that are asked
-  upstreams[].generation             counts the changes of its servers and of what is wanted of them, from 1
-  upstreams[].waiting                requests that wait until a server has room
-  upstreams[].servers[].name         its servers: where each is
-  upstreams[].servers[].id           how session cookies call it, where that was said; else null
-  upstreams[].servers[].state        up; down, for those who run it or for its checks; draining; ejected, since requests to it
-                                     failed; or starting, before its first good checks
+  applications[].wanted              configured number of workers
+  applications[].workers             workers that take requests now
+  applications[].busy                workers with a request now
+  applications[].waiting             requests in the queue for a worker
+  applications[].requests            requests that needed a worker
+  applications[].replaced            workers that were replaced, for their age or memory, or at their own request
+  applications[].deaths              workers that crashed or exited, and those that exceeded the timeout of a request
+  upstreams[].name                   the upstreams: groups of servers
+  upstreams[].generation             number of changes of its servers and their overrides, from 1
+  upstreams[].waiting                requests in the queue for a server
+  upstreams[].servers[].name         its servers: their addresses
+  upstreams[].servers[].id           its id in session cookies; null if it has none
+  upstreams[].servers[].state        up; down, by a command or by its health checks; draining; ejected, because requests to
+                                     it failed; or starting, before its first successful checks
   upstreams[].servers[].state_seconds
-                                     for how long it has been so
-  upstreams[].servers[].weight       its share among the others
-  upstreams[].servers[].backup       whether it is asked only where no other can be
-  upstreams[].servers[].active       requests that it has just now
-  upstreams[].servers[].max          how many it gets at a time; null: any number
-  upstreams[].servers[].requests     attempts, those that failed included
+                                     seconds in this state
+  upstreams[].servers[].weight       its weight among the servers
+  upstreams[].servers[].backup       whether it is a backup, used only while no other server is available
+  upstreams[].servers[].active       requests in flight
+  upstreams[].servers[].max          maximum of requests in flight; null: no limit
+  upstreams[].servers[].requests     attempts, failed ones included
   upstreams[].servers[].failures     attempts that failed, or were answered with 502, 503 or 504
-  upstreams[].servers[].retries      requests that went to another server, or there once more
+  upstreams[].servers[].retries      requests that were retried, on another server or on this one
   upstreams[].servers[].cut          responses that were cut off
   upstreams[].servers[].unsolicited  connections closed because the server sent bytes that no request asked for
   upstreams[].servers[].connections  connections that were opened
-  upstreams[].servers[].latency_us   how long responses take to begin, on average, in microseconds; 0 where nothing is known
-  upstreams[].servers[].check.kind   tcp, http or grpc; where there are no checks, check is null
-  upstreams[].servers[].check.port   the port that was set for checks; null where none was
-  upstreams[].servers[].check.up     whether they found it good
-  upstreams[].servers[].check.rise   good ones since the last bad one
-  upstreams[].servers[].check.fall   bad ones since the last good one
+  upstreams[].servers[].latency_us   average time until the response begins, in microseconds; 0 if unknown
+  upstreams[].servers[].check.kind   tcp, http or grpc; check is null without health checks
+  upstreams[].servers[].check.port   the port of the checks, if another one is set; otherwise null
+  upstreams[].servers[].check.up     whether they consider it up
+  upstreams[].servers[].check.rise   consecutive successes
+  upstreams[].servers[].check.fall   consecutive failures
   upstreams[].servers[].last_failure
-                                     why the last check failed that did, or why it is left alone; null: nothing is known
-Of 'serow run', where the numbers above are those of all generations together, also:
-  generations[].number               the generations that there are: the first is 1
+                                     why the last failed check failed, or why it is ejected; null if unknown
+Of 'serow run', where the numbers above are sums over all generations, also:
+  generations[].number               the worker generations: the first is 1
   generations[].process              its process id
   generations[].stage                starting, serving or leaving
-  generations[].answers              whether it answered just now; otherwise it hangs, and its numbers are older
-  generations[].uptime_seconds       for how long it has listened
+  generations[].answers              whether it answered now; otherwise it hangs, and its numbers are older
+  generations[].uptime_seconds       seconds since it began to listen
   generations[].connections_open     its open connections
   generations[].requests_in_progress
-                                     its requests that are not answered to the end yet
-  reloads.done                       reloads after which another generation served
-  reloads.failed                     reloads after which all was as before
-  reloads.crashes                    generations that ended without being told to
-  reloads.last_failure               what was wrong the last time that one could not start; null after one that could
-  remembered[].upstream              what was said with --persist, and is said to later generations: of a server of this one
+                                     its requests in flight
+  reloads.done                       successful reloads
+  reloads.failed                     failed reloads, after which the old generation continued
+  reloads.crashes                    generations that crashed
+  reloads.last_failure               why the last generation could not start; null after one that could
+  remembered[].upstream              overrides (--persist), which later generations apply too: the upstream of the server
   remembered[].server                the server
   remembered[].action                up, down, drain, weight, add or remove
   remembered[].weight                the weight, with that

@@ -1,6 +1,7 @@
-//! The admin endpoint of [Serow](serow): a small HTTP server beside the server, on a unix socket or a port of this machine.
-//! It reports the status as JSON and for Prometheus, lists the servers of upstreams, reloads and drains, and takes servers
-//! out of rotation and back. [`AdminClient`] is the other end, as `serow status`, `reload`, `drain`, `up` … use it.
+//! The admin endpoint of [Serow](serow): a small HTTP server beside the server, on a unix socket or a port of this
+//! machine. It reports the status as JSON and for Prometheus, lists the servers of upstreams, reloads and drains, and
+//! takes servers out of rotation and back. [`AdminClient`] is the other end, as `serow status`, `reload`, `drain`, `up`
+//! … use it.
 //!
 //! | subject | file |
 //! | --- | --- |
@@ -26,6 +27,7 @@ mod error;
 #[cfg(test)]
 mod exposition;
 mod fields;
+mod metric_head;
 mod metrics;
 mod pages;
 mod server_command;

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
-use super::{application_metrics, server_metrics};
+use super::{application_metrics, metric_head::head, server_metrics};
 
 /// The media type of the format.
 pub(super) const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -30,10 +30,6 @@ pub(super) fn text(status: &Value) -> String {
     server_metrics::push(status, &mut text);
     generations(status, &mut text);
     text
-}
-
-pub(super) fn head(text: &mut String, name: &str, kind: &str, explanation: &str) {
-    let _ = write!(text, "# HELP {name} {explanation}\n# TYPE {name} {kind}\n");
 }
 
 fn connection_errors(status: &Value, text: &mut String) {
@@ -223,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_so_just_now_ends_with_a_generation() {
+    fn momentary_numbers_end_with_a_generation() {
         let gauges = METRICS.iter().filter(|metric| metric.kind == "gauge").flat_map(|metric| metric.samples);
         let momentary: HashSet<_> = gauges.map(|(_, path)| *path).collect();
         let expected = MOMENTARY.into_iter().chain(["/started", "/workers"]).collect();

@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts() {
+    fn only_names_of_this_machine_are_accepted() {
         for host in ["localhost", "LocalHost:9000", "127.0.0.1", "127.0.0.1:9000", "[::1]", "[::1]:9000"] {
             assert!(names_this_machine(host), "{host}");
         }

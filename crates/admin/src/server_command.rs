@@ -2,9 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use serow_proxy::{Administration, ControlError, Upstream};
-
 use serow_config::values::ServerRule;
+use serow_proxy::{Administration, ControlError, Upstream};
 
 /// A command for a server of an upstream: as JSON, the body of a POST to `/upstreams`.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
@@ -102,7 +101,8 @@ impl ServerCommand {
         Ok(format!("{} of {name} {is} {done}", changed.join(", ")))
     }
 
-    /// Applies the overrides of earlier generations. One whose server the settings no longer have is logged and skipped.
+    /// Applies the overrides of earlier generations. One whose server the settings no longer have is logged and
+    /// skipped.
     pub fn apply_overrides(overrides: &[Value], upstreams: &[Upstream]) {
         for command in overrides.iter().filter_map(|command| Self::deserialize(command).ok()) {
             if let Err(reason) = command.apply(upstreams) {

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
-use super::{metrics::head, upstreams::label};
+use super::{metric_head::head, upstreams::label};
 
 /// Appends the metrics of all servers, where there are any.
 pub(super) fn push(status: &Value, text: &mut String) {

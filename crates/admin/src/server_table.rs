@@ -1,12 +1,12 @@
 //! The servers of upstreams, as a table for people.
 
 use serde_json::Value;
+use serow_config::printable::on_one_line;
 
 use super::{
     table,
     units::{count, rough_time, short_time},
 };
-use serow_config::printable::on_one_line;
 
 /// A table for each upstream; nothing where there is none.
 pub(super) fn of(status: &Value) -> String {
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tables() {
+    fn servers_become_tables() {
         let server = json!({
             "name": "127.0.0.1:9000", "state": "up", "state_seconds": 61, "weight": 3, "backup": false, "active": 2,
             "max": 100, "requests": 12_345, "failures": 7, "latency_us": 1_200, "last_failure": "silence",

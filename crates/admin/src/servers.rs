@@ -10,7 +10,8 @@ pub(super) fn end(report: &mut Value) {
     }
 }
 
-/// The upstreams of a sum are those of the generation that serves, and so are their states; where none serves, there are none.
+/// The upstreams of a sum are those of the generation that serves, and so are their states; where none serves, there
+/// are none.
 pub(super) fn identify(total: &mut Value, serving: Option<&Value>) {
     let Some(fields) = total.as_object_mut() else { return };
     let sum = fields.remove("upstreams").unwrap_or_default();

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use serde_json::Value;
 use serow::Status;
 use serow_access_log::LineCounter;
+use serow_config::Application;
 use serow_proxy::Upstream;
 
 use super::document;
-use serow_config::Application;
 
 /// Where the numbers of one server come from.
 #[derive(Clone)]

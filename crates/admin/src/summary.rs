@@ -1,12 +1,12 @@
 //! The numbers for people: a line for each subject.
 
 use serde_json::Value;
+use serow_config::printable::on_one_line;
 
 use super::{
     application_table, server_table,
     units::{bytes, count, long_time, short_time},
 };
-use serow_config::printable::on_one_line;
 
 /// What the JSON says, in lines; nothing where it is not the status of a server.
 pub(crate) fn of(json: &str) -> Option<String> {
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_status() {
+    fn texts_without_the_fields_are_not_a_status() {
         for text in ["", "{}", "<html>", "[]", r#"{"version":1,"workers":2}"#] {
             assert_eq!(of(text), None, "{text}");
         }

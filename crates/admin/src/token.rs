@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_knows_the_token() {
+    fn only_the_exact_token_is_accepted() {
         let token = Token::default();
         assert_eq!(token.is(b""), None);
         token.clone().replace(Some("abc"));

@@ -4,8 +4,8 @@ use serde_json::{Map, Value};
 
 use super::{applications, servers};
 
-/// Adds what a generation that has ended reported last. What it had open or under way at that time is no more, though it may
-/// not have come to say so.
+/// Adds what a generation that has ended reported last. What it had open or under way at that time is no more, though
+/// it may not have come to say so.
 pub fn add_ended(total: &mut Value, report: &Value) {
     let mut report = report.clone();
     for path in MOMENTARY {
@@ -18,8 +18,8 @@ pub fn add_ended(total: &mut Value, report: &Value) {
     add(total, &report);
 }
 
-/// Adds the numbers of a report to those of others. What is no number stays as it is, once it is there; of another kind than
-/// before, it is left out.
+/// Adds the numbers of a report to those of others. What is no number stays as it is, once it is there; of another kind
+/// than before, it is left out.
 pub(crate) fn add(total: &mut Value, report: &Value) {
     match (total, report) {
         (total @ Value::Null, report) => *total = report.clone(),
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_was_measured() {
+    fn without_measurements_quantiles_are_null() {
         let mut total = Value::Null;
         add(&mut total, &report(100, 5, json!([])));
         identify(&mut total, None, 150);

@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers() {
+    fn numbers_get_separators_and_units() {
         let counts = [(0, "0"), (999, "999"), (1_000, "1,000"), (1_234_567, "1,234,567")];
         counts.iter().for_each(|(number, text)| assert_eq!(count(*number), *text));
         let sizes =

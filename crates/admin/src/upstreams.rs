@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn csv() {
+    fn servers_are_listed_as_csv() {
         let expected = "0,app,192.0.2.1:80,up,58,0,http,81\n\
                         1,app,unix:/run/\"<a>.sock,down,0,3,tcp,0\n\
                         2,other,192.0.2.2:80,up,0,0,none,0\n";
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn json_of_tengine() {
+    fn servers_are_listed_as_json_of_tengine() {
         let text = answer("format=json&status=up");
         let expected = r#"{"servers": {
   "total": 2,
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn prometheus() {
+    fn servers_are_listed_for_prometheus() {
         let text = answer("format=prometheus");
         for line in [
             "nginx_upstream_count_total 3",
@@ -174,14 +174,14 @@ mod tests {
     }
 
     #[test]
-    fn a_page() {
+    fn the_page_lists_servers_with_escaped_names() {
         let text = answer("");
         assert!(text.contains("unix:/run/&quot;&lt;a&gt;.sock") && !text.contains("<a>"), "{text}");
         assert!(!answer("status=up").contains("a&gt;.sock"));
     }
 
     #[test]
-    fn what_there_is_not() {
+    fn unknown_formats_and_states_are_refused() {
         for query in ["format=xml", "format", "status=maybe", "format=csv&status="] {
             assert!(Inquiry::read(Some(query)).is_err(), "{query}");
         }

@@ -3,9 +3,7 @@
 use std::io::{self, Write};
 
 use serow::{Address, BoundServer};
-
-use serow_config::printable::on_one_line;
-use serow_config::settings::Encryption;
+use serow_config::{printable::on_one_line, settings::Encryption};
 
 /// Says what is served and where it can be seen. On standard error: standard output is for the access log.
 pub(crate) fn announce(line: &str) {
@@ -13,8 +11,8 @@ pub(crate) fn announce(line: &str) {
     let _ = writeln!(io::stderr(), "{}", on_one_line(line));
 }
 
-/// Says what a worker of an application has written, with the worker's number; without one it is of the process that workers
-/// are forked from.
+/// Says what a worker of an application has written, with the worker's number; without one it is of the process that
+/// workers are forked from.
 pub(crate) fn of_worker(application: &str, worker: usize, line: &str) {
     let line = line.replace('\t', "    ");
     match worker {

@@ -4,7 +4,10 @@ use std::{io, thread};
 
 use serow::Stopper;
 use serow_apps::Reloader;
-use serow_config::Application;
+use serow_config::{
+    Application,
+    settings::{ServerSettings, SettingError, application, program, shares},
+};
 use serow_net::process::forbid_tracing;
 use tokio::{
     runtime::{Builder, Runtime},
@@ -19,7 +22,6 @@ use crate::{
     error_log,
     serving::{Served, Serving},
 };
-use serow_config::settings::{ServerSettings, SettingError, application, program, shares};
 
 /// The settings of `serow app`.
 pub(crate) struct AppSettings {

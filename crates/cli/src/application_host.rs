@@ -5,8 +5,8 @@ use serow_config::settings::ApplicationHost;
 
 use crate::{announcement, descriptors::limit_of_others, supervise::program_launcher};
 
-/// What applications take from this process: its program as their launcher, its error log and the limit of descriptors that
-/// it was started with.
+/// What applications take from this process: its program as their launcher, its error log and the limit of descriptors
+/// that it was started with.
 pub(crate) fn application_host() -> ApplicationHost {
     let output = Output { take: announcement::of_worker };
     ApplicationHost { launcher: program_launcher(), output, open_files: limit_of_others() }

@@ -6,15 +6,17 @@
 //! | several URLs with weights | `bench/url_list.rs` |
 //! | whether the server is there at all | `bench/probe.rs` |
 //! | while it runs: a live line, and Ctrl-C | `bench/watcher.rs`, `bench/interrupt.rs` |
+//! | a drawing of streams over one connection | `bench/waterfall.rs` |
 //! | what goes wrong | `bench/error.rs` |
 
 mod error;
 mod interrupt;
 mod plan;
 mod probe;
-pub(crate) mod target;
+mod target;
 mod url_list;
 mod watcher;
+mod waterfall;
 
 use std::{
     cell::RefCell,
@@ -25,12 +27,11 @@ use std::{
 
 use serow_load::{Results, Run, report};
 
-pub(crate) use self::error::BenchError;
+use self::error::BenchError;
 use self::{interrupt::Interrupts, plan::Prepared, watcher::Watcher};
 use crate::{
     arguments::{BenchArguments, BenchCommand, ReportArguments},
     command_error::CommandError,
-    waterfall,
 };
 
 /// Makes load and prints what came of it.

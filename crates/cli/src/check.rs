@@ -3,13 +3,14 @@
 use std::io::{self, Write};
 
 use rustix::process::geteuid;
+use serow_config::{
+    Account, Configuration, ServedFolder,
+    printable::on_one_line,
+    settings::{ListenerSettings, Purpose},
+};
 use serow_net::process::become_user;
 
 use crate::{application_host::application_host, arguments::CheckArguments, command_error::CommandError};
-use serow_config::ServedFolder;
-use serow_config::printable::on_one_line;
-use serow_config::settings::{ListenerSettings, Purpose};
-use serow_config::{Account, Configuration};
 
 /// Reads a settings file as `serow run` does, and says what it is, and what runs its applications.
 pub(crate) fn run(arguments: &CheckArguments) -> Result<(), CommandError> {
@@ -35,8 +36,8 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<(), CommandError> {
     write!(io::stdout(), "{lines}{explanation}").map_err(CommandError::output)
 }
 
-/// Whether the server's user may read what is served. Where this is root, this process becomes that user, as a generation
-/// does; any other user can check its own access only.
+/// Whether the server's user may read what is served. Where this is root, this process becomes that user, as a
+/// generation does; any other user can check its own access only.
 fn check_access(configuration: &Configuration) -> Result<(), CommandError> {
     if let Some(Account { user, groups }) = &configuration.account {
         let is_other = geteuid().as_raw() != *user;

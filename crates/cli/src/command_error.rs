@@ -70,7 +70,8 @@ impl CommandError {
         }
     }
 
-    /// The exit status: 2 where the command line or the settings are wrong, as with clap and most programs, otherwise 1.
+    /// The exit status: 2 where the command line or the settings are wrong, as with clap and most programs, otherwise
+    /// 1.
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self {
             Self::Help(_) => ExitCode::SUCCESS,

@@ -6,7 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serow_config::ServedFolder;
+use serow_config::{
+    ServedFolder,
+    settings::{ServerSettings, SettingError, folder_settings, shares},
+};
 use serow_files::{Files, FilesError, FilesSettings, Listing};
 use serow_net::process::forbid_tracing;
 
@@ -17,7 +20,6 @@ use crate::{
     serving::{Served, Serving},
     usage,
 };
-use serow_config::settings::{ServerSettings, SettingError, folder_settings, shares};
 
 /// The settings of `serow files`.
 pub(crate) struct FolderSettings {

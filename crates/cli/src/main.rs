@@ -8,7 +8,7 @@
 //! | `serow run`: a settings file, supervised | `run.rs`, `sandbox.rs` |
 //! | `serow check`, `schema` | `check.rs` |
 //! | `serow status`, `reload`, `stop`, `upstream` | `status.rs`, `reload.rs`, `stop.rs`, `upstream.rs`; `admin_client.rs` |
-//! | `serow bench` | `bench.rs`, `waterfall.rs` |
+//! | `serow bench` | `bench.rs`, `bench/` |
 //! | `serow supervise` | `supervise.rs` |
 //! | the manual, from the same source as the help | `manual.rs` |
 //! | handlers around the server's, where there is TLS | `encryption.rs`, `strict_transport.rs`, `to_tls.rs` |
@@ -42,7 +42,6 @@ mod supervise;
 mod to_tls;
 mod upstream;
 mod usage;
-mod waterfall;
 
 use std::{env, process::ExitCode};
 

@@ -1,19 +1,18 @@
 //! Restricting a generation to the files that it needs.
 //!
 //! Files come and go while it serves: folders are replaced by deployments, certificates by clients of ACME, logs by
-//! rotation. So what is allowed is the folder around each of them (`sandbox/places.rs`). Where it cannot be known what has
-//! to be opened, nothing is restricted.
+//! rotation. So what is allowed is the folder around each of them (`sandbox/places.rs`). Where it cannot be known what
+//! has to be opened, nothing is restricted.
 
 mod places;
 
 use std::{env, fmt, path::PathBuf};
 
 use serow_access_log::Destination;
+use serow_config::{Configuration, SandboxChoice, ServedFolder};
 use serow_net::sandbox::{AllowedPath, FileAccess, Restriction, Sandbox, Unrestricted};
 
 use self::places::{PlaceError, existing, places_of};
-use serow_config::ServedFolder;
-use serow_config::{Configuration, SandboxChoice};
 
 /// Whether the process is restricted, as the status says it.
 #[derive(Debug)]
@@ -141,10 +140,10 @@ const NAMES: [&str; 2] = ["/etc/resolv.conf", "/etc/hosts"];
 /// Where `/sys/class/net` leads, for the number of an interface behind a `%` in resolv.conf.
 const INTERFACES: &str = "/sys/devices";
 
-/// Where `self/net/tcp` says who else listens on a port that is shared, which a generation that leaves it has to know. All of
-/// /proc: the folder of a process is another object whenever the kernel has forgotten it.
+/// Where `self/net/tcp` says who else listens on a port that is shared, which a generation that leaves it has to know.
+/// All of /proc: the folder of a process is another object whenever the kernel has forgotten it.
 const LISTENERS: &str = "/proc";
 
-/// What AWS-LC may open at any time where getrandom(2) is not enough: its source of randomness, and what says that a virtual
-/// machine was copied.
+/// What AWS-LC may open at any time where getrandom(2) is not enough: its source of randomness, and what says that a
+/// virtual machine was copied.
 const RANDOMNESS: [&str; 2] = ["/dev/urandom", "/dev/sysgenid"];

@@ -4,6 +4,11 @@ use serow::{BoundServer, Handler, Stopper};
 use serow_access_log::AccessLog;
 use serow_admin::{AdminEndpoint, Sources, Subject};
 use serow_apps::Reloader;
+use serow_config::{
+    Application,
+    settings::{Encryption, ServerSettings},
+    values::AdminAddress,
+};
 use serow_proxy::{SpoolSpace, Upstream};
 
 use crate::{
@@ -12,8 +17,6 @@ use crate::{
     encryption,
     sandbox::{Reason, SandboxState},
 };
-use serow_config::settings::{Encryption, ServerSettings};
-use serow_config::{Application, values::AdminAddress};
 
 /// A server that has its sockets and its log.
 pub(crate) struct Serving {

@@ -7,13 +7,13 @@ use std::{
     process::ExitCode,
 };
 
+use serow_config::values::Seconds;
 use serow_supervisor::{Settings, SupervisorError, become_program, become_worker};
 
 use crate::{
     arguments::{SuperviseArguments, SupervisorFiles},
     command_error::{CommandError, exit_code},
 };
-use serow_config::values::Seconds;
 
 /// Supervises a command, or tells a supervisor what to do.
 pub(crate) fn run(arguments: SuperviseArguments) -> ExitCode {
@@ -85,8 +85,8 @@ fn settings(arguments: SuperviseArguments) -> Result<Settings, CommandError> {
     })
 }
 
-/// This program again: as another process it can say its own process id before it executes the command. Its file may have
-/// been replaced by then, which this name does not mind.
+/// This program again: as another process it can say its own process id before it executes the command. Its file may
+/// have been replaced by then, which this name does not mind.
 fn launcher(folder: Option<PathBuf>) -> Vec<OsString> {
     let mut words = itself("--become-worker");
     words.extend(folder.into_iter().flat_map(|folder| ["--dir".into(), folder.into_os_string()]));

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_redirected() {
+    fn only_connections_without_tls_to_the_address_are_redirected() {
         let at = |address: &str| Redirected::At(address.parse().unwrap());
         for (redirected, scheme, local, expected) in [
             (Redirected::All, Scheme::Http, None, true),

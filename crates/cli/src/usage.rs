@@ -6,10 +6,9 @@ use clap::{
     CommandFactory,
     error::{ContextKind, ContextValue, ErrorKind},
 };
+use serow_config::{settings::in_options, values::choice};
 
 use crate::{command_error::CommandError, command_line::CommandLine};
-use serow_config::settings::in_options;
-use serow_config::values::choice;
 
 /// The error that clap found in the arguments of this command.
 pub(crate) fn error_of(command: &str, error: clap::Error) -> CommandError {
@@ -141,7 +140,7 @@ mod tests {
     use crate::{command_error::CommandError, command_line::CommandLine};
 
     #[test]
-    fn lines() {
+    fn errors_of_the_command_line_become_one_line() {
         let cases: [(&[&str], &str); 17] = [
             (&["--lisen", "80"], "there is no option --lisen; did you mean --listen?"),
             (&["--frobnicate"], "there is no option --frobnicate; see serow files --help"),

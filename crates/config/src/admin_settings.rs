@@ -2,8 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{document::Document, paths};
-use crate::values::AdminAddress;
+use crate::{document::Document, meaning::paths, values::AdminAddress};
 
 /// The admin endpoint that a settings file describes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,8 +13,8 @@ pub struct AdminSettings {
     pub token_file: Option<PathBuf>,
 }
 
-/// Reads the keys `admin` and `admin-token-file` only, so that a file with other errors can be used: `serow reload` reports
-/// those.
+/// Reads the keys `admin` and `admin-token-file` only, so that a file with other errors can be used: `serow reload`
+/// reports those.
 pub(super) fn of(text: &str, folder: &Path) -> Option<AdminSettings> {
     let document = Document::parse(text).ok()?;
     let text = |key| document.root().get(key)?.get_ref().as_str();

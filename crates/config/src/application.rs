@@ -37,8 +37,8 @@ impl Application {
         }
     }
 
-    /// What runs it and why that does, and which version that is; of a program, where it is found. Or why it cannot be run, and
-    /// what to do.
+    /// What runs it and why that does, and which version that is; of a program, where it is found. Or why it cannot be
+    /// run, and what to do.
     pub fn interpreter(&self) -> Result<String, String> {
         match self {
             Self::Bridged(application) => {

@@ -38,8 +38,8 @@ impl Shares {
     }
 }
 
-/// What a worker has open beside connections and files: its listeners, its poll, its root; and its part of what the process
-/// has.
+/// What a worker has open beside connections and files: its listeners, its poll, its root; and its part of what the
+/// process has.
 const DESCRIPTORS_OF_WORKER: usize = 16;
 
 #[cfg(test)]
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares() {
+    fn low_limits_are_divided_between_connections_and_files() {
         let cases = [
             ((20_000, 2, 128), (19_712, 128)),
             ((1024, 2, 128), (736, 128)),

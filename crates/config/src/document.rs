@@ -7,7 +7,7 @@ use toml::{
     de::{DeTable, DeValue, Error},
 };
 
-use super::place::{Place, Step};
+use crate::place::{Place, Step};
 
 /// A value and where it stands.
 pub(super) type Value<'t> = Spanned<DeValue<'t>>;

@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use super::problem::Fault;
-use crate::printable::on_one_line;
+use crate::{diagnostics::problem::Fault, printable::on_one_line};
 
 /// Why a settings file is not what it should be.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,20 +1,22 @@
-//! What a settings file says, in other words: all that differs from the defaults, each value in its shortest form. It can
-//! be read again and says the same.
+//! What a settings file says, in other words: all that differs from the defaults, each value in its shortest form. It
+//! can be read again and says the same.
 
 use std::fmt::Write;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{
-    applications::AppTable,
-    handlers::{FilesTable, HandlerTable, RedirectTable, RespondTable},
-    root::{AccountTable, ReloadTable, RootTable, SandboxTable},
-    sites::{RouteTable, SiteContent, SiteTable},
-    status::RedirectStatus,
-    upstreams::{ProxyTable, UpstreamTable},
+use crate::{
+    meaning::applications::AppTable,
+    options::{FolderOptions, GeneralOptions, UpstreamOptions, without_options},
+    tables::{
+        handlers::{FilesTable, HandlerTable, RedirectTable, RespondTable},
+        root::{AccountTable, ReloadTable, RootTable, SandboxTable},
+        sites::{RouteTable, SiteContent, SiteTable},
+        status::RedirectStatus,
+        upstreams::{ProxyTable, UpstreamTable},
+    },
 };
-use crate::options::{FolderOptions, GeneralOptions, UpstreamOptions, without_options};
 
 /// What a file says.
 pub(super) fn of(table: &RootTable) -> String {

@@ -24,11 +24,11 @@ pub enum Source {
     File,
 }
 
-/// Reads what a settings file holds, whatever that is.
+/// Reads the bytes of a settings file.
 ///
 /// # Errors
 ///
-/// Those of [`read`].
+/// The file cannot be read; the reason, in one line.
 pub fn bytes(path: &Path, source: Source) -> Result<Vec<u8>, String> {
     let name = path.display();
     // Opening a pipe would wait already.
@@ -36,9 +36,9 @@ pub fn bytes(path: &Path, source: Source) -> Result<Vec<u8>, String> {
         return Err(format!("{name} can be read once only: name a file with -c, so that it can be read again"));
     }
     let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes));
+    let read = File::open(path).and_then(|file| file.take(MAX_SIZE + 1).read_to_end(&mut bytes));
     match read.map_err(|error| (error.kind(), error)) {
-        Ok(length) if length as u64 > LARGEST => {
+        Ok(length) if length as u64 > MAX_SIZE => {
             Err(format!("{name} is larger than 16M, which no settings file is: name another file"))
         }
         Ok(_) => Ok(bytes),
@@ -73,14 +73,14 @@ fn text(bytes: Vec<u8>) -> Result<String, String> {
 }
 
 /// Files with ten thousands of sites are smaller; a device or a log that was named by mistake is not read to its end.
-const LARGEST: u64 = 16 << 20;
+const MAX_SIZE: u64 = 16 << 20;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn texts() {
+    fn files_that_are_not_utf8_are_refused_with_the_line() {
         let cases: [(&[u8], Result<&str, &str>); 6] = [
             (b"a = 1\n", Ok("a = 1\n")),
             (b"", Ok("")),

@@ -1,59 +1,44 @@
-//! The settings file of `serow run`.
+//! The settings of [Serow](serow): the values and groups of settings that the command line and the settings file share,
+//! what they mean, and the settings file of `serow run` with its diagnostics, JSON schema and reference.
 //!
 //! | step | file |
 //! | --- | --- |
 //! | the text | `file.rs` |
-//! | a tree, which knows where in the text each part stands | `document.rs`, `place.rs`; `syntax.rs` where it is none |
-//! | the tree as types, by serde: those of the options, and a few more | `values.rs`, `tables.rs`; `root.rs`, `upstreams.rs`, `sites.rs`, `handlers.rs` |
-//! | what the types mean together | `meaning.rs`, `paths.rs`, `account.rs`, `applications.rs`, `proxying.rs`, `routing.rs`, `../settings.rs` |
-//! | the admin endpoint, of a file that may be wrong | `admin_settings.rs` |
-//! | the same for editors, and for readers | `schema.rs`, `shape.rs`, `description.rs`; `reference.rs` |
-//! | what is wrong is noted with its place, and all shown at the end | `problem.rs`, `names.rs`, `kinds.rs`, `excerpt.rs`, `error.rs` |
+//! | a tree, which knows the place of each part in the text | `document.rs`, `place.rs` |
+//! | the tree as types, by serde: the groups of options, and a few more | `tables.rs`, `tables/`; `options.rs`, `options/`; `values.rs`, `values/` |
+//! | what the types mean together | `meaning.rs`, `meaning/` |
+//! | what options mean, on a command line and in a file alike | `settings.rs`, `settings/` |
+//! | errors: noted with their places, and all shown at the end | `diagnostics.rs`, `diagnostics/`, `error.rs` |
+//! | the schema for editors, and the reference | `schema.rs`, `schema/` |
+//! | the file without comments and defaults | `explanation.rs` |
+//! | the admin endpoint of a file that may have errors | `admin_settings.rs` |
 //!
-//! Each key that is an option of `serow files` too is read into the same type, so its name, its values, its default and
-//! its explanation stand once, in `arguments/`.
+//! A key that is also an option is read into the same type, so its name, its values, its default and its explanation
+//! stand once, in `options/`. These types derive clap's `Args`, hence this crate depends on clap; the commands' own
+//! options are in the crate of the command line.
 #![forbid(unsafe_code)]
 
-mod account;
 mod admin_settings;
 pub mod admin_token;
 mod application;
-mod applications;
-mod description;
 pub mod descriptor_shares;
-mod deserializer;
+mod diagnostics;
 mod document;
 mod error;
-mod excerpt;
 mod explanation;
 mod file;
-mod handlers;
-mod kinds;
 pub mod markdown;
 mod meaning;
 #[cfg(test)]
 mod mutations;
-mod names;
-mod nginx;
 pub mod options;
-mod paths;
 mod place;
 pub mod printable;
-mod problem;
-mod proxying;
-mod reference;
-mod root;
 mod route_handler;
-mod routing;
 mod schema;
 mod served_folder;
 pub mod settings;
-mod shape;
-mod sites;
-mod status;
-mod syntax;
 mod tables;
-mod upstreams;
 pub mod values;
 
 use std::{
@@ -66,21 +51,20 @@ use serow_proxy::Upstream;
 use serow_router::Router;
 
 pub use self::{
-    account::Account,
     admin_settings::AdminSettings,
     application::Application,
     error::ConfigurationError,
     file::{Source, bytes},
-    root::SandboxChoice,
+    meaning::account::Account,
     route_handler::RouteHandler,
     served_folder::{ServedFolder, UnreadableFolder},
+    tables::root::SandboxChoice,
 };
 use self::{
+    diagnostics::problem::{Fault, Problems},
     document::Document,
     place::Place,
-    problem::{Fault, Problems},
-    root::RootTable,
-    tables::TableReading,
+    tables::{TableReading, root::RootTable},
 };
 use crate::settings::{ApplicationHost, ServerSettings};
 
@@ -98,7 +82,8 @@ pub struct Configuration {
     pub sites: usize,
     /// How many routes the sites have together.
     pub routes: usize,
-    /// The user that the server becomes once the sockets are open and the files are read; `None` keeps the user that started it.
+    /// The user that the server becomes once the sockets are open and the files are read; `None` keeps the user that
+    /// started it.
     pub account: Option<Account>,
     /// The served folders.
     pub folders: Vec<ServedFolder>,
@@ -154,7 +139,7 @@ pub fn admin_settings(path: &Path) -> Result<Option<AdminSettings>, Configuratio
 
 /// The reference of settings files, in Markdown.
 pub fn reference() -> String {
-    reference::text()
+    schema::reference::text()
 }
 
 /// The JSON schema of settings files.
@@ -178,7 +163,7 @@ fn root_table(text: &str) -> Result<RootTable, Vec<Fault>> {
 
 /// Takes a text apart and does something with it, unless there are problems.
 fn with_document<T>(text: &str, act: impl FnOnce(&Document<'_>, &Problems) -> Option<T>) -> Result<T, Vec<Fault>> {
-    let document = Document::parse(text).map_err(|errors| syntax::faults(text, errors))?;
+    let document = Document::parse(text).map_err(|errors| diagnostics::syntax::faults(text, errors))?;
     let problems = Problems::default();
     match act(&document, &problems) {
         Some(result) if problems.is_empty() => Ok(result),

@@ -1,28 +1,35 @@
 //! What a settings file means as a whole.
 
+pub(crate) mod account;
+pub(crate) mod applications;
+pub(crate) mod paths;
+pub(crate) mod proxying;
+pub(crate) mod routing;
+
 use std::{path::Path, time::Duration};
 
-use super::{
-    Configuration,
-    account::{Account, AccountFiles},
-    applications::Applications,
-    handlers::{FilesTable, HandlerTable},
-    paths,
-    place::Place,
-    problem::{Problem, Problems},
-    proxying::Proxying,
-    root::{AccountTable, RootTable},
-    routing::Routing,
-    sites::{SiteContent, SiteTable},
-};
 use crate::{
+    Configuration,
+    diagnostics::problem::{Problem, Problems},
+    meaning::{
+        account::{Account, AccountFiles},
+        applications::Applications,
+        proxying::Proxying,
+        routing::Routing,
+    },
     options::ListingChoice,
+    place::Place,
     served_folder::ServedFolder,
     settings::{ApplicationHost, ServerSettings, SettingError, reads_attempts, renewed_files, shares, unusable_files},
+    tables::{
+        handlers::{FilesTable, HandlerTable},
+        root::{AccountTable, RootTable},
+        sites::{SiteContent, SiteTable},
+    },
 };
 
 /// What a settings file in this folder means; where it means nothing, why is noted.
-pub(super) fn of(
+pub(crate) fn of(
     table: RootTable,
     folder: &Path,
     host: &ApplicationHost,

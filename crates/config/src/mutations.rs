@@ -1,5 +1,5 @@
-//! Settings files made wrong, a thousand in a thousand ways that must be wrong by how they are made; and a thousand more
-//! with arbitrary bytes changed, of which nobody knows beforehand whether they are.
+//! Settings files made wrong, a thousand in a thousand ways that must be wrong by how they are made; and a thousand
+//! more with arbitrary bytes changed, of which nobody knows beforehand whether they are.
 
 mod entries;
 mod random;
@@ -11,7 +11,7 @@ use rcgen::{CertificateParams, KeyPair};
 use tempfile::TempDir;
 
 use self::{random::Random, wrong::WAYS};
-use super::{explanation, problem::Fault, root_table, settings::ApplicationHost, understand};
+use crate::{diagnostics::problem::Fault, explanation, root_table, settings::ApplicationHost, understand};
 
 /// Right ones, to begin with.
 const EXAMPLES: [&str; 6] = [

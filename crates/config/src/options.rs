@@ -1,6 +1,6 @@
-//! Groups of settings that the command line and the settings file share. Each group is one struct, read by clap from options
-//! and by serde from the keys of a table, so a setting has one name, one default, one explanation and one set of values.
-//! `settings.rs` finds out what they mean.
+//! Groups of settings that the command line and the settings file share. Each group is one struct, read by clap from
+//! options and by serde from the keys of a table, so a setting has one name, one default, one explanation and one set
+//! of values. `settings.rs` finds out what they mean.
 
 mod admin;
 mod application;

@@ -1,23 +1,29 @@
 //! The settings file as a JSON schema, for editors; and for the reference, which is made of it.
 
+pub(crate) mod description;
+pub(crate) mod reference;
+pub(crate) mod shape;
+
 use serde_json::{Value, json};
 
-use super::{
-    applications::AppSettings,
-    handlers::{FilesSettings, HandlerTable, RedirectTable, RespondTable, RewriteSettings},
-    root::{AccountTable, ReloadTable, SandboxTable},
-    shape::Shape,
-    sites::{RouteSettings, SiteSettings},
-    upstreams::{ProxySettings, UpstreamSettings},
-};
-use crate::options::{
-    AdminOptions, ApplicationOptions, BalancingOptions, CachingOptions, ContentOptions, ForwardingOptions,
-    HealthOptions, HttpOptions, LimitOptions, ListeningOptions, LoggingOptions, RetryOptions, StickyOptions,
-    TimeoutOptions, TlsOptions, UpstreamConnectionOptions, UpstreamTimeoutOptions, UpstreamTlsOptions,
+use crate::{
+    meaning::applications::AppSettings,
+    options::{
+        AdminOptions, ApplicationOptions, BalancingOptions, CachingOptions, ContentOptions, ForwardingOptions,
+        HealthOptions, HttpOptions, LimitOptions, ListeningOptions, LoggingOptions, RetryOptions, StickyOptions,
+        TimeoutOptions, TlsOptions, UpstreamConnectionOptions, UpstreamTimeoutOptions, UpstreamTlsOptions,
+    },
+    schema::shape::Shape,
+    tables::{
+        handlers::{FilesSettings, HandlerTable, RedirectTable, RespondTable, RewriteSettings},
+        root::{AccountTable, ReloadTable, SandboxTable},
+        sites::{RouteSettings, SiteSettings},
+        upstreams::{ProxySettings, UpstreamSettings},
+    },
 };
 
 /// The schema of a settings file (JSON Schema, draft 2020-12).
-pub(super) fn schema() -> Value {
+pub(crate) fn schema() -> Value {
     let site = Shape::of::<SiteSettings>()
         .with("files", "The folder that the site serves: short for one route with the path /*.", files())
         .with("app", "The application that answers for the site: short for one route with the path /*.", app())
@@ -38,7 +44,7 @@ pub(super) fn schema() -> Value {
 }
 
 /// What is at the root, beside the sites, under headings.
-pub(super) fn of_root() -> Vec<(String, Shape)> {
+pub(crate) fn of_root() -> Vec<(String, Shape)> {
     vec![
         ("User".to_owned(), Shape::of::<AccountTable>()),
         ("Sandbox".to_owned(), Shape::of::<SandboxTable>()),
@@ -54,7 +60,7 @@ pub(super) fn of_root() -> Vec<(String, Shape)> {
 }
 
 /// What is in an `[[upstream]]`, under headings.
-pub(super) fn of_upstream() -> Vec<(String, Shape)> {
+pub(crate) fn of_upstream() -> Vec<(String, Shape)> {
     vec![
         ("Servers".to_owned(), Shape::of::<UpstreamSettings>()),
         Shape::of_options::<BalancingOptions>(),
@@ -68,12 +74,12 @@ pub(super) fn of_upstream() -> Vec<(String, Shape)> {
 }
 
 /// What is in a table `proxy`, under headings.
-pub(super) fn of_proxy() -> Vec<(String, Shape)> {
+pub(crate) fn of_proxy() -> Vec<(String, Shape)> {
     vec![("Servers".to_owned(), Shape::of::<ProxySettings>()), Shape::of_options::<ForwardingOptions>()]
 }
 
 /// What is in a table `app`, under headings.
-pub(super) fn of_app() -> Vec<(String, Shape)> {
+pub(crate) fn of_app() -> Vec<(String, Shape)> {
     vec![
         ("Application".to_owned(), Shape::of::<AppSettings>()),
         ("Workers".to_owned(), Shape::of_options::<ApplicationOptions>().1),
@@ -81,7 +87,7 @@ pub(super) fn of_app() -> Vec<(String, Shape)> {
 }
 
 /// What is in a table `files`, under headings.
-pub(super) fn of_files() -> Vec<(String, Shape)> {
+pub(crate) fn of_files() -> Vec<(String, Shape)> {
     vec![
         ("Folder".to_owned(), Shape::of::<FilesSettings>()),
         Shape::of_options::<ContentOptions>(),
@@ -138,15 +144,15 @@ mod tests {
 
     use super::*;
     use crate::{
-        applications::AppTable,
         document::{Document, Table, Value as TomlValue},
         explanation,
-        handlers::FilesTable,
-        root::RootTable,
+        meaning::applications::AppTable,
         root_table,
-        sites::{RouteTable, SiteTable},
         tables::FromTable,
-        upstreams::{ProxyTable, UpstreamTable},
+        tables::handlers::FilesTable,
+        tables::root::RootTable,
+        tables::sites::{RouteTable, SiteTable},
+        tables::upstreams::{ProxyTable, UpstreamTable},
     };
 
     fn list<'t>(table: &'t Table<'t>, key: &str) -> Vec<&'t Table<'t>> {

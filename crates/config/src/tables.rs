@@ -1,19 +1,28 @@
 //! A table of a settings file that several types read, each the keys it knows. What none of them knows is a problem.
 
+pub(crate) mod deserializer;
+pub(crate) mod handlers;
+pub(crate) mod kinds;
+pub(crate) mod nginx;
+pub(crate) mod root;
+pub(crate) mod sites;
+pub(crate) mod status;
+pub(crate) mod upstreams;
+
 use serde::Deserialize;
 use toml::{Spanned, de::DeValue};
 
-use super::{
-    deserializer,
+use crate::{
+    diagnostics::{
+        names::{self, Telling},
+        problem::{Problem, Problems},
+    },
     document::{Table, Value},
-    kinds,
-    names::{self, Telling},
     place::Place,
-    problem::{Problem, Problems},
 };
 
 /// A table that is being read.
-pub(super) struct TableReading<'t, 'p> {
+pub(crate) struct TableReading<'t, 'p> {
     table: &'t Table<'t>,
     place: Place,
     problems: &'p Problems,
@@ -23,17 +32,17 @@ pub(super) struct TableReading<'t, 'p> {
 }
 
 impl<'t, 'p> TableReading<'t, 'p> {
-    pub(super) fn new(table: &'t Table<'t>, place: Place, problems: &'p Problems) -> Self {
+    pub(crate) fn new(table: &'t Table<'t>, place: Place, problems: &'p Problems) -> Self {
         Self { table, place, problems, known: Vec::new(), missing: Vec::new() }
     }
 
-    pub(super) fn place(&self) -> &Place {
+    pub(crate) fn place(&self) -> &Place {
         &self.place
     }
 
     /// Reads what a type knows of the table; nothing where something of it is wrong. What is wrong is left out and the
     /// rest read again, so that all is found.
-    pub(super) fn settings<T: Deserialize<'t>>(&mut self) -> Option<T> {
+    pub(crate) fn settings<T: Deserialize<'t>>(&mut self) -> Option<T> {
         let mut without = Vec::new();
         loop {
             let problem = match deserializer::read_table(self.table, &self.place, &without, &mut self.known) {
@@ -62,7 +71,7 @@ impl<'t, 'p> TableReading<'t, 'p> {
     }
 
     /// The table at a key, in which this other key says the most.
-    pub(super) fn table(&mut self, key: &'static str, main: &str) -> Option<TableReading<'t, 'p>> {
+    pub(crate) fn table(&mut self, key: &'static str, main: &str) -> Option<TableReading<'t, 'p>> {
         let value = self.value(key)?;
         let place = self.place.key(key);
         match value.get_ref() {
@@ -79,7 +88,7 @@ impl<'t, 'p> TableReading<'t, 'p> {
     }
 
     /// The tables of an array, `[[key]]`.
-    pub(super) fn tables(&mut self, key: &'static str) -> Vec<TableReading<'t, 'p>> {
+    pub(crate) fn tables(&mut self, key: &'static str) -> Vec<TableReading<'t, 'p>> {
         let Some(value) = self.value(key) else { return Vec::new() };
         let place = self.place.key(key);
         let expected = format!("expected tables: begin each with [[{}]]", place.header());
@@ -99,26 +108,26 @@ impl<'t, 'p> TableReading<'t, 'p> {
     }
 
     /// Counts a key as known that is read only where it is there.
-    pub(super) fn know(&mut self, key: &'static str) {
+    pub(crate) fn know(&mut self, key: &'static str) {
         self.known.push(key);
     }
 
     /// Whether the table has a key.
-    pub(super) fn has(&self, key: &str) -> bool {
+    pub(crate) fn has(&self, key: &str) -> bool {
         self.table.contains_key(key)
     }
 
     /// Whether the table has a key, and not an empty list there.
-    pub(super) fn has_something(&self, key: &str) -> bool {
+    pub(crate) fn has_something(&self, key: &str) -> bool {
         self.table.get(key).is_some_and(|value| value.get_ref().as_array().is_none_or(|list| !list.is_empty()))
     }
 
-    pub(super) fn problem(&self, problem: Problem) {
+    pub(crate) fn problem(&self, problem: Problem) {
         self.problems.add(problem);
     }
 
     /// Reads the table as one of its kind, and reports the keys that are left.
-    pub(super) fn read<T: FromTable>(mut self) -> Option<T> {
+    pub(crate) fn read<T: FromTable>(mut self) -> Option<T> {
         let read = T::read(&mut self);
         let mut keys: Vec<_> = self.table.keys().filter(|key| !self.known.contains(&&**key.get_ref())).collect();
         keys.sort_by_key(|key| key.span().start);
@@ -140,7 +149,7 @@ impl<'t, 'p> TableReading<'t, 'p> {
 }
 
 /// A kind of table.
-pub(super) trait FromTable: Sized {
+pub(crate) trait FromTable: Sized {
     /// Reads what it knows of a table; nothing where something of it is wrong.
     fn read(table: &mut TableReading<'_, '_>) -> Option<Self>;
 

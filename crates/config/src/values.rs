@@ -1,5 +1,5 @@
-//! Values of options and settings. Each is a type that is parsed from text; the error says in one line what is wrong and
-//! what to write instead. Those of a settings file also know their TOML form and JSON schema (`setting_value.rs`).
+//! Values of options and settings. Each is a type that is parsed from text; the error says in one line what is wrong
+//! and what to write instead. Those of a settings file also know their TOML form and JSON schema (`setting_value.rs`).
 
 mod admin_address;
 mod amount;
@@ -81,7 +81,8 @@ impl fmt::Display for ValueError {
 
 impl error::Error for ValueError {}
 
-/// The digits at the front of a text as a number, and what stands behind them; nothing where there are none or too many.
+/// The digits at the front of a text as a number, and what stands behind them; nothing where there are none or too
+/// many.
 fn leading_number(text: &str) -> Option<(u64, &str)> {
     let end = text.find(|character: char| !character.is_ascii_digit()).unwrap_or(text.len());
     let (digits, rest) = text.split_at(end);

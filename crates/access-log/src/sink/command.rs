@@ -205,7 +205,7 @@ mod tests {
 
     /// The shell's `read` takes one byte at a time, so that it reads no line it does not use.
     #[test]
-    fn what_one_has_not_read_the_next_one_has() {
+    fn lines_that_a_command_has_not_read_go_to_the_next_one() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("lines");
         let show = file.display();
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_not_found_is_named() {
+    fn a_command_that_is_not_found_is_named() {
         let mut command = Command::new("serow-no-such-command 2>/dev/null".to_owned());
         write(&mut command, "one\n");
         if let Some(running) = &mut command.running {

@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn options() {
+    fn options_of_addresses_are_parsed() {
         let text = "udp://h:514?facility=daemon&severity=notice&tag=web-1&rfc=3164";
         let address: SyslogAddress = text.parse().unwrap();
         assert_eq!((address.facility, address.severity, address.tag.as_str()), (3, 5, "web-1"));
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes() {
+    fn invalid_addresses_are_refused_with_the_reason() {
         let places = "write nothing (for /dev/log), unix:/path, udp://host:514 or tcp://host:601";
         for (text, expected) in [
             ("logs.example", places),

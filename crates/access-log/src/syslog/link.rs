@@ -109,8 +109,8 @@ impl Socket {
         }
     }
 
-    /// Whether the collector has left. It sends nothing, so that there is something to receive only at the end; and what is
-    /// sent behind that is lost without an error.
+    /// Whether the collector has left. It sends nothing, so that there is something to receive only at the end; and
+    /// what is sent behind that is lost without an error.
     fn is_closed(&self) -> bool {
         let Self::Tcp(stream) = self else { return false };
         match recv(stream, &mut [0; 64], RecvFlags::DONTWAIT) {
@@ -198,16 +198,16 @@ fn cut(message: &[u8], most: usize) -> &[u8] {
     &message[..end.unwrap_or(most)]
 }
 
-/// Datagrams that nobody holds back: what a receiver has no room for is lost, and nobody knows. Linux has room for some 280
-/// of them (net.core.rmem_default); so many each millisecond, 32,000 in a second, it takes in time.
+/// Datagrams that nobody holds back: what a receiver has no room for is lost, and nobody knows. Linux has room for some
+/// 280 of them (net.core.rmem_default); so many each millisecond, 32,000 in a second, it takes in time.
 const SENT_AT_ONCE: usize = 32;
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// Longer, a collector within reach does not take.
 const CONNECTING: Duration = Duration::from_secs(5);
 
-/// A collector that has not acknowledged anything for so long is gone: the system alone would try for a quarter of an hour
-/// (tcp(7), tcp_retries2), and all that time lines would be lost.
+/// A collector that has not acknowledged anything for so long is gone: the system alone would try for a quarter of an
+/// hour (tcp(7), tcp_retries2), and all that time lines would be lost.
 const SILENCE: Duration = Duration::from_secs(30);
 
 #[cfg(test)]
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_not_there_is_told_of() {
+    fn unreachable_collectors_are_reported() {
         let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         for (address, reason) in
             [(format!("tcp://{free}"), "Connection refused"), ("unix:/no/such/socket".to_owned(), "No such file")]

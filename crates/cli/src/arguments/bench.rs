@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Subcommand};
+use serow_config::values::{Amount, Count, Field, Period, Rate};
 
 use super::WaterfallArguments;
-use serow_config::values::{Amount, Count, Field, Period, Rate};
 
 /// The options of `serow bench`.
 #[derive(Debug, Args)]

@@ -1,9 +1,10 @@
 //! What `serow proxy` proxies.
 
 use clap::Args;
-
-use serow_config::options::{ForwardingOptions, GeneralOptions, UpstreamOptions};
-use serow_config::values::ServerRule;
+use serow_config::{
+    options::{ForwardingOptions, GeneralOptions, UpstreamOptions},
+    values::ServerRule,
+};
 
 /// The options of `serow proxy`.
 #[derive(Debug, Args)]

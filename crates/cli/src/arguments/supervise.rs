@@ -3,9 +3,8 @@
 use std::{ffi::OsString, path::PathBuf};
 
 use clap::Args;
-use serow_supervisor::{HealthUrl, LogDestination, Port, SignalName};
-
 use serow_config::values::{Count, Seconds};
+use serow_supervisor::{HealthUrl, LogDestination, Port, SignalName};
 
 /// The options of `serow supervise`.
 #[derive(Debug, Args)]

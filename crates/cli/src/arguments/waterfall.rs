@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, ValueEnum};
+use serow_config::values::{Field, Period};
 use serow_load::waterfall::Signals;
 
 use super::ServerArguments;
-use serow_config::values::{Field, Period};
 
 /// The options of `serow bench waterfall`.
 #[derive(Debug, Args)]

@@ -20,8 +20,8 @@ pub(crate) struct Interrupts {
 }
 
 impl Interrupts {
-    /// Catches them from now on. One that comes earlier has the effect that the parent chose: it ends the process, or is
-    /// lost where the parent ignores it, as shells do in what they start in the background.
+    /// Catches them from now on. One that comes earlier has the effect that the parent chose: it ends the process, or
+    /// is lost where the parent ignores it, as shells do in what they start in the background.
     pub(crate) fn catch() -> io::Result<Self> {
         let runtime = Builder::new_current_thread().enable_io().build()?;
         let (mut interrupt, mut terminate) = {

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use rustix::process::{Resource, getrlimit};
 use serow::Version;
 use serow_client::{Destination, Origin};
+use serow_config::values::Period;
 use serow_load::{
     Batch, Parts, Plan, Requests,
     script::{Script, ScriptTarget},
@@ -19,7 +20,6 @@ use crate::{
     arguments::{ConnectionArguments, LoadArguments, RequestArguments},
     command_error::CommandError,
 };
-use serow_config::values::Period;
 
 /// A plan, and what the report says of it.
 pub(crate) struct Prepared {
@@ -134,7 +134,7 @@ fn requests(
     }
     if let Some(first) = script_arguments.first() {
         return Err(CommandError::Usage(format!(
-            "{first:?} is one argument too many; only scripts get arguments (-s FILE)"
+            "{first:?} is an unexpected argument; only scripts get arguments (-s FILE)"
         )));
     }
     let (host, body) = (origin.authority(), body.unwrap_or_default());

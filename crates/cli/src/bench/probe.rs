@@ -1,4 +1,5 @@
-//! Whether the server is there: one connection before the run, so that what is wrong with all of them is said in one line.
+//! Whether the server is there: one connection before the run, so that what is wrong with all of them is said in one
+//! line.
 
 use std::rc::Rc;
 

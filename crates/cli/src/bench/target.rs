@@ -10,7 +10,8 @@ use serow_client::{
 use super::{BenchError, probe};
 use crate::arguments::{ConnectionArguments, ServerArguments};
 
-/// How connections to the server are opened, once one has been opened; and what that one agreed upon, if it is encrypted.
+/// How connections to the server are opened, once one has been opened; and what that one agreed upon, if it is
+/// encrypted.
 pub(crate) fn dialer(
     origin: &Origin,
     written: &ConnectionArguments,

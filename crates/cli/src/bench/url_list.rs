@@ -20,8 +20,8 @@ pub(crate) struct WeightedPath {
     pub(crate) path: String,
 }
 
-/// Reads a list. Lines that are empty or begin with `#` are passed over. The server is that of `url`, if there is one, else
-/// that of the first line; the first of its URLs comes with it.
+/// Reads a list. Lines that are empty or begin with `#` are passed over. The server is that of `url`, if there is one,
+/// else that of the first line; the first of its URLs comes with it.
 pub(crate) fn read(path: &Path, url: Option<&str>) -> Result<(String, Origin, Vec<WeightedPath>), BenchError> {
     let text = fs::read_to_string(path).map_err(|error| BenchError::File("--urls", path.to_owned(), error))?;
     let mut server = match url {
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn lists() {
+    fn url_lists_are_read_with_weights() {
         let cases = [
             ("http://a/1\n\n# no\n 3\thttp://a/2 \n/3\n", None, Ok("http://a 1×/1 3×/2 1×/3")),
             ("/1\n2 /2", Some("http://b:81/x"), Ok("http://b:81 1×/1 2×/2")),

@@ -6,6 +6,10 @@ use serow::{Address, BoundServer, ListenOptions};
 use serow_access_log::AccessLog;
 use serow_admin::{ServerCommand, Sources};
 use serow_apps::Workers;
+use serow_config::{
+    Account, Application, Configuration, ServedFolder,
+    settings::{Encryption, ServerSettings},
+};
 use serow_net::process::{Credentials, become_user, forbid_tracing};
 use serow_proxy::{BackgroundTasks, SpoolSpace};
 use serow_supervisor::master::{GenerationSetup, Parent, Terms, WantedListener};
@@ -18,10 +22,6 @@ use crate::{
     encryption, error_log,
     sandbox::{self, SandboxState},
 };
-use serow_config::Application;
-use serow_config::ServedFolder;
-use serow_config::settings::{Encryption, ServerSettings};
-use serow_config::{Account, Configuration};
 
 /// Serves what the settings say that the master hands over, until it says otherwise.
 pub(super) fn run(file: &Path) -> ExitCode {
@@ -164,7 +164,8 @@ fn assume(account: &Account) -> Result<(), String> {
     }
 }
 
-/// Whether a process that is not root has nothing to give up: it is the user, with the group, and cannot become another.
+/// Whether a process that is not root has nothing to give up: it is the user, with the group, and cannot become
+/// another.
 fn check_account(account: &Account, credentials: Credentials) -> Result<(), String> {
     let Account { user, groups } = account;
     let [_, effective, _] = credentials.users;

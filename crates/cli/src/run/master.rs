@@ -4,14 +4,14 @@ use std::{path::PathBuf, process::Command, thread};
 
 use serde::Deserialize;
 use serde_json::Value;
+use serow_admin::{AdminEndpoint, ServerCommand, Subject};
+use serow_config::{Source, values::AdminAddress};
 use serow_net::process::forbid_tracing;
 use serow_supervisor::master::{self, Control, Duties, MasterError, MasterSettings};
 use tracing::level_filters::LevelFilter;
 
 use super::program;
 use crate::{announcement, arguments::RunArguments, command_error::CommandError, error_log};
-use serow_admin::{AdminEndpoint, ServerCommand, Subject};
-use serow_config::{Source, values::AdminAddress};
 
 /// Runs generations of what the file says.
 pub(super) fn run(arguments: RunArguments) -> Result<(), CommandError> {

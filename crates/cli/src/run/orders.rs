@@ -6,10 +6,9 @@ use rustix::process::{Signal, getpid, kill_process};
 use serde::Deserialize;
 use serde_json::Value;
 use serow::Stopper;
-use serow_supervisor::master::{Orders, StopReason};
-
 use serow_admin::{ServerCommand, Sources};
 use serow_config::Application;
+use serow_supervisor::master::{Orders, StopReason};
 
 /// Obeys for the server of this process.
 pub(super) struct ServerOrders {

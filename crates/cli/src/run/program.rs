@@ -8,8 +8,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// This program by the name that it was called: a new version that takes the name's place, or a link that leads elsewhere
-/// by then, is what the next generation will be.
+/// This program by the name that it was called: a new version that takes the name's place, or a link that leads
+/// elsewhere by then, is what the next generation will be.
 pub(super) fn path() -> io::Result<PathBuf> {
     let name = env::args_os().next().unwrap_or_default();
     // A name can be anything: what is found by it has to be this program.

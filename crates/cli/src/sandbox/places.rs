@@ -18,9 +18,9 @@ pub(crate) enum PlaceError {
     Unreachable(PathBuf, io::Error),
 }
 
-/// What has to be allowed so that a path can be opened now, and after it was replaced: the folder that it is in, and for each
-/// symbolic link on the way, the folder where its target is, as in releases/1 behind current, and live/a.pem behind
-/// archive/a1.pem.
+/// What has to be allowed so that a path can be opened now, and after it was replaced: the folder that it is in, and
+/// for each symbolic link on the way, the folder where its target is, as in releases/1 behind current, and live/a.pem
+/// behind archive/a1.pem.
 pub(super) fn places_of(path: &Path, access: FileAccess) -> Result<Vec<AllowedPath>, PlaceError> {
     let (mut places, mut links) = (BTreeSet::new(), BTreeSet::new());
     let path = absolute(path).unwrap_or_else(|_| path.to_owned());
@@ -50,8 +50,8 @@ fn add_targets(
     Ok(())
 }
 
-/// Adds the folder that something is in. Of the root of the file system and of those of devices and processes, only the thing
-/// itself.
+/// Adds the folder that something is in. Of the root of the file system and of those of devices and processes, only the
+/// thing itself.
 fn add_around(path: &Path, places: &mut BTreeSet<PathBuf>) -> Result<(), PlaceError> {
     match existing(path.parent().unwrap_or(path))? {
         Some(folder) if folder == Path::new("/") => match existing(path)? {

@@ -146,7 +146,8 @@ fn word(text: &str, random: &mut Random) -> Option<String> {
     (!is_word).then(|| replaced(text, entry.place, &format!("\"{word}\"")))
 }
 
-/// Nothing else on these lines could stand for what is missing: their comments have neither brackets nor quotation marks.
+/// Nothing else on these lines could stand for what is missing: their comments have neither brackets nor quotation
+/// marks.
 fn bracket(text: &str, random: &mut Random) -> Option<String> {
     let marks = ['[', ']', '{', '}', '"'];
     let is_quiet = |entry: &&Entry<'_>| !text[entry.place.end..entry.line.end].contains(marks);

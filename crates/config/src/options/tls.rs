@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn certificates() {
+    fn certificates_are_parsed_or_refused() {
         let files = |certificate: &str, key: &str| CertificateChoice::Files(certificate.into(), key.into());
         for (text, expected) in [
             ("self-signed", CertificateChoice::SelfSigned),

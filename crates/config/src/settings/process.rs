@@ -4,10 +4,12 @@ use std::ffi::OsString;
 
 use serow_apps::Output;
 
-/// What applications take from the process that runs them. It is not in the settings; the program that reads them provides it.
+/// What applications take from the process that runs them. It is not in the settings; the program that reads them
+/// provides it.
 #[derive(Clone, Debug, Default)]
 pub struct ApplicationHost {
-    /// The command that a program and its arguments are appended to: it starts the program and ends it with this process.
+    /// The command that a program and its arguments are appended to: it starts the program and ends it with this
+    /// process.
     pub launcher: Vec<OsString>,
     /// Where the lines go that workers and programs write on their standard output and error.
     pub output: Output,

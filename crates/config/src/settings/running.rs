@@ -8,8 +8,8 @@ use serow_proxy::QueueSettings;
 use super::{SettingError, process::ApplicationHost};
 use crate::options::ApplicationOptions;
 
-/// Has the processes run as it is written; there are as many as before where that says nothing of it. Those that leave may
-/// take so long.
+/// Has the processes run as it is written; there are as many as before where that says nothing of it. Those that leave
+/// may take so long.
 pub(super) fn run_as_written(
     run: &mut RunSettings,
     options: &ApplicationOptions,

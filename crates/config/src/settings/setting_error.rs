@@ -4,7 +4,8 @@ use std::{error::Error, fmt};
 
 use serow_files::FilesError;
 
-/// Settings that are invalid, alone or together. The text names them as `` `key` ``; on a command line they are options.
+/// Settings that are invalid, alone or together. The text names them as `` `key` ``; on a command line they are
+/// options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingError {
     /// The key to look at.

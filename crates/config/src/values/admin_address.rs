@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses() {
+    fn addresses_are_parsed_or_refused() {
         for text in [
             "unix:/run/a.sock",
             "unix:a@b.sock",

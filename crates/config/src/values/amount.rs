@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn amounts() {
+    fn amounts_are_parsed_or_refused() {
         let cases = [
             ("1", Some(1)),
             ("100", Some(100)),
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn periods() {
+    fn periods_are_parsed_or_refused() {
         let cases = [
             ("10", Some(10_000)),
             ("0", Some(0)),
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn rates() {
+    fn rates_are_parsed_or_refused() {
         for (text, expected) in
             [("1000", Some(1000.0)), ("10k", Some(10_000.0)), ("0.5", Some(0.5)), ("1.5k", Some(1500.0))]
                 .into_iter()

@@ -58,7 +58,8 @@ pub(crate) fn name<T: ValueEnum>(value: &T) -> String {
     value.to_possible_value().map(|word| word.get_name().to_owned()).unwrap_or_default()
 }
 
-/// Implements [`SettingValue`](super::SettingValue) for types whose names clap knows; switches accept `true` and `false` too.
+/// Implements [`SettingValue`](super::SettingValue) for types whose names clap knows; switches accept `true` and
+/// `false` too.
 macro_rules! choice {
     ($type:ty, $name:literal $(, $bare:expr)?) => {
         impl std::str::FromStr for $type {

@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codings() {
+    fn codings_are_parsed_or_refused() {
         use Coding::{Brotli, Gzip, Zstd};
         let cases: [(&str, Option<Codings>); 9] = [
             ("on", Some(Codings::On)),
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_on_means_is_said_elsewhere() {
+    fn on_leaves_the_codings_to_the_default() {
         let on = || vec![Coding::Gzip];
         assert_eq!(Codings::On.or(on()), on());
         assert_eq!(Codings::Off.or(on()), []);

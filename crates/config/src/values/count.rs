@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts() {
+    fn counts_are_parsed_or_refused() {
         for (text, expected) in
             [("1", Some(1)), ("128", Some(128)), ("0", None), ("129", None), ("", None), ("1k", None)]
         {

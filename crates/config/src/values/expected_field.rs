@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields() {
+    fn fields_are_parsed_or_refused() {
         for (text, expected) in [("X-Ready", Some("X-Ready")), ("X-Ready:yes ", Some("X-Ready: yes")), ("a b", None)] {
             assert_eq!(text.parse::<ExpectedField>().ok().map(|field| field.to_string()).as_deref(), expected);
         }

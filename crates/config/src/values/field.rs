@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields() {
+    fn fields_are_parsed_or_refused() {
         let cases = [
             ("A: b", Some(("A", "b"))),
             ("A:b:c ", Some(("A", "b:c"))),

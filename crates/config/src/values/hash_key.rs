@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys() {
+    fn keys_are_parsed_or_refused() {
         for text in ["client", "path", "target", "host", "header:X-User", "cookie:session", "query:user id"] {
             assert_eq!(text.parse::<HashRule>().unwrap().to_string(), text);
         }

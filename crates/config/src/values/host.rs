@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hosts() {
+    fn hosts_are_parsed_or_refused() {
         for text in ["keep", "server", "app.example", "app:9000", "[::1]:9000", "a_b"] {
             assert_eq!(text.parse::<HostRule>().unwrap().to_string(), text);
         }

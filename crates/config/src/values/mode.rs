@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn modes() {
+    fn modes_are_parsed_or_refused() {
         let cases = [("660", Some(0o660)), ("0660", Some(0o660)), ("7", Some(7)), ("777", Some(0o777)), ("1777", None)];
         let wrong = ["", "8", "+66", "0o660", "rw-rw----", "00660"].map(|text| (text, None));
         for (text, expected) in cases.into_iter().chain(wrong) {

@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pacings() {
+    fn pacings_are_parsed_or_refused() {
         let cases = [
             ("adaptive", Some(Pacing::Adaptive)),
             ("off", Some(Pacing::Off)),

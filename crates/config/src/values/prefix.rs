@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn prefixes() {
+    fn prefixes_are_parsed_or_refused() {
         for (text, expected) in [
             ("/api", true),
             ("/api/v1", true),

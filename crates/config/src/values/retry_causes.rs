@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn causes() {
+    fn causes_are_parsed_or_refused() {
         for text in ["connect", "connect,timeout,broken", "timeout,503,5xx", "500-502"] {
             assert_eq!(text.parse::<RetryCauses>().unwrap().to_string(), text);
         }

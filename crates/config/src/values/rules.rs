@@ -179,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn expires() {
+    fn expires_are_parsed_or_refused() {
         let day = Span(Duration::from_secs(86_400));
         let cases = [
             ("24h", Some((None, day))),
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn cache_control() {
+    fn cache_control_rules_are_parsed_or_refused() {
         let cases = [
             ("no-cache", Some((None, "no-cache"))),
             ("max-age=60", Some((None, "max-age=60"))),
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn media_types() {
+    fn media_types_are_parsed_or_refused() {
         let cases = [
             ("md=text/markdown", Some(("md", "text/markdown"))),
             (".md=text/markdown", Some(("md", "text/markdown"))),
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn rewrites() {
+    fn rewrites_are_parsed_or_refused() {
         let cases = [
             ("/icon/*=/static/*.png", Some(("/icon/*", "/static/*.png"))),
             ("*.htm=/old/*.html", Some(("*.htm", "/old/*.html"))),

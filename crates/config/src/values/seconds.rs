@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times() {
+    fn times_are_parsed_or_refused() {
         let cases = [
             ("0", Some(0)),
             ("5", Some(5000)),

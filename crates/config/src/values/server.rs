@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn servers() {
+    fn servers_are_parsed_or_refused() {
         for (text, expected) in [
             ("127.0.0.1:9000", "127.0.0.1:9000"),
             ("http://127.0.0.1:9000,weight=1", "127.0.0.1:9000"),

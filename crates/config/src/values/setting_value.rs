@@ -132,7 +132,8 @@ impl<T: SettingValue> Visitor<'_> for ValueVisitor<T> {
     }
 }
 
-/// Lets types that are [`SettingValue`] be read from a settings file, written, and described by a schema. Numbers stay numbers.
+/// Lets types that are [`SettingValue`] be read from a settings file, written, and described by a schema. Numbers stay
+/// numbers.
 macro_rules! in_settings_file {
     ($type:ty, $name:literal $(, $($generics:tt)+)?) => {
         impl<'de, $($($generics)+)?> serde::Deserialize<'de> for $type {

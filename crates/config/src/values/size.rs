@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes() {
+    fn sizes_are_parsed_or_refused() {
         let cases = [
             ("0", Some(0)),
             ("500", Some(500)),

@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations() {
+    fn durations_are_parsed_or_refused() {
         let cases = [
             ("0", Some(0)),
             ("0s", Some(0)),

@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn statuses() {
+    fn statuses_are_parsed_or_refused() {
         for (text, expected) in [
             ("200", vec![200..=200]),
             ("2xx,3xx", vec![200..=299, 300..=399]),

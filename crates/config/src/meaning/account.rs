@@ -20,7 +20,7 @@ pub struct Account {
 
 /// A user or a group, as it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum AccountName {
+pub(crate) enum AccountName {
     /// By name.
     Name(String),
     /// By number.
@@ -28,14 +28,14 @@ pub(super) enum AccountName {
 }
 
 /// The files where the system lists users and groups.
-pub(super) struct AccountFiles {
+pub(crate) struct AccountFiles {
     users: String,
     groups: String,
 }
 
 impl AccountFiles {
     /// Those of this system.
-    pub(super) fn of_system() -> io::Result<Self> {
+    pub(crate) fn of_system() -> io::Result<Self> {
         let read = |path| match fs::read(path) {
             // A container may have neither, and numbers need none.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
@@ -45,7 +45,7 @@ impl AccountFiles {
     }
 
     /// Looks up what is written; nothing where nothing is.
-    pub(super) fn find(
+    pub(crate) fn find(
         &self,
         user: Option<&AccountName>,
         group: Option<&AccountName>,
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_found_is_named() {
+    fn unknown_users_and_groups_are_named() {
         let cases = [
             (Some("nobody"), None, "user", r#"there is no user "nobody" in /etc/passwd"#),
             (Some("www"), Some("none"), "group", r#"there is no group "none" in /etc/group"#),

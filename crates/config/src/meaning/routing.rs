@@ -8,37 +8,39 @@ use serow_router::{
     Redirect, Route, Router, RouterError, Site,
 };
 
-use super::{
-    applications::{AppTable, Applications},
-    handlers::{FilesTable, HandlerTable, RedirectTable, RespondTable},
-    paths::resolved,
-    place::Place,
-    problem::{Problem, Problems},
-    proxying::Proxying,
-    route_handler::RouteHandler,
-    sites::{RouteTable, SiteContent, SiteTable},
-    upstreams::ProxyTable,
-};
 use crate::{
     descriptor_shares::Shares,
+    diagnostics::problem::{Problem, Problems},
+    meaning::{
+        applications::{AppTable, Applications},
+        paths::resolved,
+        proxying::Proxying,
+    },
+    place::Place,
+    route_handler::RouteHandler,
     settings::{SettingError, folder_settings},
+    tables::{
+        handlers::{FilesTable, HandlerTable, RedirectTable, RespondTable},
+        sites::{RouteTable, SiteContent, SiteTable},
+        upstreams::ProxyTable,
+    },
 };
 
 /// Finds out what sites mean, and notes what means nothing.
-pub(super) struct Routing<'a> {
+pub(crate) struct Routing<'a> {
     /// The folder of the settings file.
-    pub(super) folder: &'a Path,
+    pub(crate) folder: &'a Path,
     /// How many files all folders together want to keep open, and may.
-    pub(super) wanted_files: usize,
-    pub(super) shares: Shares,
-    pub(super) proxying: &'a Proxying<'a>,
-    pub(super) applications: &'a Applications<'a>,
-    pub(super) problems: &'a Problems,
+    pub(crate) wanted_files: usize,
+    pub(crate) shares: Shares,
+    pub(crate) proxying: &'a Proxying<'a>,
+    pub(crate) applications: &'a Applications<'a>,
+    pub(crate) problems: &'a Problems,
 }
 
 impl Routing<'_> {
     /// The router; nothing where something is wrong.
-    pub(super) fn router(&self, table: Vec<SiteTable>) -> Option<Router<RouteHandler>> {
+    pub(crate) fn router(&self, table: Vec<SiteTable>) -> Option<Router<RouteHandler>> {
         let places: Vec<_> = table.iter().map(SitePlaces::new).collect();
         // All of them, so that all that is wrong is found.
         let sites: Vec<_> = table.into_iter().map(|site| self.site(site)).collect();

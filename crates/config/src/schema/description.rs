@@ -1,9 +1,9 @@
 //! The description of a key, made from the help of the option.
 
-use super::kinds;
+use crate::tables::kinds;
 
 /// The explanation of a key.
-pub(super) fn of_key(documentation: &str) -> String {
+pub(crate) fn of_key(documentation: &str) -> String {
     let paragraphs = documentation.split("\n\n").map(|lines| lines.split_whitespace().collect::<Vec<_>>().join(" "));
     let text = paragraphs.map(|paragraph| paragraph_of_key(&paragraph)).collect::<Vec<_>>().join("\n\n");
     keys_in_place_of_options(&text.replace("(repeatable", "(one, or several in an array"))

@@ -1,7 +1,7 @@
 //! What keys are called here that people know from nginx.
 
 /// What to write in the place of a directive of nginx; nothing of one that is called the same here, or unknown.
-pub(super) fn counterpart(key: &str) -> Option<&'static str> {
+pub(crate) fn counterpart(key: &str) -> Option<&'static str> {
     // Both spellings are in use: nginx's with underscores, and what people make of it here.
     let key = key.to_lowercase().replace('-', "_");
     WORDS.iter().find(|(directive, _)| *directive == key).map(|(_, counterpart)| *counterpart)
@@ -56,7 +56,7 @@ const WORDS: [(&str, &str); 42] = [
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kinds;
+    use crate::tables::kinds;
 
     #[test]
     fn directives_are_found_in_either_spelling() {

@@ -6,51 +6,47 @@ use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    account::AccountName,
-    sites::SiteTable,
-    tables::{FromTable, TableReading},
-    upstreams::UpstreamTable,
-};
 use crate::{
+    meaning::account::AccountName,
     options::GeneralOptions,
+    tables::{FromTable, TableReading, sites::SiteTable, upstreams::UpstreamTable},
     values::{Span, choice},
 };
 
 /// The root, as it is written.
 #[derive(Debug)]
-pub(super) struct RootTable {
-    pub(super) account: AccountTable,
-    pub(super) sandbox: SandboxTable,
-    pub(super) reload: ReloadTable,
-    pub(super) general: GeneralOptions,
-    pub(super) upstreams: Vec<UpstreamTable>,
-    pub(super) sites: Vec<SiteTable>,
+pub(crate) struct RootTable {
+    pub(crate) account: AccountTable,
+    pub(crate) sandbox: SandboxTable,
+    pub(crate) reload: ReloadTable,
+    pub(crate) general: GeneralOptions,
+    pub(crate) upstreams: Vec<UpstreamTable>,
+    pub(crate) sites: Vec<SiteTable>,
 }
 
 /// As whom the server serves.
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case")]
-pub(super) struct AccountTable {
+pub(crate) struct AccountTable {
     /// The user that the server becomes when it has opened its sockets and read its files: a name or a number [default:
     /// the one who starts it]
     ///
     /// Only root can become another one. The user has to be allowed to read what is served.
-    pub(super) user: Option<AccountName>,
+    pub(crate) user: Option<AccountName>,
 
     /// The group that the server becomes: a name or a number [default: those of the user]
-    pub(super) group: Option<AccountName>,
+    pub(crate) group: Option<AccountName>,
 }
 
 /// Which files the server can open.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case")]
-pub(super) struct SandboxTable {
+pub(crate) struct SandboxTable {
     /// Whether the server restricts itself to the files that it needs, by Landlock, where the kernel has it.
     ///
-    /// auto does, unless there are applications or the access log goes to a command, which need files of their own; serow
-    /// status says whether it does. off leaves the server all files that its user may open.
-    pub(super) sandbox: SandboxChoice,
+    /// auto does, unless there are applications or the access log goes to a command, which need files of their own;
+    /// serow status says whether it does. off leaves the server all files that its user may open.
+    pub(crate) sandbox: SandboxChoice,
 }
 
 impl Default for SandboxTable {
@@ -75,11 +71,11 @@ choice!(SandboxChoice, "Sandbox");
 /// How generations follow one another.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case")]
-pub(super) struct ReloadTable {
+pub(crate) struct ReloadTable {
     /// For what still runs in a generation that was replaced by a reload; then it is cut.
     ///
     /// Large downloads to slow clients take their time, and tunnels (WebSocket) may never end by themselves.
-    pub(super) reload_grace: Span,
+    pub(crate) reload_grace: Span,
 }
 
 impl Default for ReloadTable {

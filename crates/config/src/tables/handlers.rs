@@ -5,18 +5,17 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    applications::AppTable,
-    problem::Problem,
-    status::RedirectStatus,
-    tables::{FromTable, TableReading},
-    upstreams::ProxyTable,
+use crate::{
+    diagnostics::problem::Problem,
+    meaning::applications::AppTable,
+    options::FolderOptions,
+    tables::{FromTable, TableReading, status::RedirectStatus, upstreams::ProxyTable},
+    values::Count,
 };
-use crate::{options::FolderOptions, values::Count};
 
 /// What a route answers with.
 #[derive(Debug)]
-pub(super) enum HandlerTable {
+pub(crate) enum HandlerTable {
     /// What lies in a folder.
     Files(Box<FilesTable>),
     /// What an application answers.
@@ -33,49 +32,49 @@ pub(super) enum HandlerTable {
 
 /// What lies in a folder.
 #[derive(Debug)]
-pub(super) struct FilesTable {
-    pub(super) settings: FilesSettings,
-    pub(super) folder: FolderOptions,
+pub(crate) struct FilesTable {
+    pub(crate) settings: FilesSettings,
+    pub(crate) folder: FolderOptions,
 }
 
 /// Which folder is served.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub(super) struct FilesSettings {
+pub(crate) struct FilesSettings {
     /// The folder to serve.
-    pub(super) root: PathBuf,
+    pub(crate) root: PathBuf,
 }
 
 /// Another place to go to.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub(super) struct RedirectTable {
+pub(crate) struct RedirectTable {
     /// Where clients are sent: a path, or a URL.
     ///
-    /// Each * is filled with what that of the route's path stood for, {host} with the host without its port, {path} with
-    /// the whole path, and {query}, behind a ?, with the query. The query is kept unless there is a ? here.
-    pub(super) to: String,
+    /// Each * is filled with what that of the route's path stood for, {host} with the host without its port, {path}
+    /// with the whole path, and {query}, behind a ?, with the query. The query is kept unless there is a ? here.
+    pub(crate) to: String,
 
     /// The status: 301 and 308 are for good and are kept by browsers, 302, 303 and 307 for now.
     ///
     /// With 307 and 308 the method remains; with 303 it becomes GET.
     #[serde(default)]
-    pub(super) status: RedirectStatus,
+    pub(crate) status: RedirectStatus,
 }
 
 /// A response that is always the same.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case")]
-pub(super) struct RespondTable {
+pub(crate) struct RespondTable {
     /// The status.
-    pub(super) status: Count<200, 599>,
+    pub(crate) status: Count<200, 599>,
 
     /// The body [default: none; of an error, a line that names it]
-    pub(super) body: Option<String>,
+    pub(crate) body: Option<String>,
 
     /// The media type of the body.
     #[serde(rename = "type")]
-    pub(super) media_type: String,
+    pub(crate) media_type: String,
 }
 
 impl Default for RespondTable {
@@ -87,19 +86,19 @@ impl Default for RespondTable {
 /// Another path.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub(super) struct RewriteSettings {
+pub(crate) struct RewriteSettings {
     /// The path that the request goes on with to the routes behind this one.
     ///
     /// Each * is filled with what that of the route's path stood for.
-    pub(super) rewrite: String,
+    pub(crate) rewrite: String,
 }
 
 impl HandlerTable {
     /// The keys, of which a route has one.
-    pub(super) const KEYS: [&'static str; 6] = ["app", "files", "proxy", "redirect", "respond", "rewrite"];
+    pub(crate) const KEYS: [&'static str; 6] = ["app", "files", "proxy", "redirect", "respond", "rewrite"];
 
     /// Reads the one that a route has.
-    pub(super) fn read(route: &mut TableReading<'_, '_>) -> Option<Self> {
+    pub(crate) fn read(route: &mut TableReading<'_, '_>) -> Option<Self> {
         let app =
             route.table("app", "application").map(TableReading::read).map(|table| table.map(Box::new).map(Self::App));
         let files =

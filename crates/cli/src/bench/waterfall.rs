@@ -18,11 +18,8 @@ use tokio::{
     signal::unix::{SignalKind, signal},
 };
 
-use crate::{
-    arguments::WaterfallArguments,
-    bench::{BenchError, target},
-    command_error::CommandError,
-};
+use super::{BenchError, target};
+use crate::{arguments::WaterfallArguments, command_error::CommandError};
 
 /// Why `serow bench waterfall` failed.
 #[derive(Debug)]

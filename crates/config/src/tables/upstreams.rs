@@ -3,57 +3,55 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    place::Place,
-    tables::{FromTable, TableReading},
-};
 use crate::{
     options::{ForwardingOptions, UpstreamOptions},
+    place::Place,
+    tables::{FromTable, TableReading},
     values::ServerRule,
 };
 
 /// An upstream.
 #[derive(Debug)]
-pub(super) struct UpstreamTable {
-    pub(super) settings: UpstreamSettings,
-    pub(super) arguments: UpstreamOptions,
-    pub(super) place: Place,
+pub(crate) struct UpstreamTable {
+    pub(crate) settings: UpstreamSettings,
+    pub(crate) arguments: UpstreamOptions,
+    pub(crate) place: Place,
 }
 
 /// How an upstream is called, and its servers.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub(super) struct UpstreamSettings {
+pub(crate) struct UpstreamSettings {
     /// How it is called: here in `proxy`, in the status, in logs, and where servers are taken out.
-    pub(super) name: String,
+    pub(crate) name: String,
 
     /// The servers: 127.0.0.1:9000, https://app or unix:/run/app.sock,weight=3 (one, or several in an array).
     ///
-    /// http://host:port and https://host:port (HTTP/2 where the server agrees to it), h2c://host:port (HTTP/2 without TLS),
-    /// unix:/path and h2c+unix:/path. Behind commas: weight=3 (its share among the others), backup (asked only where no
-    /// other can be), max=100 (requests at a time), id=a (how session cookies call it).
-    pub(super) servers: Vec<ServerRule>,
+    /// http://host:port and https://host:port (HTTP/2 where the server agrees to it), h2c://host:port (HTTP/2 without
+    /// TLS), unix:/path and h2c+unix:/path. Behind commas: weight=3 (its share among the others), backup (asked only
+    /// where no other can be), max=100 (requests at a time), id=a (how session cookies call it).
+    pub(crate) servers: Vec<ServerRule>,
 }
 
 /// What other servers answer.
 #[derive(Debug)]
-pub(super) struct ProxyTable {
-    pub(super) settings: ProxySettings,
-    pub(super) forwarding: ForwardingOptions,
+pub(crate) struct ProxyTable {
+    pub(crate) settings: ProxySettings,
+    pub(crate) forwarding: ForwardingOptions,
 }
 
 /// Which servers requests are sent to.
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case")]
 #[allow(rustdoc::broken_intra_doc_links, reason = "the text is for readers of the file: `[[upstream]]` is a table")]
-pub(super) struct ProxySettings {
+pub(crate) struct ProxySettings {
     /// The [[upstream]] whose servers are asked, by its name.
-    pub(super) upstream: Option<String>,
+    pub(crate) upstream: Option<String>,
 
-    /// Servers that are asked as they are without an [[upstream]], which sets more: 127.0.0.1:9000 (one, or several in an
-    /// array).
+    /// Servers that are asked as they are without an [[upstream]], which sets more: 127.0.0.1:9000 (one, or several in
+    /// an array).
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) servers: Vec<ServerRule>,
+    pub(crate) servers: Vec<ServerRule>,
 }
 
 impl FromTable for UpstreamTable {

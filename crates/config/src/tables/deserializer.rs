@@ -11,14 +11,14 @@ use serde::{
 };
 use toml::de::{DeInteger, DeValue};
 
-use super::{
+use crate::{
+    diagnostics::problem::Problem,
     document::{Table, Value},
     place::Place,
-    problem::Problem,
 };
 
 /// Reads what a type knows of a table, without these keys.
-pub(super) fn read_table<'de, T: Deserialize<'de>>(
+pub(crate) fn read_table<'de, T: Deserialize<'de>>(
     table: &'de Table<'de>,
     place: &Place,
     without: &[String],

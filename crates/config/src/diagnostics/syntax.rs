@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use toml::de::Error;
 
-use super::{names::shown, problem::Fault};
+use crate::diagnostics::{names::shown, problem::Fault};
 
 /// The faults of a text that is no TOML: one for each line, and not many, since one leads to another.
-pub(super) fn faults(text: &str, mut errors: Vec<Error>) -> Vec<Fault> {
+pub(crate) fn faults(text: &str, mut errors: Vec<Error>) -> Vec<Fault> {
     errors.truncate(MAX_SYNTAX_ERRORS);
     let line_of = |error: &Error| {
         let before = text.bytes().take(error.span().map_or(0, |span| span.start));
@@ -54,8 +54,8 @@ fn is_number_alike(problem: &str) -> bool {
     ["float", "integer", "number", "digit", "date", "time"].iter().any(|kind| problem.contains(kind))
 }
 
-/// The value of the line where a span begins, where that stands without quotes and looks like text: an address with dots and
-/// a colon, a path, a size.
+/// The value of the line where a span begins, where that stands without quotes and looks like text: an address with
+/// dots and a colon, a path, a size.
 fn unquoted<'t>(text: &'t str, span: Option<&Range<usize>>) -> Option<&'t str> {
     let start = span?.start;
     let line_start = text.get(..start)?.rfind('\n').map_or(0, |end| end + 1);

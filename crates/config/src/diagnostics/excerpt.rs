@@ -4,15 +4,15 @@ use std::{fmt::Write, ops::Range};
 
 /// A position in a text as people count it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Position {
+pub(crate) struct Position {
     /// From 1.
-    pub(super) line: usize,
+    pub(crate) line: usize,
     /// In characters, from 1.
-    pub(super) column: usize,
+    pub(crate) column: usize,
 }
 
 /// The position of the byte at an offset; behind the end of the text, that of its end.
-pub(super) fn position(text: &str, offset: usize) -> Position {
+pub(crate) fn position(text: &str, offset: usize) -> Position {
     let offset = boundary(text, offset);
     let before = text.get(..offset).unwrap_or_default();
     let start = before.rfind('\n').map_or(0, |end| end + 1);
@@ -20,7 +20,7 @@ pub(super) fn position(text: &str, offset: usize) -> Position {
 }
 
 /// The line where a span begins, and a mark below what of the span is on it.
-pub(super) fn excerpt(text: &str, span: &Range<usize>) -> String {
+pub(crate) fn excerpt(text: &str, span: &Range<usize>) -> String {
     let start = boundary(text, span.start);
     let end = boundary(text, span.end).max(start);
     let line_start = text[..start].rfind('\n').map_or(0, |end| end + 1);
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn positions() {
+    fn positions_count_lines_and_characters() {
         let text = "ab\nc\u{e4}d\r\n\u{1f43b}";
         for (offset, line, column) in [(0, 1, 1), (2, 1, 3), (3, 2, 1), (5, 2, 2), (6, 2, 3), (9, 3, 1), (99, 3, 2)] {
             assert_eq!(position(text, offset), Position { line, column }, "{offset}");
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn marks() {
+    fn the_excerpt_marks_the_span() {
         let cases: [(&str, Range<usize>, [&str; 3]); 9] = [
             ("a = 5", 4..5, ["  |", "1 | a = 5", "  |     ^"]),
             ("\n\na = 5\nb", 2..3, ["  |", "3 | a = 5", "  | ^"]),

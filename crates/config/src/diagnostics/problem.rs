@@ -4,17 +4,20 @@ use std::{cell::RefCell, fmt::Display, ops::Range};
 
 use serde::de::{self, Expected, Unexpected};
 
-use super::{
+use crate::{
+    diagnostics::{
+        excerpt::{excerpt, position},
+        names::{self, Telling},
+    },
     document::{Document, Part},
-    excerpt::{excerpt, position},
-    names::{self, Telling},
     place::Place,
+    printable::on_one_line,
+    settings::SettingError,
 };
-use crate::{printable::on_one_line, settings::SettingError};
 
 /// Something that is wrong with what stands at a place.
 #[derive(Clone, Debug)]
-pub(super) struct Problem {
+pub(crate) struct Problem {
     /// Where; nothing while whoever found it does not know.
     place: Option<Place>,
     part: Part,
@@ -25,35 +28,35 @@ pub(super) struct Problem {
 
 impl Problem {
     /// Something is wrong with the value at a place.
-    pub(super) fn of_value(place: Place, text: impl Into<String>) -> Self {
+    pub(crate) fn of_value(place: Place, text: impl Into<String>) -> Self {
         Self { place: Some(place), part: Part::Value, text: text.into(), missing: None }
     }
 
     /// Something is wrong with the key at a place.
-    pub(super) fn of_key(place: Place, text: impl Into<String>) -> Self {
+    pub(crate) fn of_key(place: Place, text: impl Into<String>) -> Self {
         Self { place: Some(place), part: Part::Key, text: text.into(), missing: None }
     }
 
     /// Something is wrong with the file as a whole.
-    pub(super) fn of_file(text: impl Into<String>) -> Self {
+    pub(crate) fn of_file(text: impl Into<String>) -> Self {
         Self { place: None, part: Part::Whole, text: text.into(), missing: None }
     }
 
     /// Settings of the table at a place mean nothing.
-    pub(super) fn of_setting_error(table: &Place, error: SettingError) -> Self {
+    pub(crate) fn of_setting_error(table: &Place, error: SettingError) -> Self {
         let place = table.key(error.key);
         let place = error.element.map(|element| place.element(element)).unwrap_or(place);
         Self { place: Some(place), part: Part::Whole, text: error.text, missing: None }
     }
 
     /// It is about the value at this place, unless it knows better.
-    pub(super) fn or_at(mut self, place: &Place) -> Self {
+    pub(crate) fn or_at(mut self, place: &Place) -> Self {
         self.place.get_or_insert_with(|| place.clone());
         self
     }
 
     /// It is about the key at this place, unless it knows better.
-    pub(super) fn or_at_key(mut self, place: &Place) -> Self {
+    pub(crate) fn or_at_key(mut self, place: &Place) -> Self {
         if self.place.is_none() {
             self.place = Some(place.clone());
             self.part = Part::Key;
@@ -61,12 +64,12 @@ impl Problem {
         self
     }
 
-    pub(super) fn place(&self) -> Option<&Place> {
+    pub(crate) fn place(&self) -> Option<&Place> {
         self.place.as_ref()
     }
 
     /// The key whose absence this is about.
-    pub(super) fn missing(&self) -> Option<&'static str> {
+    pub(crate) fn missing(&self) -> Option<&'static str> {
         self.missing
     }
 
@@ -83,21 +86,21 @@ impl Problem {
 
 /// Problems as they are found.
 #[derive(Debug, Default)]
-pub(super) struct Problems {
+pub(crate) struct Problems {
     found: RefCell<Vec<Problem>>,
 }
 
 impl Problems {
-    pub(super) fn add(&self, problem: Problem) {
+    pub(crate) fn add(&self, problem: Problem) {
         self.found.borrow_mut().push(problem);
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.found.borrow().is_empty()
     }
 
     /// The same, as they are shown, in the order of the file.
-    pub(super) fn faults(self, document: &Document<'_>) -> Vec<Fault> {
+    pub(crate) fn faults(self, document: &Document<'_>) -> Vec<Fault> {
         let mut faults: Vec<_> = self.found.into_inner().into_iter().map(|problem| problem.found(document)).collect();
         faults.sort_by_key(|fault| fault.span.as_ref().map(|span| span.start));
         faults
@@ -106,15 +109,15 @@ impl Problems {
 
 /// Something wrong, and where in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Fault {
+pub(crate) struct Fault {
     /// Nothing where it is about the file as a whole.
-    pub(super) span: Option<Range<usize>>,
-    pub(super) text: String,
+    pub(crate) span: Option<Range<usize>>,
+    pub(crate) text: String,
 }
 
 impl Fault {
     /// The fault as it is shown: what and where, and the line of the file.
-    pub(super) fn show(&self, name: &str, text: &str) -> String {
+    pub(crate) fn show(&self, name: &str, text: &str) -> String {
         let fault = on_one_line(&self.text);
         let Some(span) = &self.span else { return format!("{name}: {fault}\n") };
         let at = position(text, span.start);

@@ -2,15 +2,17 @@
 
 use std::sync::LazyLock;
 
-use super::{
-    applications::AppTable,
-    handlers::{FilesTable, RedirectTable, RespondTable},
-    names::{self, Telling},
-    nginx,
-    root::RootTable,
-    sites::{RouteTable, SiteTable},
-    tables::FromTable,
-    upstreams::{ProxyTable, UpstreamTable},
+use crate::{
+    diagnostics::names::{self, Telling},
+    meaning::applications::AppTable,
+    tables::{
+        FromTable,
+        handlers::{FilesTable, RedirectTable, RespondTable},
+        nginx,
+        root::RootTable,
+        sites::{RouteTable, SiteTable},
+        upstreams::{ProxyTable, UpstreamTable},
+    },
 };
 
 /// A kind of table: how it is called, and its keys.
@@ -36,7 +38,7 @@ static KEYS: LazyLock<Vec<(&str, Vec<&str>)>> = LazyLock::new(|| {
 });
 
 /// What is wrong with a key that is none of those a table knows.
-pub(super) fn unknown(key: &str, known: &[&str], telling: Telling) -> String {
+pub(crate) fn unknown(key: &str, known: &[&str], telling: Telling) -> String {
     let homes = KEYS.iter().filter(|(_, keys)| keys.contains(&key)).map(|(name, _)| *name);
     let homes = homes.collect::<Vec<_>>().join(" or ");
     if homes.is_empty() {
@@ -53,7 +55,7 @@ pub(super) fn unknown(key: &str, known: &[&str], telling: Telling) -> String {
 }
 
 /// Whether any table has such a key.
-pub(super) fn is_key(name: &str) -> bool {
+pub(crate) fn is_key(name: &str) -> bool {
     KEYS.iter().any(|(_, keys)| keys.contains(&name))
 }
 

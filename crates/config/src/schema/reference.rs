@@ -4,16 +4,17 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
-use super::{
-    handlers::{RedirectTable, RespondTable, RewriteSettings},
-    schema,
-    shape::Shape,
-    sites::{RouteSettings, SiteSettings},
+use crate::{
+    markdown::escaped,
+    schema::{self, shape::Shape},
+    tables::{
+        handlers::{RedirectTable, RespondTable, RewriteSettings},
+        sites::{RouteSettings, SiteSettings},
+    },
 };
-use crate::markdown::escaped;
 
 /// The whole text.
-pub(super) fn text() -> String {
+pub(crate) fn text() -> String {
     let mut text = INTRODUCTION.replace("{SMALL}", SMALL.trim()).replace("{SITES}", SITES.trim());
     text.push_str("\n## At the root\n\n");
     for (heading, shape) in schema::of_root() {
@@ -78,5 +79,5 @@ fn value(schema: &Value) -> String {
 }
 
 const INTRODUCTION: &str = include_str!("introduction.md");
-const SMALL: &str = include_str!("../../../examples/serow.toml");
-const SITES: &str = include_str!("../../../examples/sites.toml");
+const SMALL: &str = include_str!("../../../../examples/serow.toml");
+const SITES: &str = include_str!("../../../../examples/sites.toml");

@@ -8,21 +8,21 @@ use std::{
 
 use serow_proxy::{ForwardingSettings, Proxy, Upstream};
 
-use super::{
-    names::near,
-    paths::{resolve_server, resolve_upstream_tls},
-    place::Place,
-    problem::{Problem, Problems},
-    upstreams::{ProxySettings, ProxyTable, UpstreamSettings, UpstreamTable},
-};
 use crate::{
+    diagnostics::{
+        names::near,
+        problem::{Problem, Problems},
+    },
+    meaning::paths::{resolve_server, resolve_upstream_tls},
     options::{CertificateChoice, UpstreamOptions, without_options},
+    place::Place,
     settings::{SettingError, forwarding_settings, upstream_settings},
+    tables::upstreams::{ProxySettings, ProxyTable, UpstreamSettings, UpstreamTable},
     values::ServerRule,
 };
 
 /// The upstreams of a file, and what asks them.
-pub(super) struct Proxying<'a> {
+pub(crate) struct Proxying<'a> {
     problems: &'a Problems,
     /// The folder of the file.
     folder: &'a Path,
@@ -39,7 +39,7 @@ pub(super) struct Proxying<'a> {
 
 impl<'a> Proxying<'a> {
     /// The upstreams that are written in a file in this folder; what is wrong with them is noted.
-    pub(super) fn new(
+    pub(crate) fn new(
         tables: Vec<UpstreamTable>,
         folder: &'a Path,
         note_attempts: bool,
@@ -73,7 +73,7 @@ impl<'a> Proxying<'a> {
     }
 
     /// What answers with what other servers answer; nothing where something is wrong, which is noted.
-    pub(super) fn proxy(&self, table: ProxyTable, place: &Place) -> Option<Proxy> {
+    pub(crate) fn proxy(&self, table: ProxyTable, place: &Place) -> Option<Proxy> {
         let ProxyTable { settings: ProxySettings { upstream, servers }, forwarding } = table;
         let noted = |problem| {
             self.problems.add(problem);
@@ -131,12 +131,12 @@ impl<'a> Proxying<'a> {
     }
 
     /// The files that are read again when they change.
-    pub(super) fn renewed_files(&self) -> Vec<PathBuf> {
+    pub(crate) fn renewed_files(&self) -> Vec<PathBuf> {
         self.renewed_files.clone()
     }
 
     /// All of them.
-    pub(super) fn into_upstreams(self) -> Vec<Upstream> {
+    pub(crate) fn into_upstreams(self) -> Vec<Upstream> {
         let nameless = self.nameless.into_inner().into_values().map(|(_, upstream)| upstream);
         self.named.into_values().chain(nameless).collect()
     }

@@ -5,38 +5,36 @@ use std::{cell::RefCell, collections::BTreeSet, path::Path, time::Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    paths::resolve_path,
-    place::Place,
-    problem::{Problem, Problems},
-    tables::{FromTable, TableReading},
-};
 use crate::{
     application::Application,
+    diagnostics::problem::{Problem, Problems},
+    meaning::paths::resolve_path,
     options::ApplicationOptions,
+    place::Place,
     settings::{ApplicationHost, SettingError, application, program},
+    tables::{FromTable, TableReading},
 };
 
 /// What an application answers.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct AppTable {
-    pub(super) settings: AppSettings,
-    pub(super) arguments: ApplicationOptions,
+pub(crate) struct AppTable {
+    pub(crate) settings: AppSettings,
+    pub(crate) arguments: ApplicationOptions,
 }
 
 /// Which application answers.
 #[derive(Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case")]
-pub(super) struct AppSettings {
+pub(crate) struct AppSettings {
     /// config.ru, app.psgi, or for Python module:callable, as in project.wsgi:application.
     ///
     /// Routes that say the same of an application share its workers.
-    pub(super) application: Option<String>,
+    pub(crate) application: Option<String>,
 
-    /// Any program that serves HTTP, and its arguments, as in ["node", "server.js"]; {port} and {socket} stand for where it is to
-    /// listen.
+    /// Any program that serves HTTP, and its arguments, as in ["node", "server.js"]; {port} and {socket} stand for
+    /// where it is to listen.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) command: Vec<String>,
+    pub(crate) command: Vec<String>,
 }
 
 impl FromTable for AppTable {
@@ -47,7 +45,7 @@ impl FromTable for AppTable {
 }
 
 /// The applications of a file.
-pub(super) struct Applications<'a> {
+pub(crate) struct Applications<'a> {
     problems: &'a Problems,
     /// The folder of the file.
     folder: &'a Path,
@@ -60,7 +58,7 @@ pub(super) struct Applications<'a> {
 }
 
 impl<'a> Applications<'a> {
-    pub(super) fn new(
+    pub(crate) fn new(
         folder: &'a Path,
         threads: usize,
         grace: Duration,
@@ -71,7 +69,7 @@ impl<'a> Applications<'a> {
     }
 
     /// The application that is written; nothing where something is wrong, which is noted.
-    pub(super) fn application(&self, mut table: AppTable, place: &Place) -> Option<Application> {
+    pub(crate) fn application(&self, mut table: AppTable, place: &Place) -> Option<Application> {
         let folder = if self.folder.as_os_str().is_empty() { Path::new(".") } else { self.folder };
         let is_module = table.settings.application.as_ref().is_some_and(|application| application.contains(':'));
         // A module is looked for where the settings file is, and a program runs there.
@@ -128,7 +126,7 @@ impl<'a> Applications<'a> {
     }
 
     /// All of them.
-    pub(super) fn into_applications(self) -> Vec<Application> {
+    pub(crate) fn into_applications(self) -> Vec<Application> {
         self.found.into_inner().into_iter().map(|(_, application)| application).collect()
     }
 }

@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Makes the paths of the settings those that the system knows.
-pub(super) fn resolve(settings: &mut GeneralOptions, folder: &Path) {
+pub(crate) fn resolve(settings: &mut GeneralOptions, folder: &Path) {
     let GeneralOptions { listening, tls, logging, admin, http: _, limits: _, timeouts: _ } = settings;
     listening.listen.iter_mut().for_each(|listener| resolve_address(&mut listener.address, folder));
     tls.redirect_http.iter_mut().for_each(|address| resolve_address(&mut address.0, folder));
@@ -24,13 +24,13 @@ pub(super) fn resolve(settings: &mut GeneralOptions, folder: &Path) {
 }
 
 /// The same for what is about servers with TLS.
-pub(super) fn resolve_upstream_tls(settings: &mut UpstreamTlsOptions, folder: &Path) {
+pub(crate) fn resolve_upstream_tls(settings: &mut UpstreamTlsOptions, folder: &Path) {
     settings.server_ca.iter_mut().for_each(|path| resolve_path(path, folder));
     settings.server_certificate.iter_mut().for_each(|certificate| resolve_certificate(certificate, folder));
 }
 
 /// The same for a server's address.
-pub(super) fn resolve_server(server: &mut ServerRule, folder: &Path) {
+pub(crate) fn resolve_server(server: &mut ServerRule, folder: &Path) {
     match &mut server.0.address.location {
         serow_proxy::ServerLocation::Unix(path) if !path.to_string_lossy().starts_with('@') => {
             resolve_path(path, folder)
@@ -47,17 +47,17 @@ fn resolve_certificate(certificate: &mut CertificateChoice, folder: &Path) {
 }
 
 /// A path as the system knows it. An empty one stays, so that it can be complained of.
-pub(super) fn resolved(path: &Path, folder: &Path) -> PathBuf {
+pub(crate) fn resolved(path: &Path, folder: &Path) -> PathBuf {
     if path.as_os_str().is_empty() { PathBuf::new() } else { folder.join(path) }
 }
 
 /// As [`resolved`], in its place.
-pub(super) fn resolve_path(path: &mut PathBuf, folder: &Path) {
+pub(crate) fn resolve_path(path: &mut PathBuf, folder: &Path) {
     *path = resolved(path, folder);
 }
 
 /// As [`resolved`], where an address is a path.
-pub(super) fn resolve_address(address: &mut Address, folder: &Path) {
+pub(crate) fn resolve_address(address: &mut Address, folder: &Path) {
     match address {
         // A name in the abstract namespace is no path.
         Address::Unix(path) if !path.to_string_lossy().starts_with('@') => resolve_path(path, folder),

@@ -4,18 +4,18 @@ use clap::{Args, Command};
 use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
-use super::description;
+use crate::schema::description;
 
 /// The keys of a table.
 #[derive(Default)]
-pub(super) struct Shape {
-    pub(super) properties: Map<String, Value>,
+pub(crate) struct Shape {
+    pub(crate) properties: Map<String, Value>,
     required: Vec<Value>,
 }
 
 impl Shape {
     /// The keys of a type.
-    pub(super) fn of<T: JsonSchema>() -> Self {
+    pub(crate) fn of<T: JsonSchema>() -> Self {
         let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
         let mut schema = T::json_schema(&mut SchemaGenerator::new(settings)).to_value();
         let mut part = |name| schema.get_mut(name).map(Value::take);
@@ -31,21 +31,21 @@ impl Shape {
     }
 
     /// The keys that are options too, and what stands above them in the help.
-    pub(super) fn of_options<T: JsonSchema + Args>() -> (String, Self) {
+    pub(crate) fn of_options<T: JsonSchema + Args>() -> (String, Self) {
         let command = T::augment_args(Command::new(""));
         let heading = command.get_arguments().find_map(|argument| argument.get_help_heading()).unwrap_or_default();
         (heading.to_owned(), Self::of::<T>())
     }
 
     /// These keys and others.
-    pub(super) fn and(mut self, mut others: Self) -> Self {
+    pub(crate) fn and(mut self, mut others: Self) -> Self {
         self.properties.append(&mut others.properties);
         self.required.append(&mut others.required);
         self
     }
 
     /// A key with what is there.
-    pub(super) fn with(mut self, key: &str, description: &str, mut schema: Value) -> Self {
+    pub(crate) fn with(mut self, key: &str, description: &str, mut schema: Value) -> Self {
         if let Value::Object(schema) = &mut schema {
             schema.insert("description".to_owned(), json!(description));
         }
@@ -53,17 +53,17 @@ impl Shape {
         self
     }
 
-    pub(super) fn required(mut self, key: &str) -> Self {
+    pub(crate) fn required(mut self, key: &str) -> Self {
         self.required.push(json!(key));
         self
     }
 
     /// None of the keys has to be there.
-    pub(super) fn optional(self) -> Self {
+    pub(crate) fn optional(self) -> Self {
         Self { required: Vec::new(), ..self }
     }
 
-    pub(super) fn schema(self) -> Value {
+    pub(crate) fn schema(self) -> Value {
         let Self { properties, required } = self;
         let mut schema = json!({ "type": "object", "properties": properties, "additionalProperties": false });
         if let (false, Value::Object(schema)) = (required.is_empty(), &mut schema) {

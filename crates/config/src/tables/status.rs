@@ -8,7 +8,7 @@ use crate::values::{SettingValue, Unquoted, in_settings_file};
 
 /// The status of a redirect (RFC 9110 §15.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct RedirectStatus(pub(super) u16);
+pub(crate) struct RedirectStatus(pub(crate) u16);
 
 impl Default for RedirectStatus {
     /// What is kept by no browser, so that it can be taken back.

@@ -5,26 +5,28 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    applications::AppTable,
-    handlers::{FilesTable, HandlerTable},
+use crate::{
+    diagnostics::problem::Problem,
+    meaning::applications::AppTable,
     place::Place,
-    problem::Problem,
-    tables::{FromTable, TableReading},
-    upstreams::ProxyTable,
+    tables::{
+        FromTable, TableReading,
+        handlers::{FilesTable, HandlerTable},
+        upstreams::ProxyTable,
+    },
 };
 
 /// A site.
 #[derive(Debug)]
-pub(super) struct SiteTable {
-    pub(super) settings: SiteSettings,
-    pub(super) content: SiteContent,
-    pub(super) place: Place,
+pub(crate) struct SiteTable {
+    pub(crate) settings: SiteSettings,
+    pub(crate) content: SiteContent,
+    pub(crate) place: Place,
 }
 
 /// What a site answers with.
 #[derive(Debug)]
-pub(super) enum SiteContent {
+pub(crate) enum SiteContent {
     /// One folder.
     Files(Box<FilesTable>),
     /// What an application answers.
@@ -38,44 +40,45 @@ pub(super) enum SiteContent {
 /// For whom a site is.
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case")]
-pub(super) struct SiteSettings {
+pub(crate) struct SiteSettings {
     /// The hosts that the site is for: example.com, or *.example.com for all below it [default: all that no other site
     /// has]
     ///
-    /// An exact name goes before a pattern, and a longer pattern before a shorter one. A request for a host that no site is
-    /// for is answered with 421.
-    pub(super) hosts: Option<Vec<String>>,
+    /// An exact name goes before a pattern, and a longer pattern before a shorter one. A request for a host that no
+    /// site is for is answered with 421.
+    pub(crate) hosts: Option<Vec<String>>,
 
-    /// Header fields that are set in all responses of the site: { X-Frame-Options = "DENY" }. An empty value removes one.
-    pub(super) headers: BTreeMap<String, String>,
+    /// Header fields that are set in all responses of the site: { X-Frame-Options = "DENY" }. An empty value removes
+    /// one.
+    pub(crate) headers: BTreeMap<String, String>,
 }
 
 /// A route.
 #[derive(Debug)]
-pub(super) struct RouteTable {
-    pub(super) settings: RouteSettings,
-    pub(super) handler: HandlerTable,
-    pub(super) place: Place,
+pub(crate) struct RouteTable {
+    pub(crate) settings: RouteSettings,
+    pub(crate) handler: HandlerTable,
+    pub(crate) place: Place,
 }
 
 /// Which requests a route is for.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub(super) struct RouteSettings {
+pub(crate) struct RouteSettings {
     /// The paths that the route is for: /assets/* is compared with the whole path, *.css with its last name.
     ///
     /// Each * stands for any text, slashes included. The first route that fits counts.
-    pub(super) path: String,
+    pub(crate) path: String,
 
     /// The methods that the route is for [default: all]
     ///
     /// GET includes HEAD. A request with another method goes on to the routes behind this one.
     #[serde(default)]
-    pub(super) methods: Option<Vec<String>>,
+    pub(crate) methods: Option<Vec<String>>,
 
     /// Header fields that are set in the responses of the route, over those of the site. An empty value removes one.
     #[serde(default)]
-    pub(super) headers: BTreeMap<String, String>,
+    pub(crate) headers: BTreeMap<String, String>,
 }
 
 impl FromTable for SiteTable {
