@@ -78,7 +78,12 @@ fn check_negotiation(files: &Files, target: &Target, headers: &Headers, answer: 
     }
     if answer.status == 304 {
         let mut without = headers.clone();
-        for condition in [KnownHeader::IfNoneMatch, KnownHeader::IfModifiedSince, KnownHeader::IfMatch, KnownHeader::IfUnmodifiedSince] {
+        for condition in [
+            KnownHeader::IfNoneMatch,
+            KnownHeader::IfModifiedSince,
+            KnownHeader::IfMatch,
+            KnownHeader::IfUnmodifiedSince,
+        ] {
             without.remove(condition);
         }
         if !without.contains(KnownHeader::Range) {

@@ -36,7 +36,7 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// What a peer has set is within its bounds, and can be said again.
+/// The settings of a peer are within their bounds, and can be encoded again.
 fn check_settings(settings: &Settings) {
     assert!((16_384..1 << 24).contains(&settings.max_frame_size), "{settings:?}");
     assert!(settings.initial_window_size < 1 << 31, "{settings:?}");

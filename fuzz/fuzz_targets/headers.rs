@@ -25,7 +25,8 @@ enum Name<'a> {
 
 const NAMES: [&str; 10] =
     ["Host", "host", "HOST", "Content-Length", "te", "X-One", "x-one", "Set-Cookie", "set-cookie", "a"];
-const KNOWN: [KnownHeader; 4] = [KnownHeader::Host, KnownHeader::ContentLength, KnownHeader::Te, KnownHeader::SetCookie];
+const KNOWN: [KnownHeader; 4] =
+    [KnownHeader::Host, KnownHeader::ContentLength, KnownHeader::Te, KnownHeader::SetCookie];
 
 impl<'a> Name<'a> {
     fn text(&self) -> &'a str {
@@ -48,7 +49,10 @@ fuzz_target!(|operations: Vec<Operation<'_>>| {
         for known in KNOWN {
             look(known.as_str(), &headers, &model);
             assert_eq!(headers.contains(known), headers.contains(known.as_str()));
-            assert_eq!(headers.contains_any(&[known, KnownHeader::Via]), headers.contains(known) || headers.contains("via"));
+            assert_eq!(
+                headers.contains_any(&[known, KnownHeader::Via]),
+                headers.contains(known) || headers.contains("via")
+            );
             assert!(headers.get_all(known).eq(headers.get_all(known.as_str())));
         }
     }
@@ -83,7 +87,8 @@ fn apply(operation: Operation<'_>, headers: &mut Headers, model: &mut Model) {
         }
         Operation::Clone => *headers = headers.clone(),
         Operation::Write(except) => {
-            let except: Vec<KnownHeader> = except.iter().map(|&number| KNOWN[usize::from(number) % KNOWN.len()]).collect();
+            let except: Vec<KnownHeader> =
+                except.iter().map(|&number| KNOWN[usize::from(number) % KNOWN.len()]).collect();
             write(headers, model, &except);
         }
         Operation::Look(name) => look(name.text(), headers, model),

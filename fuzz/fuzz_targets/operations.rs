@@ -1,10 +1,10 @@
-//! Any order of calls, right or wrong: nothing panics, what is wrong is said to be, and nothing is written then.
+//! Any order of calls, valid or not: nothing panics, and an invalid call returns an error and writes nothing.
 #![no_main]
 
 use arbitrary::Arbitrary;
 use bytes::BytesMut;
 use libfuzzer_sys::fuzz_target;
-use serow_http1::{BodyLength, Client, Event, Limits, UsageError, Next, Server};
+use serow_http1::{BodyLength, Client, Event, Limits, Next, Server, UsageError};
 use serow_message::{Headers, Method, RequestHead, ResponseHead, StatusCode, Target, Version};
 
 #[derive(Arbitrary, Debug)]
@@ -14,7 +14,7 @@ enum Operation {
     Receive,
     HandleEnd,
     Head { status: u16, length: Option<u8>, upgrade: bool },
-    Interim(u16),
+    Informational(u16),
     Continue,
     Data(u8),
     Chunk(u8),
@@ -60,7 +60,7 @@ struct Watched<R> {
     input: BytesMut,
     output: Vec<u8>,
     sending: Sending,
-    /// The connection was said to be closed or handed over: no message may come from it any more.
+    /// The connection is closed or handed over: no message may come from it any more.
     over: bool,
 }
 
@@ -77,7 +77,7 @@ impl<R> Watched<R> {
         Self { role, input: BytesMut::new(), output: Vec::new(), sending: Sending::Head, over: false }
     }
 
-    /// What must be said of so many bytes.
+    /// Checks the result for so many bytes.
     fn expect_data(&mut self, length: u64, result: Result<(), UsageError>, before: usize) {
         let expected = match &mut self.sending {
             Sending::Head => Err(UsageError::OutOfTurn),
@@ -157,12 +157,12 @@ impl Watched<Server> {
                 let result = self.role.send_head(self::status(*status), &headers, length, b"", &mut self.output);
                 self.expect_head(result, length, before);
             }
-            Operation::Interim(status) => {
+            Operation::Informational(status) => {
                 let status = self::status(*status);
                 let head = ResponseHead { status, version: Version::HTTP_11, headers: Headers::new() };
                 let result = self.role.send_informational(&head, &mut self.output);
-                let interim = status.is_informational() && status != StatusCode::SWITCHING_PROTOCOLS;
-                assert!(result.is_err() || interim && self.sending == Sending::Head);
+                let is_informational = status.is_informational() && status != StatusCode::SWITCHING_PROTOCOLS;
+                assert!(result.is_err() || is_informational && self.sending == Sending::Head);
             }
             Operation::Continue => {
                 self.role.send_continue(&mut self.output);

@@ -20,7 +20,7 @@ struct Exchange<'a> {
     status: u16,
     request: Part<'a>,
     response: Part<'a>,
-    interim: u8,
+    informational: u8,
     places: [u8; 3],
 }
 
@@ -59,14 +59,14 @@ fuzz_target!(|exchange: Exchange<'_>| {
 
     let response = exchange.response.message();
     let status = StatusCode::from_u16(200 + exchange.status % 400).expect("a status");
-    let interim = [StatusCode::EARLY_HINTS].repeat(usize::from(exchange.interim % 3));
-    let bytes = conversation::write_response(PLAIN_REQUEST, &interim, status, &response);
+    let informational = [StatusCode::EARLY_HINTS].repeat(usize::from(exchange.informational % 3));
+    let bytes = conversation::write_response(PLAIN_REQUEST, &informational, status, &response);
     let new = || Responses::new(limits, &Method::GET);
     let seen = whole(new(), &bytes);
     assert_eq!(split_at(new(), &bytes, places(bytes.len())), seen);
     let mut expected = Vec::new();
-    for status in &interim {
-        expected.push(format!("{} HTTP/1.1 interim", status.as_u16()));
+    for status in &informational {
+        expected.push(format!("{} HTTP/1.1 informational", status.as_u16()));
         expected.extend(field_lines(&response.fields));
     }
     let without_body = matches!(status.as_u16(), 204 | 304);

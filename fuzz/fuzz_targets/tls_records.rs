@@ -50,7 +50,7 @@ enum Step {
         zeroes: u8,
     },
     KeyUpdate {
-        wish: bool,
+        request_update: bool,
     },
     Ticket {
         length: u8,
@@ -77,7 +77,9 @@ fuzz_target!(|script: Script| {
         let record = match step {
             Step::Record { kind, content, zeroes } => forger.record(kind, content, zeroes),
             Step::Data { length, zeroes } => forger.record(DATA, vec![7; usize::from(length % 17_000)], zeroes),
-            Step::KeyUpdate { wish } => forger.record(HANDSHAKE, vec![KEY_UPDATE, 0, 0, 1, u8::from(wish)], 0),
+            Step::KeyUpdate { request_update } => {
+                forger.record(HANDSHAKE, vec![KEY_UPDATE, 0, 0, 1, u8::from(request_update)], 0)
+            }
             Step::Ticket { length } => {
                 let mut message = vec![TICKET, 0, 0, 13u8.saturating_add(length), 0, 0, 1, 0, 1, 2, 3, 4, 0, 0, length];
                 message.resize(message.len() + usize::from(length) + 2, 0);

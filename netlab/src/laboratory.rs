@@ -28,7 +28,7 @@ use rustix::process::pidfd_send_signal;
 
 use crate::{
     arguments::{Experiment, Readiness},
-    keeper,
+    init,
     listening::is_listening,
     namespace,
     relay::Relay,
@@ -46,7 +46,7 @@ enum Side {
 /// What the main thread waits for.
 #[derive(Debug)]
 enum Event {
-    /// A side's command runs: its keeper's process.
+    /// A side's command runs: its init's process.
     Started(Side, u32, OwnedFd),
     /// It has ended; with the packets its device had no room for.
     Ended(Side, ExitStatus, u64),
@@ -106,7 +106,7 @@ fn conduct(
         match happened.recv().map_err(io::Error::other)? {
             Event::Ended(Side::Client, status, overrun) => {
                 overruns[1] = overrun;
-                let code = *code.get_or_insert(keeper::code(status));
+                let code = *code.get_or_insert(init::code(status));
                 ask_to_end(&server_handle);
                 overruns[0] = ended(happened, Side::Server)?.unwrap_or(0);
                 return Ok((code, overruns));
@@ -114,7 +114,7 @@ fn conduct(
             // The client will notice, and may still have something to say.
             Event::Ended(Side::Server, status, overrun) => {
                 overruns[0] = overrun;
-                eprintln!("netlab: the server ended with exit code {}", keeper::code(status));
+                eprintln!("netlab: the server ended with exit code {}", init::code(status));
                 let code = match ended(happened, Side::Client)? {
                     Some(overrun) => {
                         overruns[1] = overrun;
@@ -178,7 +178,7 @@ fn pause(happened: &Receiver<Event>, wait: Duration) -> io::Result<()> {
         Err(error @ RecvTimeoutError::Disconnected) => Err(io::Error::other(error)),
         Ok(Event::Ended(_, status, _)) => Err(io::Error::other(format!(
             "the server ended with exit code {} before the client began",
-            keeper::code(status)
+            init::code(status)
         ))),
         Ok(Event::Failed(error)) => Err(error),
         Ok(Event::Signal(_) | Event::Started(..)) => Err(io::ErrorKind::Interrupted.into()),
@@ -201,9 +201,9 @@ fn side(side: Side, experiment: &Experiment, events: &Sender<Event>) -> io::Resu
         }
         let event = match namespace::start(&command, side == Side::Client) {
             Err(error) => Event::Failed(error),
-            Ok(namespace::Running { mut keeper, handle }) => {
-                let _ = events.send(Event::Started(side, keeper.id(), handle));
-                keeper.wait().map_or_else(Event::Failed, |status| Event::Ended(side, status, namespace::overrun()))
+            Ok(namespace::Running { mut init, handle }) => {
+                let _ = events.send(Event::Started(side, init.id(), handle));
+                init.wait().map_or_else(Event::Failed, |status| Event::Ended(side, status, namespace::overrun()))
             }
         };
         let _ = events.send(event);
@@ -213,9 +213,9 @@ fn side(side: Side, experiment: &Experiment, events: &Sender<Event>) -> io::Resu
     Ok((device, go))
 }
 
-fn ask_to_end(keeper: &OwnedFd) {
+fn ask_to_end(init: &OwnedFd) {
     // Gone already: so much the better.
-    let _ = pidfd_send_signal(keeper.as_fd(), rustix::process::Signal::TERM);
+    let _ = pidfd_send_signal(init.as_fd(), rustix::process::Signal::TERM);
 }
 
 /// What ends us is read, not suffered: both sides are to end first.

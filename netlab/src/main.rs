@@ -5,12 +5,12 @@
 //! | --- | --- |
 //! | the command line | `arguments.rs`, `quantity.rs` |
 //! | the whole, from the first namespace to the last signal | `laboratory.rs` |
-//! | a side: its namespace, its device, its processes | `namespace.rs`, `tunnel.rs`, `keeper.rs`, `listening.rs` |
+//! | a side: its namespace, its device, its processes | `namespace.rs`, `tunnel.rs`, `init.rs`, `listening.rs` |
 //! | the way between: the model of a link, and who carries the packets | `link.rs`, `relay.rs` |
 //! | what is written down | `report.rs`, `trace.rs` |
 
 mod arguments;
-mod keeper;
+mod init;
 mod laboratory;
 mod link;
 mod listening;
@@ -28,9 +28,9 @@ use self::arguments::Task;
 fn main() -> ExitCode {
     let given: Vec<OsString> = env::args_os().collect();
     if let [_, first, parent, command @ ..] = given.as_slice()
-        && first == keeper::KEEP
+        && first == init::KEEP
     {
-        return keeper::keep(parent, command).map_or_else(|error| failed(&error), ExitCode::from);
+        return init::keep(parent, command).map_or_else(|error| failed(&error), ExitCode::from);
     }
     match arguments::read(given.into_iter()) {
         Ok(Task::Check(experiment)) => check(&experiment),

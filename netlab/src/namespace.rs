@@ -16,7 +16,7 @@ use nix::{
 };
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-use crate::{keeper, tunnel};
+use crate::{init, tunnel};
 
 /// How a side's device and its kernel's TCP are set.
 #[derive(Clone, Debug)]
@@ -63,7 +63,7 @@ pub(crate) fn enter(address: Ipv4Addr, network: &Network) -> io::Result<File> {
 /// A running command and a way to end it that cannot hit another.
 #[derive(Debug)]
 pub(crate) struct Running {
-    pub(crate) keeper: Child,
+    pub(crate) init: Child,
     pub(crate) handle: OwnedFd,
 }
 
@@ -71,13 +71,13 @@ pub(crate) struct Running {
 pub(crate) fn start(command: &[OsString], has_input: bool) -> io::Result<Running> {
     unshare(CloneFlags::CLONE_NEWPID | CloneFlags::CLONE_NEWNS)
         .map_err(|error| named("a process namespace", error.into()))?;
-    let mut kept = keeper::kept(command);
+    let mut kept = init::kept(command);
     if !has_input {
         kept.stdin(Stdio::null());
     }
-    let keeper = kept.spawn()?;
-    let handle = pidfd_open(Pid::from_child(&keeper), PidfdFlags::empty())?;
-    Ok(Running { keeper, handle })
+    let init = kept.spawn()?;
+    let handle = pidfd_open(Pid::from_child(&init), PidfdFlags::empty())?;
+    Ok(Running { init, handle })
 }
 
 /// How many packets the calling thread's device had no room for.

@@ -25,18 +25,18 @@ use nix::{
     unistd::Pid,
 };
 
-/// The first argument that makes this program a keeper. The second is the id of its parent.
+/// The first argument that makes this program an init process. The second is the id of its parent.
 pub(crate) const KEEP: &str = "keep";
 
-/// The command that keeps `command`, as a child of this process.
+/// The command that runs `command` below an init process, a child of this process.
 pub(crate) fn kept(command: &[OsString]) -> Command {
     // /proc/self/exe is this program even when its file was replaced.
-    let mut keeper = Command::new("/proc/self/exe");
-    keeper.arg0("netlab").arg(KEEP).arg(std::process::id().to_string()).args(command);
-    keeper
+    let mut init = Command::new("/proc/self/exe");
+    init.arg0("netlab").arg(KEEP).arg(std::process::id().to_string()).args(command);
+    init
 }
 
-/// Runs the command and says how it ended: as a shell does.
+/// Runs the command, and returns its exit code as a shell does.
 pub(crate) fn keep(parent: &OsString, command: &[OsString]) -> Result<u8, String> {
     prctl::set_pdeathsig(Signal::SIGKILL).map_err(|error| error.to_string())?;
     // Ours is not mounted yet: these are the numbers of the namespace we came from. The parent may have ended before.
@@ -84,7 +84,7 @@ fn wait(child: Pid, signals: &SignalFd) -> nix::Result<u8> {
     }
 }
 
-/// Buries whoever ended; the child's end is ours.
+/// Reaps all processes that have ended; the end of the child is the end of this process.
 fn reap(child: Pid) -> nix::Result<Option<u8>> {
     loop {
         match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
@@ -107,7 +107,7 @@ fn show_own_processes() {
     }
 }
 
-/// The exit code a keeper gave, as it is said to people.
+/// The exit code of an init process, as shells show it.
 pub(crate) fn code(status: ExitStatus) -> u8 {
     use std::os::unix::process::ExitStatusExt;
     match (status.code(), status.signal()) {
@@ -117,7 +117,7 @@ pub(crate) fn code(status: ExitStatus) -> u8 {
     }
 }
 
-/// As shells have it.
+/// As in shells.
 const NOT_FOUND: u8 = 127;
 const ENDED_BY_SIGNAL: u8 = 128;
 /// How long a command may take to end when asked to.
